@@ -108,6 +108,12 @@ def save(path: Path, **settings: bool) -> Path:
     return path
 
 
+def open_tube(path: Path) -> bpy.types.Object:
+    """The tube of a file, which is opened."""
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return bpy.data.objects["Tube"]
+
+
 def edit_bones(armature: bpy.types.Object, change: Callable) -> None:
     """Change the bones of an armature in Edit Mode: ``change(edit_bones)``."""
     select(armature)

@@ -48,6 +48,20 @@ def animate(armature: bpy.types.Object, end: int = 20) -> None:
             armature.pose.bones["bone.1"].keyframe_insert(path, frame=frame)
 
 
+def add_puff(*objects: bpy.types.Object, values: tuple[float, ...] = ()) -> list[bpy.types.ShapeKey]:
+    """A key that widens each of these, animated from frame 1 to 20 between values."""
+    keys = []
+    for obj in objects:
+        obj.shape_key_add(name="Basis")
+        keys.append(obj.shape_key_add(name="Puff"))
+        for point in keys[-1].data:
+            point.co.x *= 1.5
+        for frame, value in zip((1, 20), values, strict=False):
+            keys[-1].value = value
+            keys[-1].keyframe_insert("value", frame=frame)
+    return keys
+
+
 def assert_follows(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
     update()
     assert settings_of(obj).message == ""

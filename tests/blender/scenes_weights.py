@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import bpy
 import bmesh
 import numpy as np
 
-from scenes import add_tube, edit_bones, rest_points
+from scenes import add_tube, add_twin, bind, edit_bones, evaluated_points, rest_points, select, turn
 from supple.bridge.meshes.weights import read_weights
 from supple.deformers.weight_editing.line_fields import HANDLES
+from supple.settings.objects import settings_of
 from supple.tasks.weights.lines import read_lines, set_moves
 
 BONES = ["bone.0", "bone.1", "bone.2"]
@@ -137,3 +140,18 @@ def add_sides(armature: bpy.types.Object) -> list[str]:
     add_bone(armature, "arm.L", (0.1, 1.5, 0), (0.3, 1.5, 0))
     add_bone(armature, "arm.R", (-0.1, 1.5, 0), (-0.3, 1.5, 0))
     return ["bone.0", "arm.L", "arm.R"]
+
+
+def assert_new_weights_show(change: Callable[[], object]) -> None:
+    """A bound tube moves when weights change, as its twin under Blender's own modifier, which was never bound."""
+    obj, armature = add_small_tube()
+    twin = add_twin(obj)
+    turn(armature, "bone.1", (1.0, 0.0, 0.0))
+    bind(obj, method="SSD")
+    before = evaluated_points(obj)
+    for one in (obj, twin):
+        select(one)
+        change()
+    assert settings_of(obj).message == ""
+    assert np.abs(evaluated_points(obj) - before).max() > 0.01
+    assert np.abs(evaluated_points(obj) - evaluated_points(twin)).max() < 1e-4

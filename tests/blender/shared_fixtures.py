@@ -16,6 +16,7 @@ from scenes import add_tube, animate_tube, bind, reset, save
 from supple.cli import messages
 from supple.deformers import DEFORMERS
 from supple.settings.objects import settings_of
+from supple.viewport import particles, weights
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +30,17 @@ def evaluator(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Run the test twice: what `scenes.bind` binds is evaluated by Python, then by nodes."""
     monkeypatch.setattr(scenes, "EVALUATE", request.param)
     return request.param
+
+
+@pytest.fixture
+def batches(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """What was to be drawn, without a graphics card."""
+    made = []
+    for module in (particles, weights):
+        monkeypatch.setattr(
+            module, "batch_for_shader", lambda _shader, _kind, attributes, indices: made.append(attributes) or made
+        )
+    return made
 
 
 @pytest.fixture

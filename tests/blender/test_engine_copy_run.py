@@ -21,6 +21,7 @@ from scenes import (
     armature_modifier,
     bind,
     evaluated_points,
+    open_tube,
     play,
     push,
     reset,
@@ -71,11 +72,6 @@ def copied_file(tube_file: Path) -> Path:
     open_tube(tube_file)
     assert bpy.ops.supple.engine_copy(**CHOSEN) == {"FINISHED"}
     return save(tube_file.with_name("copied.blend"))
-
-
-def open_tube(path: Path) -> bpy.types.Object:
-    bpy.ops.wm.open_mainfile(filepath=str(path))
-    return bpy.data.objects["Tube"]
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import bpy
 import numpy as np
 import pytest
-from scenes_twins import assert_follows, bend, bent_tube, bound_tube
+from scenes_twins import add_puff, assert_follows, bend, bent_tube, bound_tube
 
 from scenes import (
     add_tube,
@@ -136,16 +136,6 @@ def change_weights(*objects: bpy.types.Object) -> None:
         for name, weight in (("bone.0", 1.0), ("bone.1", 0.0), ("bone.2", 0.0)):
             obj.vertex_groups[name].add(list(range(100, 300)), weight, "REPLACE")
         obj.data.update_tag()
-
-
-def add_puff(*objects: bpy.types.Object) -> list[bpy.types.ShapeKey]:
-    keys = []
-    for obj in objects:
-        obj.shape_key_add(name="Basis")
-        keys.append(obj.shape_key_add(name="Puff"))
-        for point in keys[-1].data:
-            point.co.x *= 1.5
-    return keys
 
 
 @pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")

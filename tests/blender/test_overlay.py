@@ -183,33 +183,19 @@ def test_bones_have_distinct_stable_colors_and_radii_go_from_warm_to_cool():
     assert overlay.color_radii(np.empty(0)).shape == color_joints(np.empty(0, int)).shape == (0, 3)
 
 
-class Compiled:
-    """Stands for a shader that there is no graphics card for."""
-
-
-@pytest.fixture
-def batches(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
-    """What was to be drawn, without a graphics card."""
-    made = []
-    monkeypatch.setattr(
-        overlay, "batch_for_shader", lambda _shader, _kind, attributes, indices: made.append(attributes) or made
-    )
-    return made
-
-
 def test_squares_are_made_anew_only_where_they_changed(batches: list[dict]):
     obj, armature = bind_tube()
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    first = overlay.update_drawn(obj, depsgraph, Compiled())
-    assert overlay.update_drawn(obj, depsgraph, Compiled()) is first
+    first = overlay.update_drawn(obj, depsgraph, object())
+    assert overlay.update_drawn(obj, depsgraph, object()) is first
     assert len(batches) == 1
     obj.supple.particles.color = "RADIUS"
-    overlay.update_drawn(obj, depsgraph, Compiled())
+    overlay.update_drawn(obj, depsgraph, object())
     assert len(batches) == 2
     assert (batches[0]["color"] != batches[1]["color"]).any()
     assert (batches[0]["ball"] == batches[1]["ball"]).all()
     turn(armature, "bone.1", (0.0, 0.0, 1.2))
-    overlay.update_drawn(obj, depsgraph, Compiled())
+    overlay.update_drawn(obj, depsgraph, object())
     assert len(batches) == 3
     assert np.abs(batches[2]["ball"] - batches[1]["ball"])[:, :3].max() > 0.5
     assert (batches[2]["color"] == batches[1]["color"]).all()
@@ -225,7 +211,7 @@ def test_an_object_that_can_not_be_posed_is_skipped(batches: list[dict]):
     depsgraph = bpy.context.evaluated_depsgraph_get()
     with pytest.raises(SkinningError):
         read_particles(obj, depsgraph)
-    assert overlay.update_drawn(obj, depsgraph, Compiled()) is None
+    assert overlay.update_drawn(obj, depsgraph, object()) is None
     assert batches == []
 
 

@@ -3,7 +3,7 @@
 import bpy
 import numpy as np
 import pytest
-from scenes_twins import animate, assert_follows, bend, bound_tube
+from scenes_twins import add_puff, animate, assert_follows, bend, bound_tube
 
 from scenes import TOLERANCE, clear, distance, evaluated_points, rest_points, update
 from supple import preview
@@ -15,20 +15,6 @@ pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator", "built_grou
 
 
 # Playback
-
-
-def add_puff(*objects: bpy.types.Object, values: tuple[float, ...] = ()) -> list[bpy.types.ShapeKey]:
-    """A key that widens each of these, animated from frame 1 to 20 between values."""
-    keys = []
-    for obj in objects:
-        obj.shape_key_add(name="Basis")
-        keys.append(obj.shape_key_add(name="Puff"))
-        for point in keys[-1].data:
-            point.co.x *= 1.5
-        for frame, value in zip((1, 20), values, strict=False):
-            keys[-1].value = value
-            keys[-1].keyframe_insert("value", frame=frame)
-    return keys
 
 
 @pytest.mark.parametrize("method", ["SSD", "DLBNT"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 import bpy
 import bmesh
@@ -14,6 +15,7 @@ from scenes_weights import (
     add_sides,
     add_small_tube,
     assert_closed,
+    assert_new_weights_show,
     assert_whole,
     choose_vertices,
     keep_vertices,
@@ -24,7 +26,7 @@ from scenes_weights import (
     weights_of,
 )
 
-from scenes import add_twin, bind, evaluated_points, rest_points, select, snapshot, turn
+from scenes import add_twin, rest_points, select, snapshot
 from supple.deformers.weight_editing.edits import find_links
 from supple.deformers.weight_editing.edits import smooth_weights as smooth_arrays
 from supple.tasks.weights import edits
@@ -203,16 +205,7 @@ def test_parts_stay_together():
 
 @pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated", "silent_handlers")
 def test_a_bound_object_follows():
-    obj, armature = add_small_tube()
-    twin = add_twin(obj)
-    turn(armature, "bone.1", (1.0, 0.0, 0.0))
-    bind(obj, method="SSD")
-    before = evaluated_points(obj)
-    for one in (obj, twin):
-        select(one)
-        bpy.ops.supple.weights_smooth(strength=1.0, repeats=20)
-    assert np.abs(evaluated_points(obj) - before).max() > 0.01
-    assert np.abs(evaluated_points(obj) - evaluated_points(twin)).max() < 1e-4
+    assert_new_weights_show(partial(bpy.ops.supple.weights_smooth, strength=1.0, repeats=20))
 
 
 def spoil(how: str, obj: bpy.types.Object) -> None:

@@ -20,22 +20,8 @@ from supple.viewport.weights import UNWEIGHTED
 picture = test_overlay.picture
 
 
-class Compiled:
-    """Stands for a shader that there is no graphics card for."""
-
-
-@pytest.fixture
-def batches(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
-    """What was to be drawn, without a graphics card."""
-    made = []
-    monkeypatch.setattr(
-        weight_overlay, "batch_for_shader", lambda _shader, _kind, attributes, indices: made.append(attributes) or made
-    )
-    return made
-
-
 def update(obj: bpy.types.Object, *chosen: str) -> None:
-    weight_overlay.update_drawn(obj, bpy.context.evaluated_depsgraph_get(), list(chosen), Compiled())
+    weight_overlay.update_drawn(obj, bpy.context.evaluated_depsgraph_get(), list(chosen), object())
 
 
 @pytest.mark.versions

@@ -12,7 +12,7 @@ import pytest
 from scenes_corrections import correct
 
 import panels
-from scenes import add_tube, bind, evaluated_points, reset, rest_points, save, select, snapshot, turn, update
+from scenes import add_tube, bind, evaluated_points, open_tube, reset, rest_points, save, select, snapshot, turn, update
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.corrections.posed_copy import find_posed_copy
@@ -56,11 +56,6 @@ def corrected_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert bpy.ops.supple.correct_pose() == {"FINISHED"}
     save(path.with_name("sculpted.blend"))
     return path
-
-
-def open_tube(path: Path) -> bpy.types.Object:
-    bpy.ops.wm.open_mainfile(filepath=str(path))
-    return bpy.data.objects["Tube"]
 
 
 def remove_all(obj: bpy.types.Object) -> None:

@@ -18,7 +18,6 @@ from ..meshes import make_sheet
 
 SIDE = 6
 SHEET = make_sheet(np.arange(SIDE), np.arange(SIDE))
-SHEET = make_sheet(np.arange(SIDE), np.arange(SIDE))
 
 
 def split(points: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
