@@ -21,7 +21,7 @@ from benchmarks.bound_characters import BoundCharacter, bind_character
 from benchmarks.characters import read_character
 from benchmarks.range_of_motion import CHARACTERS, list_bends
 from deformers import Joints, Weights
-from deformers.engine_copy import Differences, Examples, FitParams, Skin, fit, fit_linear, measure
+from deformers.engine_copy import CopiedSkin, Differences, Examples, FitParams, fit, fit_linear, measure
 from deformers.engine_copy.candidates import LEAST_TURN
 from deformers.engine_copy.motions import find_angles, split_turns
 from deformers.engine_copy.regions import find_blends, relate_to_parents
@@ -46,7 +46,7 @@ COLUMNS = (
 class Subject:
     """A character and its examples."""
 
-    skin: Skin
+    skin: CopiedSkin
     matrices: np.ndarray
     names: tuple[str, ...]
     labels: list[str]
@@ -80,7 +80,7 @@ def read_subject(assets: Path, name: str, method: str, step: int) -> Subject:
     for angle in ANGLES:
         bent = list_bent_poses(weights, len(points), joints, np.radians(angle), everything)
         poses |= {f"{p.bends[0].direction} {n} {angle:g}": p.rest_to_pose for n, p in enumerate(bent)}
-    skin = Skin(points, triangles, weights, joints)
+    skin = CopiedSkin(points, triangles, weights, joints)
     millimeters = HEIGHT / float(np.ptp(points, axis=0).max())
     bound = bind_character(character.parts, method, **METHODS[method])
     return Subject(skin, np.array(list(poses.values())), shapes[0].names, list(poses), bound, millimeters)

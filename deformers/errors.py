@@ -2,7 +2,7 @@
 
 import numpy as np
 
-LARGEST = 1e18
+LARGEST_NUMBER = 1e18
 """Coordinates and entries of matrices from here on count as infinite: single precision cannot hold their squares."""
 
 
@@ -38,4 +38,4 @@ def find_unusable(values: np.ndarray) -> np.ndarray:
     -------
     bool array, shape (...)
     """
-    return ~(np.abs(values) < LARGEST)
+    return ~(np.abs(values) < LARGEST_NUMBER)

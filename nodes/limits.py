@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..deformers.skinning.joint_limits import INNER, NEAR, REACH, SOFTNESS, TINY
+from ..deformers.skinning.joint_limits import BONE_FALLOFF, CONTACT_REACH, INNER, SOFTNESS, TINY
 from ..deformers.skinning.posed_joints import BENT, LEAST_BEND, LEAST_LENGTH
 from .graph import Graph, Value
 
@@ -181,7 +181,7 @@ def build_limits(name: str) -> Any:
         inward = (seen.after - seen.before).normalized()
         side = graph.switch(height < 0.0, 1.0, -1.0)
         depth = seen.offset.dot(normal).times_plus(side, lead * wider * folded)
-        felt = height.absolute().minimum(reach * REACH).maximum(TINY)
+        felt = height.absolute().minimum(reach * CONTACT_REACH).maximum(TINY)
         kept = graph.exponential((depth / felt - 1.0).maximum(-60.0).minimum(0.0)) * felt
         inner = graph.smoothstep(seen.offset.dot(inward) / (reach * INNER).maximum(TINY))
         push = (kept - depth).maximum(0.0) * side * inner * contacts * contact * joint_contact
@@ -216,7 +216,7 @@ def _see(graph: Graph, point: Value, at: _Bones) -> _Seen:
 
 def _find_foot(graph: Graph, seen: _Seen, nearest: Value) -> tuple[Value, Value]:
     """From the foot of a vertex to it, and the share of the bone below."""
-    steps = ((seen.away[1] - seen.away[0]) / (nearest * NEAR).maximum(TINY)).maximum(-60.0).minimum(60.0)
+    steps = ((seen.away[1] - seen.away[0]) / (nearest * BONE_FALLOFF).maximum(TINY)).maximum(-60.0).minimum(60.0)
     nearness = 1.0 / (graph.exponential(steps) + 1.0)
     to_above = seen.before * (seen.lengths[0] - nearness * seen.lengths[0])
     return seen.offset + to_above - seen.after * (nearness * seen.lengths[1]), nearness

@@ -14,7 +14,7 @@ from ..tasks.patterns.edit import check_index
 from ..tasks.patterns.node_setup import find_modifier
 from ..tasks.patterns.placing.place import place_pattern, read_layout, write_layout
 from ..tasks.patterns.show import update
-from ..viewport.pattern_view import Drag, RotateAndScale, bring_into_view
+from ..viewport.pattern_view import PatternDrag, RotateAndScale, bring_into_view
 from ..viewport.view import Mouse, find_view
 from .mouse_tools import CANCEL, CONFIRM, NAVIGATION, PRESSED, PatternTool
 
@@ -80,7 +80,7 @@ class SUPPLE_OT_pattern_place(PatternTool, bpy.types.Operator):
         if context.area is not None and context.area.type == "IMAGE_EDITOR":
             self._check_space()
         self._before = self._read_all()
-        self._drag: Drag | None = None
+        self._drag: PatternDrag | None = None
         self._rotation: RotateAndScale | None = None
 
     def _check_space(self) -> None:
@@ -143,7 +143,7 @@ class SUPPLE_OT_pattern_place(PatternTool, bpy.types.Operator):
             self._settings.active_pattern = index
         if view.is_flat:
             self._check_space()
-        self._drag = Drag(self._scene, view, mouse, is_held=is_chosen)
+        self._drag = PatternDrag(self._scene, view, mouse, is_held=is_chosen)
         if not is_chosen and self._drag.follow(context):
             self._show(context)
         self.redraw(context)

@@ -152,7 +152,7 @@ def cast_mouse(view: View, mouse: Mouse, skin: PosedSkin, matrix: Matrix) -> Ski
     return cast_ray(skin, *carry_ray(to_object, np.array(origin), np.array(direction)))
 
 
-class Drag:
+class PatternDrag:
     """The active pattern dragged by the mouse.
 
     Parameters

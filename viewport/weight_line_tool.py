@@ -30,7 +30,7 @@ SMALLEST_FALLOFF = 0.05
 
 
 @dataclass
-class Drag:
+class LineDrag:
     """A handle or line while it is dragged.
 
     Attributes
@@ -79,7 +79,7 @@ class WeightLineTool:
         self._lines = lines
         self._mirror = LineMirror(lines) if is_mirrored else None
         self._past: list[dict[int, HandleMoves]] = []
-        self._drag: Drag | None = None
+        self._drag: LineDrag | None = None
         self._view = LinesInView(lines, context.evaluated_depsgraph_get(), _find_active_joint(lines))
         self._stop_listening = show_tool(lines.obj, WeightsTool(lines.read_groups, self._find_side))
 
@@ -131,7 +131,7 @@ class WeightLineTool:
         ahead = self._view.read_distance(picked) - start
         self._remember()
         self._view.dragged, self._view.joint = picked, picked.joint
-        self._drag = Drag(picked, view, moves, mouse, mouse.copy(), start, ahead)
+        self._drag = LineDrag(picked, view, moves, mouse, mouse.copy(), start, ahead)
         return True
 
     def _remember(self) -> None:

@@ -4,17 +4,17 @@
 """
 
 from .fitting import fit
-from .model import Examples, Fit, FitParams, Helper, Key, Skin, fit_linear
+from .model import CopiedSkin, Examples, Fit, FitParams, Helper, Key, fit_linear
 from .posing import Differences, Tally, measure, pose_copy
 
 __all__ = [
+    "CopiedSkin",
     "Differences",
     "Examples",
     "Fit",
     "FitParams",
     "Helper",
     "Key",
-    "Skin",
     "Tally",
     "fit",
     "fit_linear",

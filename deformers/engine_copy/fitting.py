@@ -9,7 +9,7 @@ import numpy as np
 
 from .candidates import LEAST_TURN, blame_joints, count_helpers, list_candidates, place_helpers
 from .keys import evaluate_keys, fit_keys
-from .model import Examples, Fit, FitParams, Helper, Key, Skin, fit_linear, limit_weights
+from .model import CopiedSkin, Examples, Fit, FitParams, Helper, Key, fit_linear, limit_weights
 from .motions import blend_rigidly, find_angles, fit_rigid, move_helpers, share_turns, split_turns
 from .patch import Patch, merge_coincident
 from .posing import blend, chunk_frames
@@ -65,7 +65,7 @@ class Fitting:
         Motion of helpers in the chosen frames.
     """
 
-    skin: Skin
+    skin: CopiedSkin
     examples: Examples
     params: FitParams
     local: np.ndarray
@@ -162,7 +162,7 @@ class Fitting:
         return self._move(everything, moments)
 
 
-def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[float], None]) -> Fit:
+def fit(skin: CopiedSkin, examples: Examples, params: FitParams, progress: Callable[[float], None]) -> Fit:
     """Find bones, weights and keys by which linear blending looks as the examples do.
 
     Parameters
@@ -239,7 +239,7 @@ def _add_helpers(fitting: Fitting, angles: np.ndarray) -> None:
 
 
 def _begin(
-    skin: Skin, examples: Examples, params: FitParams, progress: Callable[[float], None]
+    skin: CopiedSkin, examples: Examples, params: FitParams, progress: Callable[[float], None]
 ) -> tuple[Fitting, np.ndarray, np.ndarray]:
     """A fit in its chosen frames, which of its vertices each of the skin's is (-1 for none), and their errors now."""
     local, blends = relate_to_parents(examples.matrices, skin.joints.parents), find_blends(skin)

@@ -22,7 +22,7 @@ INFLUENCES = (4, 8)
 
 
 @dataclass(frozen=True, eq=False)
-class Skin:
+class CopiedSkin:
     """What is copied.
 
     Attributes
@@ -177,7 +177,7 @@ class Fit:
     key_values: np.ndarray
 
 
-def fit_linear(skin: Skin, examples: Examples, influences: int) -> Fit:
+def fit_linear(skin: CopiedSkin, examples: Examples, influences: int) -> Fit:
     """The skin as engines show it without a fit: its own weights, of each vertex the largest.
 
     Parameters
@@ -190,7 +190,7 @@ def fit_linear(skin: Skin, examples: Examples, influences: int) -> Fit:
     return Fit((), bones, values, matrices, (), np.empty((examples.count, 0)))
 
 
-def limit_weights(skin: Skin, influences: int) -> tuple[np.ndarray, np.ndarray]:
+def limit_weights(skin: CopiedSkin, influences: int) -> tuple[np.ndarray, np.ndarray]:
     """The largest weights of each vertex, normalized: bones, int32, and values, float32, shape (V, K)."""
     count, joint_count = len(skin.points), len(skin.joints.parents)
     weights = normalize_weights(skin.weights, count, joint_count)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algebra.products import multiply_rows
-from .model import Examples, Fit, Skin
+from .model import CopiedSkin, Examples, Fit
 
 CHUNK_BYTES = 60_000_000
 """Of targets that are read together."""
@@ -54,7 +54,7 @@ def chunk_frames(vertex_count: int, frames: np.ndarray) -> list[np.ndarray]:
     return [frames[start : start + length] for start in range(0, len(frames), length)]
 
 
-def pose_copy(skin: Skin, examples: Examples, fit: Fit, frames: np.ndarray) -> np.ndarray:
+def pose_copy(skin: CopiedSkin, examples: Examples, fit: Fit, frames: np.ndarray) -> np.ndarray:
     """Where a copy's vertices are in some frames: by linear blending, as engines do it.
 
     Parameters
@@ -112,7 +112,7 @@ def blend(matrices: np.ndarray, points: np.ndarray, bones: np.ndarray, values: n
 
 
 def measure(
-    skin: Skin,
+    skin: CopiedSkin,
     examples: Examples,
     fit: Fit,
     progress: Callable[[float], None],
@@ -138,7 +138,7 @@ def measure(
 class Tally:
     """Distances of a skin's vertices from their targets, counted frame after frame."""
 
-    def __init__(self, skin: Skin, frame_count: int) -> None:
+    def __init__(self, skin: CopiedSkin, frame_count: int) -> None:
         self._skin, self._step = skin, FINEST * skin.size
         self._by_frame, self._by_vertex = np.zeros(frame_count), np.zeros(len(skin.points))
         self._histogram, self._squares = np.zeros(STEPS + 1, np.int64), 0.0
@@ -176,7 +176,7 @@ class Tally:
         )
 
 
-def find_main_joints(skin: Skin) -> np.ndarray:
+def find_main_joints(skin: CopiedSkin) -> np.ndarray:
     """The joint that each vertex follows most, -1 for none: int array, shape (V,)."""
     weights, count = skin.weights, len(skin.joints.parents)
     order = np.argsort(weights.values, kind="stable")

@@ -10,7 +10,7 @@ from ..algebra.polar import determinants
 from ..algebra.small_inverses import invert_three
 from ..rig.rest import Joints, normalize_weights
 from ..rig.skeleton import Chains
-from .model import Skin
+from .model import CopiedSkin
 
 FOLLOWED = 8
 """Joints of a vertex that are looked at, the largest weights first."""
@@ -53,7 +53,7 @@ class Blends:
     beyond: np.ndarray
 
 
-def find_blends(skin: Skin) -> Blends:
+def find_blends(skin: CopiedSkin) -> Blends:
     """How the vertices of a skin follow its joints."""
     count, joint_count = len(skin.points), len(skin.joints.parents)
     weights = normalize_weights(skin.weights, count, joint_count).by_vertex()
@@ -76,7 +76,7 @@ def find_blends(skin: Skin) -> Blends:
     return blends
 
 
-def _add_near_cuts(skin: Skin, blends: Blends) -> None:
+def _add_near_cuts(skin: CopiedSkin, blends: Blends) -> None:
     """Fill up the joints that vertices lie across with the nearest ends of the bone that they follow most."""
     parents, centers = np.asarray(skin.joints.parents), np.asarray(skin.joints.centers)
     for joint in np.unique(blends.joints[:, 0]):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .keys import read_angle
-from .model import Helper, Skin
+from .model import CopiedSkin, Helper
 from .motions import split_turns, turn_about
 from .patch import Patch
 from .regions import invert_affine
@@ -22,7 +22,7 @@ LOOKED_AT = 64
 def find_rules(
     helpers: list[Helper],
     moved: np.ndarray,
-    skin: Skin,
+    skin: CopiedSkin,
     patch: Patch,
     poses: tuple[np.ndarray, np.ndarray],
     tolerance: float,
@@ -33,7 +33,7 @@ def find_rules(
     ----------
     moved : float array, shape (F, H, 4, 4)
         From rest to pose.
-    skin : Skin
+    skin : CopiedSkin
         Joints without tails have no twist.
     poses : pair of float arrays, shapes (F, B, 4, 4) and (F, B, 4)
         Matrices of joints, and their rotations against those above them as quaternions.

@@ -49,7 +49,7 @@ class LinePoints:
         return np.einsum("nk,nk...->n...", self.weights, values[self.vertices])
 
 
-class Chain(NamedTuple):
+class LineSegments(NamedTuple):
     """A line, as segments in a row.
 
     Attributes
@@ -112,7 +112,7 @@ def trace_segments(values: np.ndarray, triangles: np.ndarray, level: float) -> S
     return Segments(crossed, edges, (level - ends[..., 0]) / (ends[..., 1] - ends[..., 0]))
 
 
-def chain_segments(segments: Segments) -> list[Chain]:
+def chain_segments(segments: Segments) -> list[LineSegments]:
     """Join segments, S of them, to lines."""
     flat = segments.edges.reshape(-1, 2)
     nodes = np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1, 2)
@@ -131,5 +131,5 @@ def chain_segments(segments: Segments) -> list[Chain]:
             is_reversed.append(bool(nodes[segment, 0] != node))
             node = int(nodes[segment, 0] if is_reversed[-1] else nodes[segment, 1])
         if order:
-            chains.append(Chain(np.array(order), np.array(is_reversed), node == start))
+            chains.append(LineSegments(np.array(order), np.array(is_reversed), node == start))
     return chains

@@ -14,7 +14,7 @@ import numpy as np
 
 from .neighbors import find_nearest
 from .solid import GRID_OFFSET, MOST_CELLS, Surface, find_islands, vote_inside
-from .solid_skin import Box, Skin
+from .solid_skin import Box, SkinNodes
 
 CHUNK = 4096
 """Points whose values are read at once."""
@@ -263,7 +263,7 @@ def link_box(surface: Surface, box: Box) -> Cells:
     triangles = np.concatenate([surface.triangles, surface.cloth])
     is_closed = np.arange(len(triangles)) < len(surface.triangles)
     near = box.find_overlaps(surface.points, triangles) == 3
-    skin = Skin(surface, triangles[near], is_closed[near], box)
+    skin = SkinNodes(surface, triangles[near], is_closed[near], box)
     wall = np.zeros(box.shape, bool)
     wall.reshape(-1)[skin.keys] = True
     shells, skin_shells = _find_shells(surface, skin, box)
@@ -282,7 +282,7 @@ def link_box(surface: Surface, box: Box) -> Cells:
     )
 
 
-def _find_shells(surface: Surface, skin: Skin, box: Box) -> tuple[np.ndarray, np.ndarray]:
+def _find_shells(surface: Surface, skin: SkinNodes, box: Box) -> tuple[np.ndarray, np.ndarray]:
     """A number for the closed islands that hold each cell, shape (X, Y, Z), 0 for none, and each node of the skin.
 
     Skin belongs to its island, whichever side of it the cell's center is on.
@@ -315,7 +315,7 @@ def _find_shells(surface: Surface, skin: Skin, box: Box) -> tuple[np.ndarray, np
     return shells, skin_shells
 
 
-def _find_links(skin: Skin, keys: np.ndarray, box: Box) -> np.ndarray:
+def _find_links(skin: SkinNodes, keys: np.ndarray, box: Box) -> np.ndarray:
     """Pairs of nodes that are linked, and at which of `SIDES` the second is: int array, shape (E, 3)."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]

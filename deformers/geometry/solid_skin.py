@@ -109,7 +109,7 @@ def sample_triangles(points: np.ndarray, triangles: np.ndarray, spacing: float) 
     return Samples(np.concatenate(found), np.concatenate(owners))
 
 
-class Skin:
+class SkinNodes:
     """The nodes that the skin runs through, ordered by their cells.
 
     Attributes

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geometry.iso_lines import Chain, Segments, chain_segments, interpolate_edges, trace_segments
+from ..geometry.iso_lines import LineSegments, Segments, chain_segments, interpolate_edges, trace_segments
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def find_ring_around(
     return found
 
 
-def _order(segments: Segments, chain: Chain, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _order(segments: Segments, chain: LineSegments, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Edges, shares and end points of a chain's segments, all in its direction."""
     turned = chain.is_reversed[:, None]
     edges, shares, own = segments.edges[chain.segments], segments.shares[chain.segments], ends[chain.segments]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import LARGEST, SkinningError
+from ..errors import LARGEST_NUMBER, SkinningError
 from ..geometry.solid import Surface, read_surface
 from ..rig.rest import Joints, Rest, Weights
 from ..skinning import blending, dlbnt
@@ -26,7 +26,7 @@ EVEN_SCALES = 1e-4
 """Differences in the scale of the axes, from object to armature space, that do not count."""
 
 
-SMALLEST = 1.0 / LARGEST
+SMALLEST = 1.0 / LARGEST_NUMBER
 """Size of a mesh, and its scale against the armature, below which it has none."""
 
 FLATTEST = 1e-6

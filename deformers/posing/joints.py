@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..algebra.dual_quaternions import rotations_from_quaternions
-from .limits import SAME, RotationLimits, angles_within, axes_of_angles, nearest_angles, rotations_from_angles
+from .limits import SAME_ANGLE, RotationLimits, angles_within, axes_of_angles, nearest_angles, rotations_from_angles
 from .linkage import Linkage
 
 LEAST_VOLUME = 0.15
@@ -127,7 +127,7 @@ class JointState:
     def _chosen(self) -> np.ndarray:
         """Which of all 3 J + 3 M rotations and shifts are unknowns."""
         angular = self._by_angle[1][:, None]
-        locked = angular & (self.highest - self.lowest <= SAME) & self.limits.locked
+        locked = angular & (self.highest - self.lowest <= SAME_ANGLE) & self.limits.locked
         free = self.linkage.bones.free[self.linkage.joints][:, None] & ~locked
         return np.concatenate([free.ravel(), np.ones(self.shifts.size, bool)])
 

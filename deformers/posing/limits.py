@@ -12,7 +12,7 @@ from ..errors import SkinningError
 NEAR_LOCK = 1e-6
 """Cosine of the middle angle below which the first and the last axis count as one (gimbal lock)."""
 
-SAME = 1e-9
+SAME_ANGLE = 1e-9
 """Radians by which an angle may pass a limit, and by which a locked axis's limits may differ."""
 
 
@@ -51,7 +51,7 @@ class RotationLimits:
     @property
     def locked(self) -> np.ndarray:
         """Which axes cannot rotate, bool (B, 3)."""
-        return self.highest - self.lowest <= SAME
+        return self.highest - self.lowest <= SAME_ANGLE
 
     def take(self, bones: np.ndarray | Sequence[int]) -> RotationLimits:
         """Those of some bones, int array of shape (N,)."""

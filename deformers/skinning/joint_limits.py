@@ -17,13 +17,13 @@ from ..rig.rest import Joints, Pose
 from .joint_shares import JointShares
 from .posed_joints import PosedJoints, place_at_rest, pose_joints
 
-NEAR = 0.24
+BONE_FALLOFF = 0.24
 """Of two bones the one counts e times less that is farther away by this share of the distance at rest."""
 
 SOFTNESS = 0.02
 """Share of the distance at rest over which the limit sets in."""
 
-REACH = 0.05
+CONTACT_REACH = 0.05
 """Share of the distance at rest, from the plane, within which contact is felt."""
 
 INNER = 0.3
@@ -115,7 +115,7 @@ class LimitRows:
         own, of_vertices = own[touching], of_vertices[touching]
         cosines, sines = joints.tilts[:, of_vertices]
         lowest = np.abs(at_rest.heights[own]) * cosines - at_rest.sideways[own] * sines
-        near = lowest < (REACH + MARGIN) * at_rest.distances[own] - np.minimum(self.leads[own], 0.0)
+        near = lowest < (CONTACT_REACH + MARGIN) * at_rest.distances[own] - np.minimum(self.leads[own], 0.0)
         touched = own[near | self.blended[own]]
         if len(touched):
             self._keep_apart(touched, first, joints, at_rest, posed)
@@ -249,7 +249,7 @@ def find_feet(
         How long that is; share of the bone below.
     """
     ways, lengths, apart = _go_along(offsets, joints, of_vertices)
-    steps = np.clip((apart[1] - apart[0]) / np.maximum(NEAR * nearest, TINY), -60.0, 60.0)
+    steps = np.clip((apart[1] - apart[0]) / np.maximum(BONE_FALLOFF * nearest, TINY), -60.0, 60.0)
     nearness = 1.0 / (1.0 + np.exp(steps))
     away = offsets - (lengths[0] - nearness * lengths[0]) * ways[0] - nearness * lengths[1] * ways[1]
     return away, np.sqrt(_dot(away, away)), nearness
@@ -282,11 +282,12 @@ def find_push(heights: np.ndarray, rest_heights: np.ndarray, reach: np.ndarray, 
 
     Notes
     -----
-    With d the height on the point's own side, plus its lead, and h the lesser of that at rest and `REACH`, d counts as
-    h exp(d / h - 1) where it is less than h. So it stays above 0, and what is where it was at rest stays there.
+    With d the height on the point's own side, plus its lead, and h the lesser of that at rest and `CONTACT_REACH`, d
+    counts as h exp(d / h - 1) where it is less than h. So it stays above 0, and what is where it was at rest stays
+    there.
     """
     side = np.where(rest_heights < 0.0, np.float32(-1.0), np.float32(1.0))
     depth = side * heights + lead
-    felt = np.maximum(np.minimum(np.abs(rest_heights), REACH * reach), TINY)
+    felt = np.maximum(np.minimum(np.abs(rest_heights), CONTACT_REACH * reach), TINY)
     kept = felt * np.exp(np.clip(depth / felt - 1.0, -60.0, 0.0))
     return side * np.maximum(kept - depth, 0.0) * (depth < felt)

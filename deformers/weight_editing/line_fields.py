@@ -11,7 +11,7 @@ from enum import Enum
 
 import numpy as np
 
-from ..geometry.iso_lines import Chain, chain_segments, trace_segments
+from ..geometry.iso_lines import LineSegments, chain_segments, trace_segments
 from ..geometry.line_splines import fill_tables, find_handle_fractions, spline_basis
 from ..geometry.surface_distances import Distances, carry_values, march_distances
 from ..geometry.vectors import smooth_step
@@ -218,14 +218,14 @@ def _build_basis(around: np.ndarray, lines: np.ndarray, closed: tuple[bool, ...]
     return basis
 
 
-def _drop_specks(chains: list[Chain], ends: np.ndarray) -> list[Chain]:
+def _drop_specks(chains: list[LineSegments], ends: np.ndarray) -> list[LineSegments]:
     """Lines that are no specks, the longest first."""
     sizes = [float(np.linalg.norm(ends[chain.segments, 1] - ends[chain.segments, 0], axis=1).sum()) for chain in chains]
     ranked = sorted(range(len(chains)), key=lambda index: -sizes[index])
     return [chains[index] for index in ranked if sizes[index] > SHORTEST_LINE * max(sizes) > 0]
 
 
-def _measure_chains(chains: list[Chain], ends: np.ndarray) -> tuple[list[float], np.ndarray]:
+def _measure_chains(chains: list[LineSegments], ends: np.ndarray) -> tuple[list[float], np.ndarray]:
     """Lengths of lines, and `around` at the starts and ends of their segments, shape (S, 2).
 
     A closed line starts at its highest point.

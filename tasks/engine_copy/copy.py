@@ -23,7 +23,7 @@ from ...deformers.engine_copy.model import Fit
 from ...settings.engine_copy import ORIGINAL_KEY
 from ..names import free_name, name_within
 from .baking import Parts, bake, name_correctives, without_scale
-from .examples import Motion, Part, Subject
+from .examples import CopiedCharacter, Motion, Part
 from .played import Played
 from .targets import TARGETS
 
@@ -66,7 +66,9 @@ class Copy:
     left_out: list[str]
 
 
-def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", played: Sequence[Played] = ()) -> Copy:
+def make_copy(
+    subject: CopiedCharacter, fit: Fit, motion: Motion, target: str = "gltf", played: Sequence[Played] = ()
+) -> Copy:
     """Make a copy, or make it anew.
 
     Parameters
@@ -209,7 +211,7 @@ def name_bones(skeleton: Skeleton, fit: Fit) -> list[str]:
 
 
 def _add_armature(
-    subject: Subject, fit: Fit, motion: Motion, scale: float, parts: Parts
+    subject: CopiedCharacter, fit: Fit, motion: Motion, scale: float, parts: Parts
 ) -> tuple[list[str], BoneMotion]:
     """Make the armature: names of its bones, and how they move in each pose that was fitted to."""
     skeleton, joints = subject.skeleton, subject.skeleton.joints
@@ -254,7 +256,7 @@ def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: Parts
             add_key(copy, name, scale * key.offsets[own])
 
 
-def _list_left_out(subject: Subject) -> list[str]:
+def _list_left_out(subject: CopiedCharacter) -> list[str]:
     """Modifiers that the copy does without, and that change what is seen."""
     return [
         f"{part.skinned.obj.name}: {modifier.name}"

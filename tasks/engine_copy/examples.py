@@ -16,7 +16,7 @@ import numpy as np
 from ...bridge.files.exchange import writing_temporary
 from ...bridge.rigs.armatures import Skeleton, read_pose
 from ...deformers import Pose, SkinningError
-from ...deformers.engine_copy import Skin
+from ...deformers.engine_copy import CopiedSkin
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.rig.rest import Rest, Weights
 from ...deformers.rig.surfaces import WeightedSurface
@@ -83,7 +83,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class CopiedCharacter:
     """The character that is copied: meshes on one armature.
 
     Attributes
@@ -100,12 +100,12 @@ class Subject:
     millimeters: float
 
     @cached_property
-    def skin(self) -> Skin:
+    def skin(self) -> CopiedSkin:
         """The vertices of all meshes, one mesh after the other."""
         surfaces = [WeightedSurface.of_rest(part.rest) for part in self.parts]
         points = np.concatenate([surface.points for surface in surfaces])
         triangles = [surface.triangles + part.first for surface, part in zip(surfaces, self.parts, strict=True)]
-        return Skin(points, np.concatenate(triangles), self._join_weights(), self.skeleton.joints)
+        return CopiedSkin(points, np.concatenate(triangles), self._join_weights(), self.skeleton.joints)
 
     def _join_weights(self) -> Weights:
         own = [part.rest.weights for part in self.parts]
@@ -183,7 +183,7 @@ class Motion:
         return "", 0
 
 
-def read_subject(objects: Iterable[bpy.types.Object]) -> Subject:
+def read_subject(objects: Iterable[bpy.types.Object]) -> CopiedCharacter:
     """Read the meshes of one armature, and bind them as they are deformed; nothing of the file is changed.
 
     Raises
@@ -212,7 +212,7 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> Subject:
     scale = armatures[0].matrix_world.median_scale
     if scale < LEAST_SCALE:
         raise SkinningError(f"'{armatures[0].name}' has zero scale: give it a scale other than zero")
-    return Subject(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters)
+    return CopiedCharacter(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters)
 
 
 def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> Part:
@@ -249,7 +249,7 @@ class ReadFrames:
     amounts: list[list[np.ndarray]]
 
 
-def read_actions(subject: Subject, actions: Sequence[bpy.types.Action]) -> Iterator[ReadFrames]:
+def read_actions(subject: CopiedCharacter, actions: Sequence[bpy.types.Action]) -> Iterator[ReadFrames]:
     """Read all frames of actions, a few at a time."""
     armature = subject.armature
     for action in actions:
@@ -278,7 +278,7 @@ def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:
     return tuple(clips)
 
 
-def bend_joints(subject: Subject, angle: float) -> list[Pose]:
+def bend_joints(subject: CopiedCharacter, angle: float) -> list[Pose]:
     """Poses of a range of motion: each joint with skin is bent and twisted by an angle and by half of it.
 
     Parameters
@@ -296,7 +296,9 @@ def bend_joints(subject: Subject, angle: float) -> list[Pose]:
     ]
 
 
-def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callable[[float], None]) -> np.ndarray:
+def write_targets(
+    path: Path, subject: CopiedCharacter, motion: Motion, progress: Callable[[float], None]
+) -> np.ndarray:
     """Compute what the character looks like in all examples, into a file.
 
     Parameters

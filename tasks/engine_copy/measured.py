@@ -10,7 +10,7 @@ import numpy as np
 from ...deformers.engine_copy import Differences, Fit, Tally
 from ...options import CopyOptions
 from .copy import Copy
-from .examples import Motion, Subject
+from .examples import CopiedCharacter, Motion
 from .export import Reimport
 from .report import Apart, Report
 from .targets import TARGETS
@@ -35,7 +35,7 @@ class Fitted:
     bends: Differences | None
 
 
-def describe_copy(subject: Subject, motion: Motion, fitted: Fitted, copy: Copy, options: CopyOptions) -> Report:
+def describe_copy(subject: CopiedCharacter, motion: Motion, fitted: Fitted, copy: Copy, options: CopyOptions) -> Report:
     """The report on a copy that no file was measured of."""
     found = fitted.fit
     apart = find_apart(subject, motion, fitted.apart)
@@ -59,7 +59,7 @@ def describe_copy(subject: Subject, motion: Motion, fitted: Fitted, copy: Copy, 
     )
 
 
-def measure_file(subject: Subject, motion: Motion, found: Reimport, scale: float, report: Report) -> Report:
+def measure_file(subject: CopiedCharacter, motion: Motion, found: Reimport, scale: float, report: Report) -> Report:
     """The report with what a file was measured to be.
 
     Parameters
@@ -80,7 +80,7 @@ def measure_file(subject: Subject, motion: Motion, found: Reimport, scale: float
     return replace(report, apart=find_apart(subject, motion, tally.sum_up()), measured="file", notes=notes)
 
 
-def find_apart(subject: Subject, motion: Motion, differences: Differences) -> Apart:
+def find_apart(subject: CopiedCharacter, motion: Motion, differences: Differences) -> Apart:
     """Differences in millimeters, with names."""
     action, frame = motion.find(differences.frame)
     joint, millimeters = differences.joint, subject.millimeters

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...bridge.meshes.data import mesh_of, read_key_values
 from ..subject.actions import alone, set_frames
-from .examples import Clip, Subject
+from .examples import Clip, CopiedCharacter
 
 UNMOVED = 1e-6
 """Range of values, or of entries of a matrix, in which nothing moves."""
@@ -34,7 +34,7 @@ class Played:
     worlds: np.ndarray | None
 
 
-def read_played(subject: Subject, clip: Clip, action: bpy.types.Action | None) -> Played:
+def read_played(subject: CopiedCharacter, clip: Clip, action: bpy.types.Action | None) -> Played:
     """Read what moves in a clip; the user's pose, frame and meshes stay as they are.
 
     Parameters

@@ -21,7 +21,7 @@ from ...options import CopyOptions
 from ..steps import Progress, Steps
 from ..subject.actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
-from .examples import Motion, Part, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
+from .examples import CopiedCharacter, Motion, Part, bend_joints, list_clips, read_actions, read_subject, write_targets
 from .export import check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
 from .played import Played, read_played
@@ -127,7 +127,7 @@ def _check_length(actions: Sequence[bpy.types.Action], joint_count: int) -> None
         )
 
 
-def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: float) -> Steps[Motion]:
+def read_motion(subject: CopiedCharacter, actions: Sequence[bpy.types.Action], angle: float) -> Steps[Motion]:
     """All poses; without a range of motion where actions bring patterns out, which would be missing in it.
 
     Raises SkinningError where there are none.
@@ -151,7 +151,7 @@ def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: fl
     return Motion.of(list_clips(actions), [*poses, *bends], amounts, parts)
 
 
-def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, progress: Progress) -> Fitted:
+def _fit(path: Path, subject: CopiedCharacter, motion: Motion, params: FitParams, progress: Progress) -> Fitted:
     """Fit a copy to its targets, which are written into a file; touches nothing of Blender's."""
     shape = write_targets(path, subject, motion, _within(progress, READ, POSED)).shape
     # mapped anew each time: what a mapping has read stays in memory as long as it
@@ -171,7 +171,7 @@ def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, progre
 
 def _export(
     folder: Path,
-    subject: Subject,
+    subject: CopiedCharacter,
     motion: Motion,
     played: Sequence[Played],
     copy: Copy,

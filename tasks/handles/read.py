@@ -48,7 +48,7 @@ class Handle:
 
 
 @dataclass(frozen=True)
-class Skin:
+class CarriedSkin:
     """Meshes with the bones that carry them.
 
     Attributes
@@ -84,7 +84,9 @@ class Skin:
         return float(np.linalg.norm(np.ptp(self.points, axis=0)))
 
 
-def read_skin(meshes: Sequence[bpy.types.Object], armature: bpy.types.Object | None, skeleton: Skeleton | None) -> Skin:
+def read_skin(
+    meshes: Sequence[bpy.types.Object], armature: bpy.types.Object | None, skeleton: Skeleton | None
+) -> CarriedSkin:
     """Read meshes, in the space of their armature; without one, in that of the first mesh.
 
     Raises
@@ -112,13 +114,15 @@ def read_skin(meshes: Sequence[bpy.types.Object], armature: bpy.types.Object | N
         start += len(own_points)
     if not sum(map(len, triangles)):
         raise SkinningError(f"'{meshes[0].name}' has no faces: add faces first")
-    return Skin(
+    return CarriedSkin(
         meshes[0].name, to_armature, np.concatenate(points), np.concatenate(triangles), bones, heads, tails,
         np.concatenate(weights), frozenset(taken),
     )  # fmt: skip
 
 
-def read_handle(obj: bpy.types.Object, skin: Skin, armature: bpy.types.Object | None, named: Sequence[str]) -> Handle:
+def read_handle(
+    obj: bpy.types.Object, skin: CarriedSkin, armature: bpy.types.Object | None, named: Sequence[str]
+) -> Handle:
     """Read a point or a cage.
 
     Parameters
@@ -158,7 +162,7 @@ def read_handle(obj: bpy.types.Object, skin: Skin, armature: bpy.types.Object | 
     return Handle(obj, positions, name_cage(obj.name, positions, taken), _find_carrier(skin, positions))
 
 
-def _find_carrier(skin: Skin, positions: np.ndarray) -> str:
+def _find_carrier(skin: CarriedSkin, positions: np.ndarray) -> str:
     """The bone of the most weight in the box of positions, or about them; else the nearest; "" where there is none."""
     if not skin.bones:
         return ""

@@ -18,7 +18,7 @@ SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class MotionChain:
     """Where the seams of a motion are, and how its cycles follow one another.
 
     Attributes

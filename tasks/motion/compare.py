@@ -14,7 +14,7 @@ from ...deformers.motion.seams import find_longer
 from ...deformers.motion.similarity import compare_frames
 from ...deformers.motion.transitions import Transition, choose_loop, list_transitions, weigh_losses
 from ..steps import Steps
-from .reading import LARGEST, Body, Performance, find_action, read_body, read_performances
+from .reading import MOST_PAIRS, Performance, PosedArmature, find_action, read_body, read_performances
 
 SHORTEST = 0.3
 """Seconds that a loop lasts at least."""
@@ -155,10 +155,10 @@ def find_shortest(rate: float) -> int:
     return max(2, round(SHORTEST * rate))
 
 
-def compare_performances(body: Body, first: Performance, second: Performance, reach: int) -> Steps[np.ndarray]:
+def compare_performances(body: PosedArmature, first: Performance, second: Performance, reach: int) -> Steps[np.ndarray]:
     """Steps that return the table of `Comparison`; raises SkinningError where there is no comparing them."""
     count = len(first.frames) * len(second.frames)
-    if count > LARGEST:
+    if count > MOST_PAIRS:
         raise SkinningError(
             f"{len(first.frames):,} x {len(second.frames):,} frames are too many to compare: shorten the actions"
         )

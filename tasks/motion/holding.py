@@ -13,14 +13,14 @@ from ...deformers.motion.feet import Foot
 from ...deformers.motion.legs import bend_legs
 from ...deformers.motion.rotations import from_matrices, make_continuous
 from .layout import Layout
-from .reading import Body
+from .reading import PosedArmature
 
 LEAST_SHIFT = 1e-5
 """Parts of the body's height by which a foot may be off."""
 
 
 def hold_feet(
-    body: Body, layout: Layout, clip: Clip, matrices: Matrices, shifts: Sequence[np.ndarray]
+    body: PosedArmature, layout: Layout, clip: Clip, matrices: Matrices, shifts: Sequence[np.ndarray]
 ) -> tuple[Clip, list[str]]:
     """Shift feet.
 
@@ -56,7 +56,7 @@ def hold_feet(
     return held, free
 
 
-def _list_line(body: Body, foot: Foot) -> list[int]:
+def _list_line(body: PosedArmature, foot: Foot) -> list[int]:
     """The bones of a leg, from the foot up."""
     line = [foot.ankle]
     while line[-1] != foot.hip:
@@ -64,7 +64,7 @@ def _list_line(body: Body, foot: Foot) -> list[int]:
     return line
 
 
-def _list_constraints(body: Body, foot: Foot) -> list[bpy.types.Constraint]:
+def _list_constraints(body: PosedArmature, foot: Foot) -> list[bpy.types.Constraint]:
     """What moves a leg beside its channels."""
     bones = body.armature.pose.bones
     return [
@@ -75,7 +75,9 @@ def _list_constraints(body: Body, foot: Foot) -> list[bpy.types.Constraint]:
     ]
 
 
-def _find_control(body: Body, layout: Layout, foot: Foot, constraints: Sequence[bpy.types.Constraint]) -> str | None:
+def _find_control(
+    body: PosedArmature, layout: Layout, foot: Foot, constraints: Sequence[bpy.types.Constraint]
+) -> str | None:
     """The bone whose location inverse kinematics of a leg follow: the nearest that actions move, if any.
 
     What the leg itself hangs on is none.
@@ -93,7 +95,7 @@ def _find_control(body: Body, layout: Layout, foot: Foot, constraints: Sequence[
 
 
 def _bend_leg(
-    body: Body, layout: Layout, foot: Foot, matrices: Matrices, shift: np.ndarray, rotations: np.ndarray
+    body: PosedArmature, layout: Layout, foot: Foot, matrices: Matrices, shift: np.ndarray, rotations: np.ndarray
 ) -> None:
     """Turn the bones of a leg so that its foot is shifted, without being turned itself.
 

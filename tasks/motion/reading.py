@@ -34,7 +34,7 @@ from .layout import Layout, find_carried, find_moving, plan_layout
 AT_A_TIME = 32
 """Frames that are read between two drawings of the window."""
 
-LARGEST = 40_000_000
+MOST_PAIRS = 40_000_000
 """Most pairs of frames that are compared."""
 
 UPRIGHT = 0.3
@@ -45,7 +45,7 @@ MAN = 1.8
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class PosedArmature:
     """An armature whose motions are compared and joined.
 
     Attributes
@@ -76,7 +76,7 @@ class Body:
         counts = self.weights > 0.0
         return Motion(self.place(matrices)[:, counts], self.weights[counts])
 
-    def moved_by(self, sampled: Sequence[Sequence[Sampled]]) -> Body:
+    def moved_by(self, sampled: Sequence[Sequence[Sampled]]) -> PosedArmature:
         """The same, where nothing counts that actions leave where it is."""
         carried = np.tile(find_carried(self.rest, find_moving(sampled)), 2) * self.weights
         return replace(self, weights=carried / carried.sum()) if carried.any() else self
@@ -86,7 +86,7 @@ class Body:
         return 1e3 * MAN * length / self.height
 
 
-def read_body(armature: bpy.types.Object) -> Body:
+def read_body(armature: bpy.types.Object) -> PosedArmature:
     """An armature object; raises SkinningError where it has no bones, or can not be animated."""
     check_not_linked(armature)
     if armature.pose is None or not armature.pose.bones:
@@ -105,7 +105,7 @@ def read_body(armature: bpy.types.Object) -> Body:
     extents = np.ptp(np.concatenate([rest.heads, rest.tails]), axis=0)
     height = max(float(extents[2]), UPRIGHT * float(extents.max()))
     weights = np.tile(lengths / (2.0 * lengths.sum()), 2)
-    return Body(armature, rest, weights, height, find_feet(rest.heads, rest.parents))
+    return PosedArmature(armature, rest, weights, height, find_feet(rest.heads, rest.parents))
 
 
 def find_action(armature: bpy.types.Object, name: str) -> bpy.types.Action:
@@ -142,7 +142,7 @@ def playing(armature: bpy.types.Object, action: bpy.types.Action) -> Iterator[bp
         yield scene
 
 
-def sample_action(body: Body, action: bpy.types.Action, goes_on: bool = False) -> tuple[range, list[Sampled]]:
+def sample_action(body: PosedArmature, action: bpy.types.Action, goes_on: bool = False) -> tuple[range, list[Sampled]]:
     """The frames of an action, of two cycles if it is to go on and repeats, and what it animates in them.
 
     Raises SkinningError where it moves nothing of the armature.
@@ -172,7 +172,7 @@ def take_part(steps: Generator[float, None, Any], start: float, part: float) -> 
         yield start + part * share
 
 
-def evaluate(body: Body, layout: Layout, clip: Clip, first_frame: int) -> Generator[float, None, Matrices]:
+def evaluate(body: PosedArmature, layout: Layout, clip: Clip, first_frame: int) -> Generator[float, None, Matrices]:
     """The matrices of all bones when channels are as in a clip; yields the share of the frames that are read."""
     with ExitStack() as afterward:
         action = new_action("Supple Motion", layout.list_curves(clip, first_frame))
@@ -202,8 +202,8 @@ class Performance:
 
 
 def read_performances(
-    body: Body, actions: Sequence[bpy.types.Action], goes_on: bool = False
-) -> Generator[float, None, tuple[Body, Layout, tuple[str, ...], list[Performance]]]:
+    body: PosedArmature, actions: Sequence[bpy.types.Action], goes_on: bool = False
+) -> Generator[float, None, tuple[PosedArmature, Layout, tuple[str, ...], list[Performance]]]:
     """Read actions, each once.
 
     What is returned is the body with what moves of it, the layout of channels, the nodes that carry the motion, and

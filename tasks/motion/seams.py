@@ -17,12 +17,12 @@ from ...deformers.motion.similarity import align_frames
 from ...deformers.motion.transitions import Transition
 from ...options import MotionOptions
 from ..steps import Steps
-from .chain import Chain
+from .chain import MotionChain
 from .compare import compare_performances, find_blend, find_join, find_loop, find_reach
 from .holding import hold_feet
 from .layout import Layout
 from .placing import Carriers, find_spaces
-from .reading import MAN, Body, Performance, evaluate, find_action, read_body, read_performances, take_part
+from .reading import MAN, Performance, PosedArmature, evaluate, find_action, read_body, read_performances, take_part
 from .report import Report
 
 DEFAULTS = MotionOptions()
@@ -89,7 +89,7 @@ def join_actions(
     longer = _find_blend(body, options, rate, seam_at, (one, two))
     seam = plan_seam(len(one.clip), len(two.clip), (seam_at.first, seam_at.second), longer)
     clip = join(one.clip, moved, seam)
-    chain = Chain(len(clip), seam.pair[0], seam.before, seam.after)
+    chain = MotionChain(len(clip), seam.pair[0], seam.before, seam.after)
     planted = [
         Planted(
             np.concatenate([before.flags[: seam.pair[0] + 1], after.flags[seam.pair[1] + 1 :]]),
@@ -143,7 +143,7 @@ def make_loop(
     transform, step = _find_cycle(body, one, seam, reach)
     back = np.linalg.inv(transform)
     cycle = close(one.clip, carriers.move(one.clip, transform), seam, lambda clip: carriers.move(clip, back))
-    chain = Chain(len(cycle), last - first, seam.before, seam.after, transform)
+    chain = MotionChain(len(cycle), last - first, seam.before, seam.after, transform)
     planted = [Planted(each.flags[first : last + 1], each.ground) for each in _find_planted(body, one, rate)]
     start = one.frames.start + first
     made = yield from _hold(body, layout, cycle, start, chain, planted, options)
@@ -153,7 +153,7 @@ def make_loop(
 
 
 def _choose(
-    body: Body,
+    body: PosedArmature,
     first: Performance,
     second: Performance,
     reach: int,
@@ -181,13 +181,13 @@ def _choose(
 
 
 def _find_blend(
-    body: Body, options: MotionOptions, rate: float, seam: Transition, performances: Sequence[Performance]
+    body: PosedArmature, options: MotionOptions, rate: float, seam: Transition, performances: Sequence[Performance]
 ) -> int:
     """Frames to each side that are blended."""
     return find_blend(options.blend, rate, seam.difference / body.in_millimeters(1.0), performances)
 
 
-def _find_cycle(body: Body, one: Performance, seam: Seam, reach: int) -> tuple[np.ndarray, float]:
+def _find_cycle(body: PosedArmature, one: Performance, seam: Seam, reach: int) -> tuple[np.ndarray, float]:
     """What moves a cycle to where the next one is, and how far it gets, meters; nothing where it hardly does."""
     transform = align_frames(one.motion, one.motion, seam.pair, reach)
     middle = one.motion.weights @ one.motion.points[seam.pair[1]]
@@ -216,7 +216,7 @@ class Planted:
     ground: float
 
 
-def _find_planted(body: Body, performance: Performance, rate: float) -> list[Planted]:
+def _find_planted(body: PosedArmature, performance: Performance, rate: float) -> list[Planted]:
     """For each foot, in which frames of an action it is planted; none is on a treadmill, as in actions of games."""
     points = body.place(performance.matrices)
     paths = [points[:, foot.contact] for foot in body.feet]
@@ -251,7 +251,7 @@ class Made:
     """
 
     clip: Clip
-    chain: Chain
+    chain: MotionChain
     points: np.ndarray
     slides: tuple[float, float]
     planted: int
@@ -259,7 +259,7 @@ class Made:
 
     def report(
         self,
-        body: Body,
+        body: PosedArmature,
         action: bpy.types.Action,
         joined: Sequence[Performance],
         seam: Transition,
@@ -290,7 +290,13 @@ class Made:
 
 
 def _hold(
-    body: Body, layout: Layout, clip: Clip, start: int, chain: Chain, planted: Sequence[Planted], options: MotionOptions
+    body: PosedArmature,
+    layout: Layout,
+    clip: Clip,
+    start: int,
+    chain: MotionChain,
+    planted: Sequence[Planted],
+    options: MotionOptions,
 ) -> Generator[float, None, Made]:
     """Hold the planted feet of a motion, and read where its bones are then."""
     matrices = yield from take_part(evaluate(body, layout, clip, start), READ, EVALUATED)
@@ -315,7 +321,9 @@ def _hold(
     return Made(clip, chain, points[:, body.weights > 0.0], (loose, slide), count, free)
 
 
-def _write(body: Body, layout: Layout, clip: Clip, start: int, name: str, repeats: int = 0) -> bpy.types.Action:
+def _write(
+    body: PosedArmature, layout: Layout, clip: Clip, start: int, name: str, repeats: int = 0
+) -> bpy.types.Action:
     """The action of a clip, which the armature plays; `repeats` is for a loop that does."""
     action: Any = new_action(name, layout.list_curves(clip, start))
     strip: Any = show_strip(body.armature, action, start)

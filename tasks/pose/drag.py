@@ -35,7 +35,7 @@ from ...options import DragOptions
 from ..subject.rig_presets import find_rig_of
 from ..subject.stack import check_not_linked
 from .pins import Pin, locate_known, locate_pins
-from .skins import Body, find_skins, read_body, read_weights_at
+from .skins import RestSkins, find_skins, read_body, read_weights_at
 
 SAME = 1e-9
 """Entries of matrices that differ by less are the same: the bone is not touched."""
@@ -52,7 +52,7 @@ it was moved. A skin that is farther does not follow its bones, and to run after
 
 MOVING_ROOT = {"AUTO": None, "ON": True, "OFF": False}
 
-_known: PerObject[tuple[Body, np.ndarray, SkinEnergy]] = PerObject()
+_known: PerObject[tuple[RestSkins, np.ndarray, SkinEnergy]] = PerObject()
 """The latest body of each armature, with the bones at rest and what was computed of both."""
 
 
@@ -103,7 +103,7 @@ class SkinDrag:
         return bool(np.linalg.norm(between[1] - between[0]) < SAME_POINT * self._size)
 
     def _make_handles(
-        self, held: list[tuple[Pin, np.ndarray]], body: Body, depsgraph: bpy.types.Depsgraph
+        self, held: list[tuple[Pin, np.ndarray]], body: RestSkins, depsgraph: bpy.types.Depsgraph
     ) -> tuple[np.ndarray, list[Handle]]:
         """The handles of points, and of which point each is: one, or four about it where its rotation is held."""
         owners, handles = [], []
@@ -130,7 +130,7 @@ class SkinDrag:
         twins = {bone: name for bone, name in flipped.items() if name in names and name not in own}
         return {bone: name for bone, name in twins.items() if bones.free[names.index(name)]}
 
-    def _begin(self, body: Body) -> None:
+    def _begin(self, body: RestSkins) -> None:
         bones, options = self._posed.bones, self._options
         free = bones.free.copy()
         free[[self._posed.names.index(name) for name in self._mirrored.values()]] = False
@@ -250,7 +250,7 @@ def _stiffen(armature: bpy.types.Object, posed: PosedArmature) -> np.ndarray:
     return stiffness
 
 
-def _prepare(armature: bpy.types.Object, body: Body, rest: np.ndarray) -> SkinEnergy:
+def _prepare(armature: bpy.types.Object, body: RestSkins, rest: np.ndarray) -> SkinEnergy:
     """What the solver needs of a body; computed anew only where it has changed."""
     known = _known.find(armature)
     if known is not None and known[0].is_same(body) and np.array_equal(known[1], rest):

@@ -24,7 +24,7 @@ from ..subject.surfaces import find_bound_space
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class RestSkins:
     """All skins of an armature at rest.
 
     Attributes
@@ -43,7 +43,7 @@ class Body:
     weights: Weights
     first: dict[str, int]
 
-    def is_same(self, other: Body) -> bool:
+    def is_same(self, other: RestSkins) -> bool:
         """Whether all that a solver is prepared for is equal."""
         mine, others = (
             (body.points, body.triangles, body.weights.vertices, body.weights.joints, body.weights.values)
@@ -81,7 +81,7 @@ def find_skins(
     return [obj for obj in shown if name in ("", obj.name)]
 
 
-def read_body(armature: bpy.types.Object, skins: Sequence[bpy.types.Object], names: Sequence[str]) -> Body:
+def read_body(armature: bpy.types.Object, skins: Sequence[bpy.types.Object], names: Sequence[str]) -> RestSkins:
     """Read skins at rest.
 
     Parameters
@@ -120,7 +120,7 @@ def read_body(armature: bpy.types.Object, skins: Sequence[bpy.types.Object], nam
     vertices, joints, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     sums = np.bincount(vertices, values, count)
     values = values / np.where(sums > 0.0, sums, 1.0)[vertices]
-    return Body(np.concatenate(points), np.concatenate(triangles), Weights(vertices, joints, values), first)
+    return RestSkins(np.concatenate(points), np.concatenate(triangles), Weights(vertices, joints, values), first)
 
 
 def _index_bones(skeleton: Skeleton, names: Sequence[str]) -> np.ndarray:
@@ -130,7 +130,7 @@ def _index_bones(skeleton: Skeleton, names: Sequence[str]) -> np.ndarray:
 
 
 def read_weights_at(
-    body: Body, point: SkinPoint, names: Sequence[str], depsgraph: bpy.types.Depsgraph
+    body: RestSkins, point: SkinPoint, names: Sequence[str], depsgraph: bpy.types.Depsgraph
 ) -> tuple[np.ndarray, np.ndarray]:
     """By which bones a point of a skin moves: their indices and weights, which sum to 1, shape (N,) each.
 

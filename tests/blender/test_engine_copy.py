@@ -13,7 +13,7 @@ from supple.bridge.animation.curves import remove_curves
 from supple.bridge.files import exchange
 from supple.deformers import SkinningError
 from supple.deformers.algebra.dual_quaternions import quaternions_from_rotations
-from supple.deformers.engine_copy import Examples, Fit, Helper, Key, Skin, fit_linear, pose_copy
+from supple.deformers.engine_copy import CopiedSkin, Examples, Fit, Helper, Key, fit_linear, pose_copy
 from supple.settings.objects import settings_of
 from supple.tasks.engine_copy import baking
 from supple.tasks.engine_copy.baking import find_angles, find_hat, without_scale
@@ -64,7 +64,7 @@ class Made:
         return self.prepare(path, folder).run(progress)
 
 
-def add_helper(fit: Fit, skin: Skin, motion: Motion) -> Fit:
+def add_helper(fit: Fit, skin: CopiedSkin, motion: Motion) -> Fit:
     """A helper that all vertices of joint 1 follow by half."""
     helper = Helper(1, 0, skin.joints.centers[1])
     bones = np.concatenate([fit.bones[:, :3], np.full((len(fit.bones), 1), len(skin.joints.parents), np.int32)], axis=1)
@@ -76,7 +76,7 @@ def add_helper(fit: Fit, skin: Skin, motion: Motion) -> Fit:
     return Fit((helper,), bones, values.astype(np.float32), turned[:, None], (), fit.key_values)
 
 
-def add_corrective(fit: Fit, skin: Skin, motion: Motion) -> Fit:
+def add_corrective(fit: Fit, skin: CopiedSkin, motion: Motion) -> Fit:
     """A key that is full where joint 1 has bent by half a radian, and pushes all vertices along z."""
     rotations = [without_scale(motion.matrices[:, joint])[:, :3, :3] for joint in (0, 1)]
     turned = rotations[0].transpose(0, 2, 1) @ rotations[1]

@@ -15,7 +15,7 @@ from supple.bridge.meshes.rays import with_rest_positions
 from supple.deformers import SkinningError
 from supple.tasks.patterns.placing.place import write_layout
 from supple.tasks.patterns.show import update
-from supple.viewport.pattern_view import THRESHOLD, Drag, DrawnStroke, PatternView, RotateAndScale
+from supple.viewport.pattern_view import THRESHOLD, DrawnStroke, PatternDrag, PatternView, RotateAndScale
 from supple.viewport.view import View
 
 SCALE = 100.0
@@ -54,7 +54,7 @@ def pixel(x: float, y: float) -> np.ndarray:
 
 
 def test_a_drag_moves_the_center_under_the_mouse(scene: PatternView):
-    drag = Drag(scene, look_down(), pixel(0.0, 2.0), is_held=False)
+    drag = PatternDrag(scene, look_down(), pixel(0.0, 2.0), is_held=False)
     assert drag.follow(bpy.context, pixel(0.1, 2.5))
     update(scene.obj)
     np.testing.assert_allclose(shown_at(scene.obj, scene.pattern)[:2], (0.1, 2.5), atol=1e-3)
@@ -64,13 +64,13 @@ def test_a_drag_moves_the_center_under_the_mouse(scene: PatternView):
 
 def test_a_drag_beside_the_mesh_leaves_the_pattern(scene: PatternView):
     before = tuple(scene.pattern.location)
-    assert not Drag(scene, look_down(), pixel(0.0, 2.0), is_held=False).follow(bpy.context, pixel(4.0, 2.0))
+    assert not PatternDrag(scene, look_down(), pixel(0.0, 2.0), is_held=False).follow(bpy.context, pixel(4.0, 2.0))
     assert tuple(scene.pattern.location) == before
 
 
 def test_a_chosen_pattern_is_held_until_the_mouse_has_gone_far_enough(scene: PatternView):
     start = pixel(0.0, 2.0)
-    drag = Drag(scene, look_down(), start, is_held=True)
+    drag = PatternDrag(scene, look_down(), start, is_held=True)
     for pixels, is_held in ((THRESHOLD - 1.0, True), (THRESHOLD + 1.0, False)):
         assert drag.follow(bpy.context, start + np.array((0.0, pixels))) != is_held
         assert drag.is_held == is_held

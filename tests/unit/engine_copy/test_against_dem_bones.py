@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from supple.deformers import Joints, Pose, Rest, Weights
-from supple.deformers.engine_copy import Examples, Fit, FitParams, Skin, fit, measure, patch
+from supple.deformers.engine_copy import CopiedSkin, Examples, Fit, FitParams, fit, measure, patch
 from supple.deformers.engine_copy.motions import share_turns, split_turns
 from supple.deformers.engine_copy.regions import relate_to_parents
 from supple.deformers.skinning import centers, dlbnt
@@ -22,11 +22,11 @@ WORSE = 1.05
 INFLUENCES, ITERATIONS = 4, 60
 
 
-def make_examples(tube: Character, module: object) -> tuple[Skin, Examples]:
+def make_examples(tube: Character, module: object) -> tuple[CopiedSkin, Examples]:
     """A tube that bends to both sides, and twists, at all of its joints."""
     count = len(tube.parents)
     joints = Joints(tube.centers, tube.parents, tube.centers + np.array([0.0, 0.0, 1.0]))
-    skin = Skin(tube.points, np.empty((0, 3), int), Weights.from_dense(tube.weights), joints)
+    skin = CopiedSkin(tube.points, np.empty((0, 3), int), Weights.from_dense(tube.weights), joints)
     poses = [
         pose_chain(tube, {joint: rotation(axis, angle)})
         for joint in range(1, count)
@@ -38,7 +38,7 @@ def make_examples(tube: Character, module: object) -> tuple[Skin, Examples]:
     return skin, Examples(np.array(poses), lambda frames: targets[frames])
 
 
-def fit_by_dem_bones(skin: Skin, examples: Examples, matrices: np.ndarray, weights: np.ndarray) -> float:
+def fit_by_dem_bones(skin: CopiedSkin, examples: Examples, matrices: np.ndarray, weights: np.ndarray) -> float:
     """Root mean square error per vertex that Dem Bones reaches from matrices (F, N, 4, 4) and weights (N, V)."""
     count, joint_count, frames = len(skin.points), len(skin.joints.parents), examples.count
     bone_count = matrices.shape[1]
@@ -61,7 +61,7 @@ def fit_by_dem_bones(skin: Skin, examples: Examples, matrices: np.ndarray, weigh
     return float(np.sqrt(np.square(posed - targets).sum(axis=2).mean()))
 
 
-def begin_anew(skin: Skin, examples: Examples, copy: Fit) -> tuple[np.ndarray, np.ndarray]:
+def begin_anew(skin: CopiedSkin, examples: Examples, copy: Fit) -> tuple[np.ndarray, np.ndarray]:
     """Matrices and weights with helpers at even shares of their turns, and some weight for those near."""
     joints, joint_count = skin.joints, len(skin.joints.parents)
     local = relate_to_parents(examples.matrices, joints.parents)

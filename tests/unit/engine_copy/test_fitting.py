@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from supple.deformers import Joints, Pose, Rest, Weights
-from supple.deformers.engine_copy import Examples, FitParams, Skin, fit, fit_linear, measure
+from supple.deformers.engine_copy import CopiedSkin, Examples, FitParams, fit, fit_linear, measure
 from supple.deformers.skinning import dlbnt
 
 from ..cases import each
@@ -17,11 +17,11 @@ def ignore(share: float) -> None:
     assert 0.0 <= share <= 1.0
 
 
-def make_example(angles: np.ndarray, axis: object = (1, 0, 0), width: float = 0.5) -> tuple[Skin, Examples]:
+def make_example(angles: np.ndarray, axis: object = (1, 0, 0), width: float = 0.5) -> tuple[CopiedSkin, Examples]:
     """A tube of two joints that bends by dual quaternions."""
     tube = make_tube(2, 24, 8, width)
     joints = Joints(tube.centers, tube.parents, tube.centers + np.array([0.0, 0.0, 1.0]))
-    skin = Skin(tube.points, np.empty((0, 3), int), Weights.from_dense(tube.weights), joints)
+    skin = CopiedSkin(tube.points, np.empty((0, 3), int), Weights.from_dense(tube.weights), joints)
     matrices = np.array([pose_chain(tube, {1: rotation(axis, angle)}) for angle in angles])
     targets = dlbnt_targets(Rest(skin.points, skin.weights, joints), matrices)
     return skin, Examples(matrices, lambda frames: targets[frames])
@@ -62,7 +62,7 @@ def test_a_skin_that_single_bones_hold_stays_as_it_is() -> None:
 def test_coincident_vertices_do_not_tear() -> None:
     skin, examples = make_example(np.linspace(-120.0, 120.0, 17))
     count = len(skin.points)
-    doubled = Skin(
+    doubled = CopiedSkin(
         np.concatenate([skin.points, skin.points]),
         skin.triangles,
         Weights(
@@ -105,7 +105,7 @@ def test_helpers_move_smoothly_and_not_at_all_at_rest() -> None:
 def test_bones_that_are_scaled_are_followed() -> None:
     tube = make_tube(2, 24, 8)
     joints = Joints(tube.centers, tube.parents)
-    skin = Skin(tube.points, np.empty((0, 3), int), Weights.from_dense(tube.weights), joints)
+    skin = CopiedSkin(tube.points, np.empty((0, 3), int), Weights.from_dense(tube.weights), joints)
     scales = np.linspace(0.5, 2.0, 9)
     matrices = np.array(
         [pose_chain(tube, {0: s * np.eye(3), 1: rotation((1, 0, 0), 90) @ np.diag([1, 1, s])}) for s in scales]

@@ -5,17 +5,17 @@ import pytest
 
 from supple.deformers import Joints, Pose, SkinningError, Weights
 from supple.deformers import Rest as RestOfCharacter
-from supple.deformers.engine_copy import Examples, Fit, FitParams, Key, Skin, fit_linear, measure, pose_copy
+from supple.deformers.engine_copy import CopiedSkin, Examples, Fit, FitParams, Key, fit_linear, measure, pose_copy
 from supple.deformers.skinning import ssd
 
 from ..cases import each
 from ..characters import make_tube, pose_chain, rotation
 
 
-def make_skin() -> Skin:
+def make_skin() -> CopiedSkin:
     tube = make_tube()
     weights = Weights.from_dense(tube.weights)
-    return Skin(tube.points, np.empty((0, 3), int), weights, Joints(tube.centers, tube.parents))
+    return CopiedSkin(tube.points, np.empty((0, 3), int), weights, Joints(tube.centers, tube.parents))
 
 
 def make_poses(count: int = 5) -> np.ndarray:
@@ -24,7 +24,7 @@ def make_poses(count: int = 5) -> np.ndarray:
     return np.array([pose_chain(tube, {1: rotation((1, 0, 0), a), 2: rotation((0, 0, 1), a)}) for a in angles])
 
 
-def pose_linear(skin: Skin, matrices: np.ndarray) -> np.ndarray:
+def pose_linear(skin: CopiedSkin, matrices: np.ndarray) -> np.ndarray:
     binding = ssd.bind(RestOfCharacter(skin.points, skin.weights, skin.joints), ssd.Params())
     return np.array([ssd.deform(binding, Pose(pose)) for pose in matrices])
 
@@ -65,7 +65,7 @@ def test_differences_by_hand() -> None:
 
 def test_largest_weights_are_kept_and_sum_to_one() -> None:
     tube = make_tube(6, 12, 4, width=3.0)
-    skin = Skin(
+    skin = CopiedSkin(
         tube.points, np.empty((0, 3), int), Weights.from_dense(tube.weights), Joints(tube.centers, tube.parents)
     )
     examples = Examples(np.tile(np.eye(4), (1, 6, 1, 1)), lambda frames: np.zeros((len(frames), 48, 3), np.float32))
@@ -77,7 +77,7 @@ def test_largest_weights_are_kept_and_sum_to_one() -> None:
 
 def test_vertices_without_weights_stay() -> None:
     points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
-    skin = Skin(points, np.empty((0, 3), int), Weights(np.array([1]), np.array([0]), np.array([1.0])),
+    skin = CopiedSkin(points, np.empty((0, 3), int), Weights(np.array([1]), np.array([0]), np.array([1.0])),
                 Joints(np.zeros((1, 3)), np.array([-1])))  # fmt: skip
     moved = np.eye(4)
     moved[2, 3] = 2.0
@@ -95,7 +95,7 @@ def test_keys_act_at_rest() -> None:
     key = Key(1, np.array([1.0, 0.0, 0.0]), (0.0, 1.0, None), offsets)
     values = np.array([[0.0], [0.25], [0.5], [0.75], [1.0]])
     keyed = Fit(copy.helpers, copy.bones, copy.values, copy.helper_matrices, (key,), values)
-    shaped = Skin(skin.points + 0.5 * offsets, skin.triangles, skin.weights, skin.joints)
+    shaped = CopiedSkin(skin.points + 0.5 * offsets, skin.triangles, skin.weights, skin.joints)
     expected = pose_copy(shaped, examples, copy, np.array([2]))
     assert np.abs(pose_copy(skin, examples, keyed, np.array([2])) - expected).max() < 1e-6
 
