@@ -8,6 +8,7 @@ from ..settings.character import find_armature
 from ..settings.checks import check_settings
 from ..settings.objects import settings_of
 from ..translations import translate
+from .buttons import draw_button
 from .panels import SupplePanel, shown_settings
 from .reports import draw_message
 
@@ -69,7 +70,7 @@ class VIEW3D_PT_supple_check(SupplePanel, bpy.types.Panel):
         row.prop(settings, "use_bends", toggle=True)
         if settings.use_bends:
             layout.prop(settings, "angle")
-        layout.operator("supple.check", icon="VIEWZOOM")
+        draw_button(layout, "supple.check")
         armature = find_armature(context)
         if armature is None or settings.armature != armature.name:
             return
@@ -86,12 +87,12 @@ class VIEW3D_PT_supple_check(SupplePanel, bpy.types.Panel):
         """The active fault, and what can be done about it."""
         draw_message(self.layout, context, line.details, icon="INFO")
         row = self.layout.row(align=True)
-        row.operator("supple.check_show", text="Show", icon="HIDE_OFF")
+        draw_button(row, "supple.check_show", text="Show")
         fix = row.row(align=True)
         fix.enabled = line.can_fix
-        fix.operator("supple.check_fix", icon="TOOL_SETTINGS")
+        draw_button(fix, "supple.check_fix")
         is_dismissed = line.key in read_dismissed(context)
-        row.operator("supple.check_dismiss", text="Restore" if is_dismissed else "Dismiss", icon="X")
+        draw_button(row, "supple.check_dismiss", text="Restore" if is_dismissed else "Dismiss")
 
 
 class VIEW3D_PT_supple_heat(SupplePanel, bpy.types.Panel):

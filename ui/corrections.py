@@ -17,6 +17,7 @@ from ..tasks.subject.corrected import (
     measure_angle,
 )
 from ..translations import translate
+from .buttons import draw_button
 from .panels import SupplePanel
 from .reports import draw_hint, draw_message
 
@@ -95,8 +96,8 @@ class VIEW3D_PT_supple_correcting(SupplePanel, bpy.types.Panel):
         draw_hint(layout, context, TOOLS)
         row = layout.row(align=True)
         row.scale_y = 1.4
-        row.operator("supple.correction_keep", icon="CHECKMARK")
-        row.operator("supple.correction_discard", icon="X")
+        draw_button(row, "supple.correction_keep")
+        draw_button(row, "supple.correction_discard")
 
 
 class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
@@ -124,7 +125,7 @@ class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
             )  # fmt: skip
             self.draw_active(context, obj)
         row = layout.row(align=True)
-        row.operator("supple.corrections_from", text="From Particles", icon="PARTICLES")
+        draw_button(row, "supple.corrections_from", text="From Particles")
         row.operator("supple.corrections_from", text="From Mesh", icon="OUTLINER_OB_MESH").source = ""
 
     def draw_begin(self) -> None:
@@ -146,10 +147,10 @@ class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
             draw_hint(self.layout, context, describe_pose(active))
         row = self.layout.row(align=True)
         row.operator("supple.correction_edit", icon=MODE_ICONS["SCULPT"])
-        row.operator("supple.correction_pose", icon="POSE_HLT")
+        draw_button(row, "supple.correction_pose")
         row = self.layout.row(align=True)
-        row.operator("supple.correction_select", icon="BONE_DATA")
-        row.operator("supple.correction_remove", text="Delete", icon="TRASH")
+        draw_button(row, "supple.correction_select")
+        draw_button(row, "supple.correction_remove", text="Delete")
 
 
 register, unregister = bpy.utils.register_classes_factory(

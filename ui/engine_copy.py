@@ -10,6 +10,7 @@ from ..options import CopyOptions, rows_of
 from ..settings.checks import check_settings
 from ..settings.engine_copy import copy_settings, find_source
 from ..tasks.subject.actions import list_actions
+from .buttons import draw_button
 from .panels import SupplePanel
 from .reports import draw_hint, draw_message
 
@@ -71,8 +72,8 @@ class VIEW3D_PT_supple_engine_copy(SupplePanel, bpy.types.Panel):
         row = layout.row(align=True)
         row.scale_y = 1.4
         text = "Update Engine Copy" if settings.report else "Make Engine Copy"
-        row.operator("supple.engine_copy", text=text, icon="DUPLICATE")
-        row.operator("supple.engine_copy_export", text="", icon="EXPORT")
+        draw_button(row, "supple.engine_copy", text=text)
+        draw_button(row, "supple.engine_copy_export", text="")
         self.draw_report(context, settings)
 
     def draw_motion(self, armature: bpy.types.Object, settings: bpy.types.PropertyGroup) -> None:
@@ -97,8 +98,8 @@ class VIEW3D_PT_supple_engine_copy(SupplePanel, bpy.types.Panel):
             return
         row = self.layout.row(align=True)
         is_shown = check_settings(context).heat == "COPY"
-        row.operator("supple.engine_copy_show", icon="HIDE_OFF", depress=is_shown)
-        row.operator("supple.engine_copy_frame", icon="TIME")
+        draw_button(row, "supple.engine_copy_show", depress=is_shown)
+        draw_button(row, "supple.engine_copy_frame")
         draw_message(self.layout, context, settings.report, icon="INFO")
 
 

@@ -2,66 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import bpy
 
 from ..settings.objects import settings_of
+from .buttons import (
+    BAKES,
+    CHARACTER,
+    CHECKS,
+    COPIES,
+    CORRECTIONS,
+    MOTIONS,
+    PATTERNS,
+    WEIGHTS,
+    draw_button,
+)
 from .panels import is_whole
 from .tools import DragSkin
 
-CHARACTER = (
-    ("supple.make", "OUTLINER_OB_ARMATURE"), ("supple.bind", "LINKED"), ("supple.unbind", "UNLINKED"),
-    ("supple.make_independent", "DUPLICATE"), ("supple.flip", "UV_SYNC_SELECT"), ("supple.side_by_side", "MOD_ARRAY"),
-    ("supple.measure", "DRIVER_DISTANCE"),
-)  # fmt: skip
-CHECKS = (
-    ("supple.check", "VIEWZOOM"), ("supple.check_show", "HIDE_OFF"), ("supple.check_fix", "TOOL_SETTINGS"),
-    ("supple.check_dismiss", "X"),
-)  # fmt: skip
-CORRECTIONS = (
-    ("supple.correct_pose", "SCULPTMODE_HLT"), ("supple.correction_keep", "CHECKMARK"),
-    ("supple.correction_discard", "X"), ("supple.correction_edit", "SHAPEKEY_DATA"),
-    ("supple.correction_pose", "POSE_HLT"), ("supple.correction_select", "BONE_DATA"),
-    ("supple.correction_remove", "TRASH"), ("supple.corrections_from", "PARTICLES"),
-)  # fmt: skip
-COPIES = (
-    ("supple.engine_copy", "DUPLICATE"), ("supple.engine_copy_export", "EXPORT"),
-    ("supple.engine_copy_show", "HIDE_OFF"), ("supple.engine_copy_frame", "TIME"),
-)  # fmt: skip
-BAKES = (
-    ("supple.bake_cache", "FILE_CACHE"), ("supple.bake_shape_keys", "SHAPEKEY_DATA"),
-    ("supple.send_to_farm", "NETWORK_DRIVE"), ("supple.clear_bake", "LOOP_BACK"),
-)  # fmt: skip
-MOTIONS = (
-    ("supple.motion_compare", "VIEWZOOM"), ("supple.motion_loop", "FILE_REFRESH"), ("supple.motion_join", "NLA"),
-)  # fmt: skip
-PATTERNS = (
-    ("supple.pattern_add", "ADD"), ("supple.pattern_set_add", "PRESET"),
-    ("supple.pattern_place", "RESTRICT_SELECT_OFF"), ("supple.pattern_stroke", "GREASEPENCIL"),
-    ("supple.pattern_mirror", "MOD_MIRROR"), ("supple.pattern_remove", "REMOVE"),
-    ("supple.pattern_remove_all", "TRASH"),
-    ("supple.pattern_save", "FILE_TICK"), ("supple.pattern_maps", "EXPORT"),
-)  # fmt: skip
-WEIGHTS = (
-    ("supple.weights_auto", "MOD_VERTEX_WEIGHT"), ("supple.weight_lines", "CURVE_BEZCIRCLE"),
-    ("supple.weights_smooth", "MOD_SMOOTH"), ("supple.weights_sharpen", "SHARPCURVE"),
-    ("supple.weights_normalize", "NORMALIZE_FCURVES"), ("supple.weights_limit", "FILTER"),
-    ("supple.weights_prune", "X"), ("supple.weights_mirror", "MOD_MIRROR"),
-    ("supple.weights_transfer", "MOD_DATA_TRANSFER"), ("supple.weights_clean", "TRASH"),
-    ("supple.weights_check", "VIEWZOOM"), ("supple.handles_add", "MESH_CUBE"), ("supple.handles_remove", "X"),
-)  # fmt: skip
-"""What each part of the menus holds: operators and their icons."""
-
-PIE = (CHARACTER[1], CHARACTER[2], CHARACTER[0], *CHARACTER[4:6], CHECKS[0], BAKES[0])
-"""What the pie menu holds of them: left, right, below, above, then the corners."""
+PIE = (
+    *("supple.bind", "supple.unbind", "supple.make", "supple.flip", "supple.side_by_side"),
+    *("supple.check", "supple.bake_cache"),
+)
+"""What the pie menu holds: left, right, below, above, then the corners."""
 
 
-def draw_operators(layout: bpy.types.UILayout, entries: tuple) -> None:
+def draw_operators(layout: bpy.types.UILayout, names: Iterable[str]) -> None:
     """Draw operators of a menu, which ask what they have to ask."""
     layout.operator_context = "INVOKE_DEFAULT"
-    for name, icon in entries:
-        layout.operator(name, icon=icon)
+    for name in names:
+        draw_button(layout, name)
 
 
 class VIEW3D_MT_supple_weights(bpy.types.Menu):
@@ -96,9 +67,8 @@ class VIEW3D_MT_supple_pie(bpy.types.Menu):
         pie = self.layout.menu_pie()
         pie.operator_context = "INVOKE_DEFAULT"
         whole = context.active_object is not None and is_whole(context)
-        icon: Any
-        for name, icon in PIE:
-            button = pie.operator(name, icon=icon)
+        for name in PIE:
+            button = draw_button(pie, name)
             if name in WHOLE:
                 button.whole = whole
         pie.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")
@@ -110,8 +80,8 @@ class VIEW3D_MT_supple(bpy.types.Menu):
     bl_label = "Supple"
 
     def draw(self, context: bpy.types.Context) -> None:
-        for entries in (CHARACTER, CHECKS, BAKES, COPIES, MOTIONS, PATTERNS):
-            draw_operators(self.layout, entries)
+        for buttons in (CHARACTER, CHECKS, BAKES, COPIES, MOTIONS, PATTERNS):
+            draw_operators(self.layout, buttons)
             self.layout.separator()
         if context.mode == "POSE":
             self.layout.operator("wm.tool_set_by_id", text="Drag Skin", icon="VIEW_PAN").name = DragSkin.bl_idname
@@ -145,13 +115,13 @@ def _draw_bakes(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
 
 def _draw_keys(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
     menu.layout.separator()
-    draw_operators(menu.layout, (("supple.bake_shape_keys", "SHAPEKEY_DATA"), CORRECTIONS[0]))
+    draw_operators(menu.layout, ("supple.bake_shape_keys", "supple.correct_pose"))
 
 
 def _draw_correcting(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
     if context.active_object is not None and settings_of(context.active_object).corrected is not None:
         menu.layout.separator()
-        draw_operators(menu.layout, CORRECTIONS[1:3])
+        draw_operators(menu.layout, ("supple.correction_keep", "supple.correction_discard"))
 
 
 PLACES = (

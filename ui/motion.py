@@ -7,6 +7,7 @@ import bpy
 from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
 from ..translations import translate
+from .buttons import draw_button
 from .panels import SupplePanel
 from .reports import draw_hint, draw_message
 
@@ -53,7 +54,7 @@ class VIEW3D_PT_supple_motion(SupplePanel, bpy.types.Panel):
         column = layout.column(align=True)
         column.prop_search(settings, "first", bpy.data, "actions", icon="ACTION")
         column.prop_search(settings, "second", bpy.data, "actions", icon="ACTION")
-        layout.operator("supple.motion_compare", icon="VIEWZOOM")
+        draw_button(layout, "supple.motion_compare")
         if armature is not None and find_transition(context, armature) is not None:
             layout.template_list(
                 SUPPLE_UL_transitions.__name__, "", settings, "transitions", settings, "active", rows=4
@@ -62,10 +63,10 @@ class VIEW3D_PT_supple_motion(SupplePanel, bpy.types.Panel):
         column.prop(settings, "blend")
         column.prop(settings, "holds_feet")
         first, second = find_names(context, armature) if armature is not None else ("", "")
-        layout.operator("supple.motion_loop", icon="FILE_REFRESH")
+        draw_button(layout, "supple.motion_loop")
         row = layout.row()
         row.enabled = first != second
-        row.operator("supple.motion_join", icon="NLA")
+        draw_button(row, "supple.motion_join")
         if settings.report:
             draw_message(layout, context, settings.report, icon="INFO")
 

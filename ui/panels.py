@@ -16,6 +16,7 @@ from ..settings.side_by_side import find_compared, has_ghosts
 from ..tasks.reports import ParticleReport, farm_reports, measure_reports, particle_reports
 from ..tasks.subject.stack import find_independent, is_flipped
 from ..translations import translate
+from .buttons import draw_button
 from .character import draw_meshes
 from .reports import draw_hint, draw_message
 
@@ -140,7 +141,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
                     "the meshes"
                 )
             draw_hint(layout, context, hint)
-            layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
+            draw_button(layout, "supple.make")
             return
         whole = is_whole(context)
         ticked = list_ticked(context) if whole else [settings.id_data]
@@ -179,21 +180,21 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         is_bound = [settings_of(obj).is_bound for obj in ticked]
         text = "Bind Again" if ticked and all(is_bound) else "Bind"
         if whole:
-            row.operator("supple.bind", text=translate(f"{text}: {count_meshes(ticked)}"), icon="LINKED").whole = True
+            draw_button(row, "supple.bind", text=translate(f"{text}: {count_meshes(ticked)}")).whole = True
         else:
-            button = row.operator("supple.bind", text=text, icon="LINKED")
+            button = draw_button(row, "supple.bind", text=text)
             if settings.method in METHODS:
                 button.method = settings.method
         if any(is_bound):
-            row.operator("supple.unbind", text="", icon="UNLINKED").whole = whole
+            draw_button(row, "supple.unbind", text="").whole = whole
         else:
-            self.layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
+            draw_button(self.layout, "supple.make")
         if any(settings_of(obj).is_bound for obj in (*ticked, settings.id_data)):
             is_back = any(is_flipped(obj) for obj in list_meshes(context))
             text = "Flip Back to Supple" if is_back else "Flip to Blender"
-            self.layout.operator("supple.flip", text=text, icon="UV_SYNC_SELECT", depress=is_back)
+            draw_button(self.layout, "supple.flip", text=text, depress=is_back)
         if settings.is_bound and not needs_supple(settings):
-            self.layout.operator("supple.make_independent", icon="DUPLICATE")
+            draw_button(self.layout, "supple.make_independent")
 
 
 class VIEW3D_PT_supple_side_by_side(SupplePanel, bpy.types.Panel):
@@ -285,7 +286,7 @@ class VIEW3D_PT_supple_measure(SupplePanel, bpy.types.Panel):
         return settings is not None and settings.is_bound
 
     def draw(self, context: bpy.types.Context) -> None:
-        self.layout.operator("supple.measure", icon="DRIVER_DISTANCE")
+        draw_button(self.layout, "supple.measure")
         obj = shown_settings(context).id_data
         report = measure_reports.find(obj)
         if report:
@@ -309,9 +310,9 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
         settings = shown_settings(context)
         column = layout.column(align=True)
         whole = is_whole(context)
-        column.operator("supple.bake_cache", icon="FILE_CACHE").whole = whole
-        column.operator("supple.bake_shape_keys", icon="SHAPEKEY_DATA").whole = whole
-        column.operator("supple.send_to_farm", icon="NETWORK_DRIVE").whole = whole
+        draw_button(column, "supple.bake_cache").whole = whole
+        draw_button(column, "supple.bake_shape_keys").whole = whole
+        draw_button(column, "supple.send_to_farm").whole = whole
         report = farm_reports.find(settings.id_data)
         if report:
             draw_message(layout, context, report, icon="INFO", closes=(settings.id_data, "farm"))
@@ -319,7 +320,7 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
             kinds = {kind: label for kind, label, _ in BAKE_ITEMS}
             kind = kinds.get(settings.bake, "a bake unknown to this version")
             layout.label(text=translate(f"Deformed by: {kind}"))
-            layout.operator("supple.clear_bake", icon="LOOP_BACK").whole = whole
+            draw_button(layout, "supple.clear_bake").whole = whole
 
 
 register, unregister = bpy.utils.register_classes_factory(

@@ -10,6 +10,7 @@ from ..settings.character import find_pattern_mesh, is_mixed, list_ticked
 from ..settings.objects import ObjectSettings, settings_of
 from ..settings.patterns import PatternSettings, driving_armature
 from ..tasks.patterns.hints import describe_visibility
+from .buttons import draw_button
 from .panels import SupplePanel, draw_setting
 from .reports import draw_message
 
@@ -71,7 +72,7 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
         layout.template_icon_view(context.window_manager, "supple_preset", show_labels=True, scale=5.0, scale_popup=4.0)
         row = layout.row(align=True)
         row.scale_y = 1.2
-        row.operator("supple.pattern_add", icon="ADD").preset = context.window_manager.supple_preset
+        draw_button(row, "supple.pattern_add").preset = context.window_manager.supple_preset
         if context.window_manager.supple_preset.startswith("USER_"):
             forget = row.operator("supple.pattern_forget", text="", icon="TRASH")
             forget.preset = context.window_manager.supple_preset
@@ -81,12 +82,12 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
         row = layout.row()
         row.template_list("SUPPLE_UL_patterns", "", settings, "patterns", settings, "active_pattern", rows=4, maxrows=8)
         column = row.column(align=True)
-        column.operator("supple.pattern_remove", text="", icon="REMOVE")
+        draw_button(column, "supple.pattern_remove", text="")
         column.separator()
-        column.operator("supple.pattern_mirror", text="", icon="MOD_MIRROR")
-        column.operator("supple.pattern_save", text="", icon="FILE_TICK")
+        draw_button(column, "supple.pattern_mirror", text="")
+        draw_button(column, "supple.pattern_save", text="")
         column.separator()
-        column.operator("supple.pattern_remove_all", text="", icon="TRASH")
+        draw_button(column, "supple.pattern_remove_all", text="")
         if 0 <= settings.active_pattern < len(settings.patterns):
             pattern = settings.patterns[settings.active_pattern]
             for hint in describe_visibility(obj, pattern, find_shading(context)):
@@ -103,7 +104,7 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
         level = column.row()
         level.active = store.pattern_display != "BUMP"
         draw_setting(level, store, "pattern_level", several and is_mixed(context, "pattern_level"))
-        layout.operator("supple.pattern_maps", icon="EXPORT")
+        draw_button(layout, "supple.pattern_maps")
 
 
 class ActivePatternPanel(SupplePanel):
@@ -139,8 +140,8 @@ class VIEW3D_PT_supple_pattern_place(ActivePatternPanel, bpy.types.Panel):
         layout, pattern = self.start(), self.find_pattern(context)
         row = layout.row(align=True)
         row.scale_y = 1.2
-        row.operator("supple.pattern_place", icon="RESTRICT_SELECT_OFF")
-        row.operator("supple.pattern_stroke", icon="GREASEPENCIL")
+        draw_button(row, "supple.pattern_place")
+        draw_button(row, "supple.pattern_stroke")
         layout.row().prop(pattern, "space", expand=True)
         is_in_uv = pattern.space == "UV"
         layout.prop(pattern, "uv" if is_in_uv else "location")

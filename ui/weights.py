@@ -7,6 +7,7 @@ import bpy
 from ..options import WeightOptions, rows_of
 from ..settings.objects import settings_of
 from ..settings.weights import CHOICES, METHODS, WeightSettings
+from .buttons import draw_button
 from .panels import SupplePanel
 from .reports import draw_hint, draw_message
 
@@ -60,7 +61,7 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         row.prop(settings, "mode", expand=True)
         row = layout.row()
         row.scale_y = 1.4
-        operator = row.operator("supple.weights_auto", icon="MOD_VERTEX_WEIGHT")
+        operator = draw_button(row, "supple.weights_auto")
         for name in (*(option.name for option in rows_of(WeightOptions) if option.label), *CHOICES):
             if getattr(settings, name) != "":
                 setattr(operator, name, getattr(settings, name))
@@ -101,8 +102,8 @@ class VIEW3D_PT_supple_handles(WeightsSubpanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         row = self.layout.row(align=True)
-        row.operator("supple.handles_add", icon="MESH_CUBE")
-        row.operator("supple.handles_remove", icon="X")
+        draw_button(row, "supple.handles_add")
+        draw_button(row, "supple.handles_remove")
 
 
 class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
@@ -113,22 +114,22 @@ class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         row = self.layout.row()
         row.scale_y = 1.2
-        row.operator("supple.weight_lines", icon="CURVE_BEZCIRCLE")
+        draw_button(row, "supple.weight_lines")
         column = self.layout.column(align=True)
         row = column.row(align=True)
-        row.operator("supple.weights_smooth", text="Smooth Surface", icon="MOD_SMOOTH").method = "SURFACE"
+        draw_button(row, "supple.weights_smooth", text="Smooth Surface").method = "SURFACE"
         row.operator("supple.weights_smooth", text="Smooth Solid", icon="META_BALL").method = "SOLID"
         row = column.row(align=True)
-        row.operator("supple.weights_sharpen", icon="SHARPCURVE")
-        row.operator("supple.weights_normalize", icon="NORMALIZE_FCURVES")
+        draw_button(row, "supple.weights_sharpen")
+        draw_button(row, "supple.weights_normalize")
         row = column.row(align=True)
-        row.operator("supple.weights_limit", icon="FILTER")
-        row.operator("supple.weights_prune", icon="X")
+        draw_button(row, "supple.weights_limit")
+        draw_button(row, "supple.weights_prune")
         column = self.layout.column(align=True)
         row = column.row(align=True)
-        row.operator("supple.weights_mirror", icon="MOD_MIRROR")
-        row.operator("supple.weights_transfer", icon="MOD_DATA_TRANSFER")
-        column.operator("supple.weights_clean", icon="TRASH")
+        draw_button(row, "supple.weights_mirror")
+        draw_button(row, "supple.weights_transfer")
+        draw_button(column, "supple.weights_clean")
 
 
 class VIEW3D_PT_supple_weights_check(WeightsSubpanel, bpy.types.Panel):
@@ -138,7 +139,7 @@ class VIEW3D_PT_supple_weights_check(WeightsSubpanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         row = self.layout.row(align=True)
-        row.operator("supple.weights_check", icon="VIEWZOOM")
+        draw_button(row, "supple.weights_check")
         row.operator_menu_enum("supple.weights_select", "kind", icon="RESTRICT_SELECT_OFF")
 
 

@@ -1,0 +1,57 @@
+"""Buttons of operators: each has one icon, in panels and in menus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+CHARACTER = {
+    "supple.make": "OUTLINER_OB_ARMATURE", "supple.bind": "LINKED", "supple.unbind": "UNLINKED",
+    "supple.make_independent": "DUPLICATE", "supple.flip": "UV_SYNC_SELECT", "supple.side_by_side": "MOD_ARRAY",
+    "supple.measure": "DRIVER_DISTANCE",
+}  # fmt: skip
+CHECKS = {
+    "supple.check": "VIEWZOOM", "supple.check_show": "HIDE_OFF", "supple.check_fix": "TOOL_SETTINGS",
+    "supple.check_dismiss": "X",
+}  # fmt: skip
+CORRECTIONS = {
+    "supple.correct_pose": "SCULPTMODE_HLT", "supple.correction_keep": "CHECKMARK",
+    "supple.correction_discard": "X", "supple.correction_edit": "SHAPEKEY_DATA",
+    "supple.correction_pose": "POSE_HLT", "supple.correction_select": "BONE_DATA",
+    "supple.correction_remove": "TRASH", "supple.corrections_from": "PARTICLES",
+}  # fmt: skip
+COPIES = {
+    "supple.engine_copy": "DUPLICATE", "supple.engine_copy_export": "EXPORT",
+    "supple.engine_copy_show": "HIDE_OFF", "supple.engine_copy_frame": "TIME",
+}  # fmt: skip
+BAKES = {
+    "supple.bake_cache": "FILE_CACHE", "supple.bake_shape_keys": "SHAPEKEY_DATA",
+    "supple.send_to_farm": "NETWORK_DRIVE", "supple.clear_bake": "LOOP_BACK",
+}  # fmt: skip
+MOTIONS = {
+    "supple.motion_compare": "VIEWZOOM", "supple.motion_loop": "FILE_REFRESH", "supple.motion_join": "NLA",
+}  # fmt: skip
+PATTERNS = {
+    "supple.pattern_add": "ADD", "supple.pattern_set_add": "PRESET",
+    "supple.pattern_place": "RESTRICT_SELECT_OFF", "supple.pattern_stroke": "GREASEPENCIL",
+    "supple.pattern_mirror": "MOD_MIRROR", "supple.pattern_remove": "REMOVE",
+    "supple.pattern_remove_all": "TRASH",
+    "supple.pattern_save": "FILE_TICK", "supple.pattern_maps": "EXPORT",
+}  # fmt: skip
+WEIGHTS = {
+    "supple.weights_auto": "MOD_VERTEX_WEIGHT", "supple.weight_lines": "CURVE_BEZCIRCLE",
+    "supple.weights_smooth": "MOD_SMOOTH", "supple.weights_sharpen": "SHARPCURVE",
+    "supple.weights_normalize": "NORMALIZE_FCURVES", "supple.weights_limit": "FILTER",
+    "supple.weights_prune": "X", "supple.weights_mirror": "MOD_MIRROR",
+    "supple.weights_transfer": "MOD_DATA_TRANSFER", "supple.weights_clean": "TRASH",
+    "supple.weights_check": "VIEWZOOM", "supple.handles_add": "MESH_CUBE", "supple.handles_remove": "X",
+}  # fmt: skip
+"""What each part of the menus holds: operators and their icons."""
+
+ICONS: dict[str, Any] = CHARACTER | CHECKS | CORRECTIONS | COPIES | BAKES | MOTIONS | PATTERNS | WEIGHTS
+
+
+def draw_button(layout: bpy.types.UILayout, name: str, **shown: Any) -> bpy.types.OperatorProperties:
+    """Draw the button of an operator; returns its properties, to be set."""
+    return layout.operator(name, icon=ICONS[name], **shown)
