@@ -22,6 +22,7 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
 
 from ..bridge.meshes.data import read_evaluated_points
+from ..bridge.per_object import PerObject
 from ..deformers.geometry.ring_normals import estimate_normals
 from ..settings.character import list_objects
 from ..settings.side_by_side import GHOST_LABELS, find_shown_armature, has_ghosts, hide_ghosts
@@ -32,7 +33,6 @@ from ..tasks.side_by_side.ghosts import (
     describe_shown,
     expect_changes,
     find_ghosted,
-    forget_ghosts,
     keep_only,
     note_changes,
     pose_ghost,
@@ -122,9 +122,9 @@ class Column:
 cache: WeakKeyDictionary[Ghost, DrawnGhost] = WeakKeyDictionary()
 """What was made of each ghost."""
 
-_widths: dict[tuple, float] = {}
-"""The largest width that a character has had since it has ghosts, so that these do not shake in playback; by
-`session_uid` of its armature and the direction that is to the right in the view."""
+_widths: PerObject[dict[tuple, float]] = PerObject()
+"""The largest width that a character has had since it has ghosts, so that these do not shake in playback: of its
+armature, by the direction that is to the right in the view."""
 
 _columns: list[Column] = []
 """Of the view that is drawn: found while its skins are drawn, for the labels, which come later."""
@@ -188,7 +188,7 @@ def draw() -> None:
 
 def forget() -> None:
     """Drop all that was made of ghosts."""
-    forget_ghosts()
+    keep_only(())
     cache.clear()
     _widths.clear()
 
@@ -217,8 +217,9 @@ def place_ghosts(
     right, up, toward = np.array(view.view_rotation.to_matrix()).T
     seen = points @ np.stack([right, up, toward], axis=1)
     low, high = seen.min(axis=0), seen.max(axis=0)
-    seen_from = (armature.session_uid, *np.round(right, 2).tolist())
-    width = _widths[seen_from] = max(_widths.get(seen_from, 0.0), float(high[0] - low[0]))
+    widths = _widths.setdefault(armature.session_uid, {})
+    seen_from = tuple(np.round(right, 2).tolist())
+    width = widths[seen_from] = max(widths.get(seen_from, 0.0), float(high[0] - low[0]))
     middle = 0.5 * (low + high)
     above = middle[0] * right + high[1] * up + middle[2] * toward
     return Vector(((1.0 + GAP) * width * right).tolist()), Vector(above.tolist())

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..errors import SkinningError, find_unusable
 from .fractions import Fractions, pose_fractions
 from .skeleton import Chains
+
+T = TypeVar("T")
 
 LEAST_WEIGHT = 1e-4
 """Vertices whose weights sum to less stay at rest, as under Blender's Armature modifier."""
@@ -316,6 +319,19 @@ def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joint
         if key not in pose.known:
             pose.known[key] = find(joints, pose.extended_to(joints), params)
         return pose.known[key]
+
+    return find_once
+
+
+def once_for_joints(find: Callable[[Joints], T]) -> Callable[[Joints], T]:
+    """Have what follows from joints alone computed once, for as long as anything uses these joints."""
+    known: WeakKeyDictionary[Joints, T] = WeakKeyDictionary()
+
+    @wraps(find)
+    def find_once(joints: Joints) -> T:
+        if joints not in known:
+            known[joints] = find(joints)
+        return known[joints]
 
     return find_once
 

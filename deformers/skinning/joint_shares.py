@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ..geometry.neighbors import find_nearest
 from ..geometry.solid import find_islands, weld
 from ..geometry.vectors import smooth_step
 from ..option import Option
-from ..rig.rest import Joints, Weights, normalize_weights
+from ..rig.rest import Joints, Weights, normalize_weights, once_for_joints
 from ..rig.skeleton import distances_to_bones
 
 BULGE_LIMIT = Option(
@@ -148,16 +147,12 @@ def find_shoulders(joints: Joints) -> np.ndarray:
     return (ways >= 0.0) & (ways < SHORT * reaches)
 
 
-_sides: WeakKeyDictionary[Joints, tuple[np.ndarray, ...]] = WeakKeyDictionary()
-
-
+@once_for_joints
 def _find_sides(joints: Joints) -> tuple[np.ndarray, ...]:
     """The hinges (H,), the joints that go on straight above and below each, as twist bones do: float (B, H); and which
     joints are shoulders, bool (B,)."""
-    if joints not in _sides:
-        hinges = np.flatnonzero(find_hinges(joints))
-        _sides[joints] = hinges, *_list_sides(joints, hinges), find_shoulders(joints)
-    return _sides[joints]
+    hinges = np.flatnonzero(find_hinges(joints))
+    return hinges, *_list_sides(joints, hinges), find_shoulders(joints)
 
 
 def _list_sides(joints: Joints, hinges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

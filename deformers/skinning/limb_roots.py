@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..option import Option
 from ..rig.fraction_plan import IN_LINE, find_heirs, find_paired, measure_size
-from ..rig.rest import Joints, Rest, Weights, normalize_weights
+from ..rig.rest import Joints, Rest, Weights, normalize_weights, once_for_joints
 from .joint_shares import find_shoulders
 
 LIMB_ROOTS = Option(
@@ -30,9 +29,8 @@ is no part of the trunk."""
 LEAST = 1e-3
 """Shares below are none."""
 
-_roots: WeakKeyDictionary[Joints, np.ndarray] = WeakKeyDictionary()
 
-
+@once_for_joints
 def find_limb_roots(joints: Joints) -> np.ndarray:
     """At which joints limbs begin, bool array, shape (B,).
 
@@ -44,12 +42,6 @@ def find_limb_roots(joints: Joints) -> np.ndarray:
     joints : Joints
         Without their fractions.
     """
-    if joints not in _roots:
-        _roots[joints] = _find_roots(joints)
-    return _roots[joints]
-
-
-def _find_roots(joints: Joints) -> np.ndarray:
     parents = joints.parents
     if joints.tails is None or not len(parents):
         return np.zeros(len(parents), bool)

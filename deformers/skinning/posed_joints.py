@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..algebra.polar import determinants, find_rigid
-from ..rig.rest import Joints, Pose, once_for_a_pose
+from ..rig.rest import Joints, Pose, once_for_a_pose, once_for_joints
 from .joint_shares import find_hinges, find_starts, rise
 
 BENT = 20.0, 40.0
@@ -89,17 +88,13 @@ class RestJoints:
     hinges: np.ndarray
 
 
-_rest_joints: WeakKeyDictionary[Joints, RestJoints] = WeakKeyDictionary()
-
-
+@once_for_joints
 def _find_rest_joints(joints: Joints) -> RestJoints:
-    if joints not in _rest_joints:
-        centers = np.asarray(joints.centers, np.float64)
-        ends = np.stack([find_starts(joints), centers, centers if joints.tails is None else joints.tails])
-        (before, after), lengths = split_lengths(np.diff(ends, axis=0))
-        normals, _ = split_lengths(before + after)
-        _rest_joints[joints] = RestJoints(ends, normals, lengths, find_angles(before, after), find_hinges(joints))
-    return _rest_joints[joints]
+    centers = np.asarray(joints.centers, np.float64)
+    ends = np.stack([find_starts(joints), centers, centers if joints.tails is None else joints.tails])
+    (before, after), lengths = split_lengths(np.diff(ends, axis=0))
+    normals, _ = split_lengths(before + after)
+    return RestJoints(ends, normals, lengths, find_angles(before, after), find_hinges(joints))
 
 
 def place_at_rest(joints: Joints) -> PosedJoints:

@@ -24,7 +24,7 @@ from ..subject.character import find_method_in_use, find_skinned
 from ..subject.corrected import as_numbers
 from ..subject.stack import SkinnedObject, check_not_linked
 from .names import follow_names, rename
-from .posed_skin import forget_bound_skin, read_posed_skin
+from .posed_skin import bound_skins, read_posed_skin
 from .poses import parse_bone_pose, read_bone_pose
 
 SHEARED = 1e-5
@@ -249,6 +249,6 @@ def release(obj: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
     """Show a character whose posed copy is gone."""
     settings: Any = settings_of(obj)
     settings.posed_copy, settings.is_corrected = None, False
-    forget_bound_skin(obj)
+    bound_skins.forget(obj)
     if obj in layer.objects.values():
         obj.hide_set(False, view_layer=layer)

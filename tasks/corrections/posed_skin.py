@@ -25,7 +25,7 @@ HARMLESS = {
 """Modifiers that may stand above: they move no vertex."""
 
 
-_bound: PerObject[PosableSkin] = PerObject()
+bound_skins: PerObject[PosableSkin] = PerObject()
 """What meshes were bound to when their pose was read: a bind takes longer than all else."""
 
 
@@ -57,7 +57,7 @@ def bind_skin(skinned: SkinnedObject) -> PosableSkin:
             )
     known = by_python.find(obj) if skinned.settings.is_bound else None
     skin = PosableSkin.of(SkinSource.of(skinned), known.bound if known is not None else None)
-    return _bound.keep(obj, skin.at(skin.choices.read_quality(skinned.settings)))
+    return bound_skins.keep(obj, skin.at(skin.choices.read_quality(skinned.settings)))
 
 
 def find_bound_skin(skinned: SkinnedObject) -> PosableSkin:
@@ -68,14 +68,9 @@ def find_bound_skin(skinned: SkinnedObject) -> PosableSkin:
     SkinningError
         As `bind_skin`.
     """
-    bound = _bound.find(skinned.obj)
+    bound = bound_skins.find(skinned.obj)
     is_same = bound is not None and skinned.settings.is_bound and bound.choices == Choices.read(skinned)
     return bound if bound is not None and is_same else bind_skin(skinned)
-
-
-def forget_bound_skin(obj: bpy.types.Object) -> None:
-    """Drop what is known of a mesh that is corrected no longer."""
-    _bound.forget(obj)
 
 
 def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> Record:

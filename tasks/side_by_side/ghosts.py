@@ -108,11 +108,6 @@ def hold_ghosts(keys: Set[str]) -> None:
     _held.update(keys)
 
 
-def forget_ghosts() -> None:
-    """Drop all ghosts that are not held, as when they are no longer shown."""
-    keep_only(())
-
-
 def expect_changes() -> None:
     """Have bones compared, as after undo."""
     for ghost in _list_ghosts():

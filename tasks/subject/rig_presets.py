@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,6 @@ USER_FOLDER = "rig_presets"
 
 LANDMARKS = "landmarks"
 """Name of the folder in both of them where landmarks are."""
-
-_cache: dict[str, Any] = {}
-"""By path and time of change: what a file says, and messages on files that say nothing."""
 
 
 def read_presets() -> tuple[list[RigPreset], list[str]]:
@@ -59,14 +57,17 @@ def _read_files(subfolder: str, read: Callable[[str, Any], Any]) -> tuple[list[A
 
 
 def _read_file(path: Path, read: Callable[[str, Any], Any]) -> Any:
-    changed = path.stat().st_mtime_ns if path.exists() else 0  # a link may lead nowhere
-    key, shown = f"{path} {changed}", Path(os.fsencode(path).decode(errors="replace"))  # as can be printed
-    if key not in _cache:
-        try:
-            _cache[key] = read(shown.stem, read_json(path))
-        except SkinningError as error:
-            _cache[key] = f"'{shown}' was left out. {error}"
-    return _cache[key]
+    return _read_changed(path, path.stat().st_mtime_ns if path.exists() else 0, read)  # a link may lead nowhere
+
+
+@cache
+def _read_changed(path: Path, _changed: int, read: Callable[[str, Any], Any]) -> Any:
+    """What a file says since it was changed, or a message where it says nothing."""
+    shown = Path(os.fsencode(path).decode(errors="replace"))  # as can be printed
+    try:
+        return read(shown.stem, read_json(path))
+    except SkinningError as error:
+        return f"'{shown}' was left out. {error}"
 
 
 def find_rig_of(armature: bpy.types.Object, bones: RestBones | None = None) -> Rig | None:

@@ -68,7 +68,7 @@ TRIED = {
     "bridge/files/render_frames.py main": ORDERS,
     "tasks/patterns/library.py saved_entries": FILES("test_saved_patterns"),
     "tasks/patterns/maps.py _write_sidecar": FILES("test_descriptions_of_height_maps"),
-    "tasks/subject/rig_presets.py _read_file": (
+    "tasks/subject/rig_presets.py _read_changed": (
         "tests/blender/test_rig_presets.py::test_files_that_are_none_block_no_others"
     ),
     "tasks/skin/by_nodes.py _bring_up_to_date": PRINTED,
