@@ -7,6 +7,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+import pytest
 from scenes_methods import choose
 
 from scenes import (
@@ -17,6 +18,7 @@ from scenes import (
     distance,
     evaluated_points,
     rest_points,
+    snapshot,
     supple_modifier,
     turn,
     update,
@@ -78,3 +80,12 @@ def assert_alike(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
 def assert_tube_alike(obj: str = "Tube", twin: str = "Twin") -> None:
     """By name: undo and opening a file make new Python objects of all data."""
     assert_alike(bpy.data.objects[obj], bpy.data.objects[twin])
+
+
+def assert_refused_by_nodes(obj: bpy.types.Object, words: str) -> None:
+    """Bind by nodes says these words, and changes nothing."""
+    before = snapshot(obj)
+    with pytest.raises(RuntimeError, match=words):
+        bind(obj, evaluate="NODES")
+    assert snapshot(obj) == before
+    assert not settings_of(obj).is_bound

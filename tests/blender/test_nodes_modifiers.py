@@ -12,6 +12,7 @@ from typing import Any
 import bpy
 import pytest
 from scenes_methods import NODE_BLENDS, choose, parametrize_blends
+from scenes_nodes import assert_refused_by_nodes
 from scenes_twins import assert_follows
 
 from scenes import (
@@ -30,7 +31,6 @@ from scenes import (
     rest_points,
     select,
     skinned_meshes,
-    snapshot,
     supple_modifier,
     turn,
     update,
@@ -294,11 +294,7 @@ def test_bind_refuses(subtests: pytest.Subtests):
             name_sides(armature)
             maker(obj)
             update()
-            before = snapshot(obj)
-            with pytest.raises(RuntimeError, match=words):
-                bind(obj, evaluate="NODES")
-            assert snapshot(obj) == before
-            assert not settings_of(obj).is_bound
+            assert_refused_by_nodes(obj, words)
 
 
 def test_a_modifier_that_is_put_above_later_is_named(subtests: pytest.Subtests):
