@@ -89,7 +89,7 @@ def session(window: Window, evaluate: str) -> Iterator[float]:
     obj, armature = setup_scene(window)
     obj.supple.evaluate = evaluate
     yield from window.open_tab()
-    yield from window.click_row(BIND_ROW + window.hint_rows())
+    yield from window.click_row(BIND_ROW + window.method_rows())
     check("a click on Bind binds", obj.supple.is_bound)
     check(f"... evaluated by {evaluate.lower()}", obj.supple.evaluate == evaluate)
     check("nothing moves at rest", distance(rest_points(obj), evaluated_points(obj)) <= TOLERANCE)
@@ -144,7 +144,7 @@ def session(window: Window, evaluate: str) -> Iterator[float]:
     select(obj)
     window.area.tag_redraw()
     yield WAIT
-    yield from window.click_row(BIND_ROW + window.hint_rows())
+    yield from window.click_row(BIND_ROW + window.method_rows())
     check("Bind Again keeps the skin", distance(reference(obj, armature), evaluated_points(obj)) <= TOLERANCE)
     if evaluate == "NODES":
         yield from switch_evaluator(window, obj)
@@ -157,7 +157,7 @@ def press_bind_without_weights(window: Window) -> Iterator[float]:
     """A message says what is missing."""
     obj = bpy.data.objects["Tube"]
     obj.vertex_groups.clear()
-    yield from window.click_row(BIND_ROW + window.hint_rows())
+    yield from window.click_row(BIND_ROW + window.method_rows())
     check("bad input leaves the object bound", obj.supple.is_bound)
 
 
@@ -165,7 +165,7 @@ def switch_evaluator(window: Window, obj: bpy.types.Object) -> Iterator[float]:
     """A click on Python and back on Nodes keeps the skin."""
     before = evaluated_points(obj)
     for evaluate, share in (("PYTHON", 0.73), ("NODES", 0.5)):
-        yield from window.click_row(EVALUATE_ROW + window.hint_rows(), share)
+        yield from window.click_row(EVALUATE_ROW + window.method_rows(), share)
         check(f"a click on {evaluate.title()} switches", obj.supple.evaluate == evaluate)
         check("... and the skin stays", distance(before, evaluated_points(obj)) <= TOLERANCE)
     if "--pictures" in sys.argv:

@@ -52,7 +52,7 @@ def set_up(window: Window) -> bpy.types.Object:
 
 
 def click_checkbox(window: Window) -> Iterator[float]:
-    yield from window.click_row(CHECKBOX_ROW + window.hint_rows(), CHECKBOX)
+    yield from window.click_row(CHECKBOX_ROW + window.method_rows(), CHECKBOX)
     window.move("WINDOW", 300, 100)
     yield WAIT
 

@@ -29,6 +29,9 @@ PANEL_OPENS = 0.5
 """Seconds that Blender takes to move the panels below one that is opened or closed."""
 RESULTS: list[tuple[str, bool]] = []
 
+PITCH = 1.1
+"""From one row of buttons to the next, in heights of a button."""
+
 
 def xdo(*arguments: object) -> None:
     """Move the mouse and press keys; that it asks for the mouse's place at the end has the display do so before."""
@@ -143,11 +146,12 @@ class Window:
         with self.override("UI"):
             return len(part("ui.reports").fit(bpy.context, text))
 
-    def hint_rows(self) -> int:
-        """How many rows more a panel has by the lines that say what the method does."""
+    def method_rows(self) -> float:
+        """How many rows a panel has for what the method says and lets choose, beside those of three choices."""
         with self.override("UI"):
             obj = part("settings.character").find_shown(bpy.context)
-        return self.count_lines(part("deformers").METHODS[obj.supple.method].tooltip)
+        method = part("deformers").METHODS[obj.supple.method]
+        return self.count_lines(method.tooltip) + PITCH * (len(method.choices) - 3)
 
     def click_row(self, row: float, share: float = 0.45) -> Iterator[float]:
         """Click in the sidebar, `row` rows of buttons below its top, at a share of its width.
