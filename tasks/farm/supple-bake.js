@@ -11,7 +11,7 @@ var METHODS = [AS_BOUND, "SSD", "DLB", "DLBNT", "CENTERS", "PARTICLES", "PARTICL
 var MOVIES = ["FFMPEG", "AVI_RAW", "AVI_JPEG"];
 var OPTIONS = ["--order", "--sharpness", "--bulge-limit", "--contact"];
 var LAST_FRAME = 1048574;
-var HOW_TO_WRITE = "write it as 1-250 or 1-250:2, several with commas as 1-50,60,100-200:2";
+var HOW_TO_WRITE = "write 1-250 or 1-250:2, and separate ranges with commas as in 1-50,60,100-200:2";
 
 var JOB_TYPE = {
     label: "Supple Bake",
@@ -161,7 +161,7 @@ function checkFolder(folder, use) {
         throw "No folder is given for " + use + ": choose one that all workers can write to";
     }
     if (!/^([\/\\{]|[A-Za-z]:[\/\\])/.test(folder)) {
-        throw "'" + folder + "' is no whole path: give one that begins with a drive, a share or a variable";
+        throw "'" + folder + "' is not a full path: use one that begins with a drive, a share or a variable";
     }
 }
 
@@ -187,7 +187,7 @@ function readObjects(text) {
             throw "Objects are '" + text + "': write each name in quotes, as [\"Body\", \"Coat\"]";
         }
         if (names.indexOf(name) !== index) {
-            throw "Object '" + name + "' is given twice: leave it out once";
+            throw "Object '" + name + "' is listed twice: list it once";
         }
         return "--object=" + name; // one word: a name may begin with a hyphen
     });
@@ -246,7 +246,7 @@ function readRange(text) {
         throw "Frame range " + first + " to " + end + " runs backwards: choose an end that is not before the start";
     }
     if (first < -LAST_FRAME || end > LAST_FRAME) {
-        throw "Frames " + first + " to " + end + " are more than Blender has: choose from -1,048,574 to 1,048,574";
+        throw "Frames " + first + " to " + end + " are outside Blender's range: choose from -1,048,574 to 1,048,574";
     }
     if (step > LAST_FRAME) {
         throw "Frame step is " + step + ": choose 1,048,574 or less";
@@ -257,7 +257,7 @@ function readRange(text) {
 function checkApart(range, earlier) {
     for (var frame = range.first; frame <= range.last && frame <= earlier.last; frame += range.step) {
         if ((frame - earlier.first) % earlier.step === 0) {
-            throw "Frame " + frame + " is given twice: leave it out once";
+            throw "Frame " + frame + " is listed twice: list it once";
         }
     }
 }

@@ -128,8 +128,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"chunk_size": 2.5}, "Chunks of 2.5 frames: choose 1 or more"),
     ({"blendfile": ""}, "No .blend file is given: save the file and submit it again"),
     ({"output": ""}, "No folder is given for the job: choose one that all workers can write to"),
-    ({"output": "farm"}, "'farm' is no whole path: give one that begins with a drive, a share or a variable"),
-    ({"render": True, "render_output": "frames"}, "'frames' is no whole path: give one"),
+    ({"output": "farm"}, "'farm' is not a full path: use one that begins with a drive, a share or a variable"),
+    ({"render": True, "render_output": "frames"}, "'frames' is not a full path: use one"),
     (
         {"render": True, "frames": "1-9:2,4-8:2"},
         "Frames 1-9:2 and 4-8:2 overlap, which a file that is rendered can",
