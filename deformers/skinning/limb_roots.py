@@ -13,7 +13,7 @@ from .joint_shares import find_shoulders
 
 LIMB_ROOTS = Option(
     name="limb_roots",
-    label="Linear Limb Roots",
+    label="Linear Roots",
     tooltip="How linearly skin is blended at shoulders, hips and knuckles, unless a linear group says so",
     highest=1.0,
     unit="FACTOR",
