@@ -33,7 +33,7 @@ GHOSTS = {"LINEAR", "PRESERVE_VOLUME", "PARTICLES"}
 VIEW = Euler((radians(85.0), 0.0, radians(50.0)))
 ASIDE, DISTANCE = 1.2, 2.5
 """How far the middle of the view is from the character, to the right; how far it is away."""
-HEADER = 24.6
+HEADER = 25.7
 """Where the panel Side by Side is opened, in rows of buttons below the top of the sidebar."""
 PANEL_POSE = {"lowerarm01.L": (70.0, 0.0, 0.0), "wrist.L": (0.0, 80.0, 0.0)}
 PANEL_VIEW, PANEL_MIDDLE = Euler((radians(85.0), 0.0, radians(28.0))), Vector((0.0, 0.0, 1.22))
