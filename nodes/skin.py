@@ -111,22 +111,16 @@ def build_skin(
     for move in make_moves(is_stretched):
         posed = move(points, posed)
     put_back = _put_back(graph, vertex_group, invert, differs, to_object)
-    is_mixed, moved = None, None
+    with graph.frame("Back into the mesh's space"):
+        plain = put_back(geometry, None, start, posed)
     if mixes_linear:
         share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
         linear = blend_matrices(MATRIX, "Linear Group: blend the joints' matrices (eq 1)", None)(points, start)
-        with graph.frame("Linear Group: mix in linear blending"):
-            mixed = (linear - posed).times_plus(share, posed)
+        with graph.frame("Linear Group: mix in linear blending, then move the others"):
+            mixed, is_linear = (linear - posed).times_plus(share, posed), share > 0.0
             is_mixed = _is_given(graph, linear_group) & is_true(graph, joints, HAS_MATRICES)
-            if limits is not None:
-                posed = graph.switch(is_mixed, posed, mixed)
-            else:  # mixed vertices first, then the others: none is blended twice
-                is_linear = share > 0.0
-                moved = put_back(put_back(geometry, is_linear, start, mixed), ~is_linear, start, posed)
-    with graph.frame("Back into the mesh's space"):
-        plain = put_back(geometry, None, start, posed)
-    if moved is not None and is_mixed is not None:
-        plain = graph.switch(is_mixed, plain, moved)
+            apart = put_back(put_back(geometry, is_linear, start, mixed), ~is_linear, start, posed)
+            plain, posed = graph.switch(is_mixed, plain, apart), graph.switch(is_mixed, posed, mixed)
     if limits is None:
         graph.output("Geometry", plain)
         return graph.finish()
