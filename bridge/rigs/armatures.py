@@ -16,8 +16,9 @@ from ...deformers.errors import find_unusable
 from ...deformers.rig.fractions import Fractions
 from ...deformers.rig.rest import Joints, Pose
 from ...deformers.rig.skeleton import find_joint_parents
+from ...deformers.rig.spread_twists import SpreadTwists, clear_twists
 from ..arrays import read_array
-from .twists import read_hints
+from .twists import read_hints, read_swings_and_twists
 
 SMALLEST_VOLUME = 1e-30
 """Determinant of a bone's axes, or of those of a segment, from which on they can be inverted."""
@@ -80,9 +81,9 @@ class Skeleton:
     source : tuple
         All that was read of the armature.
     plain : Skeleton or None
-        The same without fractions; None where it has none itself.
+        The same without fractions and spread twists; None where it has none itself.
     known : dict
-        Skeletons with fractions that were made of it.
+        Skeletons with these that were made of it.
     """
 
     names: tuple[str, ...]
@@ -104,12 +105,17 @@ class Skeleton:
     plain: Skeleton | None = None
     known: dict = field(default_factory=dict, repr=False, compare=False)
 
-    def with_fractions(self, fractions: Fractions | None) -> Skeleton:
-        """The same whose joints have fractions."""
+    def with_twists(self, fractions: Fractions | None, spread: SpreadTwists | None) -> Skeleton:
+        """The same whose joints have fractions, or a twist that is spread."""
         plain = self.plain or self
-        if fractions is None:
+        if fractions is None and spread is None:
             return plain
-        return replace(plain, joints=replace(plain.joints, fractions=fractions), plain=plain, known={})
+        return replace(plain, joints=replace(plain.joints, fractions=fractions, spread=spread), plain=plain, known={})
+
+    @property
+    def twist_plan(self) -> tuple[Fractions | None, SpreadTwists | None]:
+        """What tells apart skeletons of the same bones."""
+        return self.joints.fractions, self.joints.spread
 
     @property
     def joint_counts(self) -> np.ndarray:
@@ -363,17 +369,24 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
     with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
         rest_to_pose = posed @ skeleton.rest_inverses
-    return Pose(rest_to_pose, hints=_read_joint_hints(armature, skeleton))
+    joints = skeleton.joints
+    hints = None if joints.fractions is None else _read_joint_hints(armature, skeleton, np.unique(joints.fractions.last))
+    twists = None if joints.spread is None else _read_spread_twists(armature, skeleton, joints.spread)
+    return Pose(rest_to_pose, hints=hints, twists=twists)
 
 
-def _read_joint_hints(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | None:
-    """Twists that are asked of the joints with fractions, radians, shape (B,); None where there are none."""
-    fractions = skeleton.joints.fractions
-    if fractions is None:
-        return None
-    hints, joints = np.zeros(fractions.joint_count), np.unique(fractions.last)
+def _read_joint_hints(armature: bpy.types.Object, skeleton: Skeleton, joints: np.ndarray) -> np.ndarray:
+    """Twists that are asked of some joints, radians, shape (B,); 0 for others."""
+    hints = np.zeros(len(skeleton.joints.parents))
     hints[joints] = read_hints(armature, [skeleton.name_joint(joint) for joint in joints.tolist()])
     return hints
+
+
+def _read_spread_twists(armature: bpy.types.Object, skeleton: Skeleton, spread: SpreadTwists) -> np.ndarray:
+    """How far joints twist whose twist is spread, radians, shape (L,)."""
+    names = [skeleton.name_joint(joint) for joint in spread.joints.tolist()]
+    swings, twists = read_swings_and_twists(armature, names)
+    return clear_twists(swings, twists, read_hints(armature, names))
 
 
 def read_segment_indices(pose_bone: bpy.types.PoseBone, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

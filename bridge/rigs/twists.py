@@ -40,6 +40,28 @@ def read_hints(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
     return np.array([_read_hint(bones[name]) for name in names], np.float64)
 
 
+def read_swings_and_twists(armature: bpy.types.Object, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """By what angles bones swing against their parents, and then twist about themselves: radians, shape (N,) each.
+
+    As drivers read them that take *Swing and Y Twist* in local space, which constraints are part of.
+
+    Parameters
+    ----------
+    armature : Object
+        Evaluated.
+    """
+    bones: Any = armature.pose.bones
+    found = []
+    for name in names:
+        local = armature.convert_space(
+            pose_bone=bones[name], matrix=bones[name].matrix, from_space="POSE", to_space="LOCAL"
+        )
+        swing, twist = local.to_quaternion().to_swing_twist("Y")
+        found.append((2.0 * np.arccos(np.clip(swing.w, -1.0, 1.0)), twist))
+    swings, twists = np.array(found, np.float64).reshape(-1, 2).T
+    return swings, twists
+
+
 def _read_hint(bone: Any) -> float:
     """Of the custom property, else of the channel that tells a twist; 0 for a quaternion, which knows no turns."""
     turns = bone.get(PROPERTY)

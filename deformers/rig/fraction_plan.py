@@ -1,4 +1,4 @@
-"""Which fractions joints get: by what users chose, by how much a joint twists, and by which bones are long."""
+"""Which fractions joints get, and which twists are spread: by what users chose, by how much a joint twists, by long bones."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from .fractions import Fractions
 from .rest import Joints
+from .spread_twists import SpreadTwists
 
 MOST = 5
 """Fractions of a joint, at most."""
@@ -17,10 +18,6 @@ LARGEST_STEP = np.radians(75.0)
 
 LEAST_TWIST = np.radians(90.0)
 """Twist from which on a joint has fractions, where that is free."""
-
-LEAST_SPREAD = 4
-"""Fractions of Spread Twist, where the number is free: of a twist by 170 degrees, neighbors differ by 43."""
-
 
 IN_LINE = np.radians(15.0)
 """Between bones that may be counted as one."""
@@ -44,28 +41,62 @@ def count_fractions(twist: float) -> int:
     return 0 if twist <= LEAST_TWIST else int(min(np.ceil(twist / LARGEST_STEP) - 1, MOST))
 
 
-def plan_fractions(joints: Joints, levels: np.ndarray, spread: np.ndarray) -> Fractions | None:
-    """The fractions of some joints; None where there are none.
+def plan_twists(
+    joints: Joints, levels: np.ndarray, counts: np.ndarray
+) -> tuple[Fractions | None, SpreadTwists | None]:
+    """The fractions of some joints, and the twists of others that are spread; None where there are none.
 
     Parameters
     ----------
     levels : int array, shape (B,)
         How many fractions each joint has.
-    spread : int array, shape (B,)
-        Along how many of the bones before it each joint's twist runs; 0 for none: its fractions are at the joint.
+    counts : int array, shape (B,)
+        Along how many of the bones before it each joint's twist is spread; 0 for none. Such a joint has no fractions.
 
     Notes
     -----
-    A bone has the twist of one joint spread along it: of several, the first.
+    A bone has the twist of one joint spread along it: of several, the first. The others have their fractions.
     """
-    plan, taken = _Plan(joints), set()
-    for joint in np.flatnonzero((levels > 0) & (joints.parents >= 0)).tolist():
-        line = _list_before(joints, joint, int(spread[joint]))
-        if line and taken.isdisjoint(line) and plan.spread(joint, line, int(levels[joint])):
+    spread = _plan_spread(joints, counts)
+    levels = np.where(joints.parents >= 0, levels, 0)
+    if spread is not None:
+        levels[spread.joints] = 0
+    return _plan_fractions(joints, levels), spread
+
+
+def _plan_fractions(joints: Joints, levels: np.ndarray) -> Fractions | None:
+    last = np.repeat(np.arange(len(levels)), levels)
+    if not len(last):
+        return None
+    number = np.arange(len(last)) - np.repeat(np.cumsum(levels) - levels, levels)
+    parents, index = joints.parents.copy(), len(levels) + np.arange(len(last))
+    first = joints.parents[last]
+    parents[last] = index  # the last of each joint stays
+    before = np.where(number == 0, first, index - 1)
+    centers = np.asarray(joints.centers, np.float64)[last]
+    shares = (number + 1) / (levels[last] + 1)
+    return Fractions(np.append(parents, before), first, last, shares, joints.axes[last], centers)
+
+
+def _plan_spread(joints: Joints, counts: np.ndarray) -> SpreadTwists | None:
+    centers, chosen, taken = np.asarray(joints.centers, np.float64), [], set()
+    for joint in np.flatnonzero((counts > 0) & (joints.parents >= 0)).tolist():
+        line = _list_before(joints, joint, int(counts[joint]))
+        length = float(np.linalg.norm(centers[joint] - centers[line[0]]))
+        if taken.isdisjoint(line) and length > 1e-6:
             taken.update(line)
-        else:
-            plan.split(joint, int(levels[joint]))
-    return plan.finish()
+            chosen.append((joint, line, length))
+    if not chosen:
+        return None
+    ends, lines, lengths = ([each[part] for each in chosen] for part in range(3))
+    along = np.zeros((len(chosen), len(counts)), bool)
+    for row, line in zip(along, lines, strict=True):
+        row[line] = True
+    starts = [line[0] for line in lines]
+    axes = (centers[ends] - centers[starts]) / np.array(lengths)[:, None]
+    is_end = np.eye(len(counts), dtype=np.intp)[:, ends]
+    below = joints.chains.sum(is_end).T > 0
+    return SpreadTwists(np.array(ends), along, below, axes, centers[ends], np.array(lengths))
 
 
 def _list_before(joints: Joints, joint: int, count: int) -> list[int]:
@@ -75,64 +106,6 @@ def _list_before(joints: Joints, joint: int, count: int) -> list[int]:
         joint = int(joints.parents[joint])
         line.insert(0, joint)
     return line
-
-
-class _Plan:
-    """Fractions while they are listed."""
-
-    def __init__(self, joints: Joints) -> None:
-        self._joints = joints
-        self._centers = np.asarray(joints.centers, np.float64)
-        self._parents = [int(parent) for parent in joints.parents]
-        self._rows: list[tuple] = []
-
-    def split(self, joint: int, level: int) -> None:
-        """Fractions at a joint."""
-        parent, axis = int(self._joints.parents[joint]), self._joints.axes[joint]
-        before = parent
-        for number in range(1, level + 1):
-            share = number / (level + 1)
-            before = self._add(before, parent, parent, joint, share, share, axis, 0.0)
-        self._parents[joint] = before
-
-    def spread(self, joint: int, line: list[int], level: int) -> bool:
-        """Fractions of Spread Twist along a line of bones; False where that has no length."""
-        end = self._centers[joint]
-        offset = end - self._centers[line[0]]
-        length = float(np.linalg.norm(offset))
-        if length <= 1e-6:
-            return False
-        axis, before = offset / length, -1
-        for bone in line:  # each may hold skin beside the others
-            before = bone
-            for number in range(1, level + 1):
-                before = self._add(before, bone, line[-1], joint, number / level, 0.0, axis, length)
-        self._parents[joint] = before
-        return True
-
-    def _add(
-        self,
-        before: int,
-        base: int,
-        first: int,
-        joint: int,
-        twist: float,
-        swing: float,
-        axis: np.ndarray,
-        length: float,
-    ) -> int:
-        self._parents.append(before)
-        self._rows.append((base, first, joint, twist, swing, axis, self._centers[joint], length))
-        return len(self._parents) - 1
-
-    def finish(self) -> Fractions | None:
-        """All that were listed."""
-        if not self._rows:
-            return None
-        base, first, last, twists, swings, axes, centers, lengths = (
-            np.array(rows) for rows in zip(*self._rows, strict=True)
-        )
-        return Fractions(np.array(self._parents), base, first, last, twists, swings, axes, centers, lengths)
 
 
 @dataclass(frozen=True)

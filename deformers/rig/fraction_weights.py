@@ -1,28 +1,26 @@
-"""Weights of fractional joints: what vertices follow of the joints between two bones, and along a bone that twists."""
+"""Weights of fractional joints: what vertices follow of the joints between two bones."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .fractions import Fractions, share_along
+from .fractions import Fractions
 from .rest import Rest, Weights
 
 
 def extend_weights(rest: Rest) -> Weights:
     """Weights of a character's joints and their fractions: its own where there are none."""
     fractions = rest.joints.fractions
-    return rest.weights if fractions is None else split_weights(rest.weights, rest.armature_points, fractions)
+    return rest.weights if fractions is None else split_weights(rest.weights, fractions)
 
 
-def split_weights(weights: Weights, points: np.ndarray, fractions: Fractions) -> Weights:
+def split_weights(weights: Weights, fractions: Fractions) -> Weights:
     """Weights of the joints and their fractions, from those of the joints.
 
     Parameters
     ----------
     weights : Weights
         Need not be normalized.
-    points : float array, shape (V, 3)
-        At rest, armature space.
 
     Returns
     -------
@@ -31,60 +29,15 @@ def split_weights(weights: Weights, points: np.ndarray, fractions: Fractions) ->
 
     Notes
     -----
-    At joints: the weights of bones that are joined there become a position on their path, at each bone its index, and
-    what is between two neighbors of the path is divided between these. So a vertex follows no more joints than before,
+    The weights of bones that are joined by fractions become a position on their path, at each bone its index, and what is
+    between two neighbors of the path is divided between these. So a vertex follows no more joints than before,
     and two of each path. Where paths branch, the bone above goes with the bone below that has the larger weight.
-
-    Spread Twist: the weight of a bone is divided by the share of the twist at the vertex's position along the bones.
     """
-    merged = _merge(weights, fractions.joint_count)
-    return spread_along(_split_at_joints(merged, fractions), np.asarray(points, np.float64), fractions)
-
-
-def find_spread_feet(weights: Weights, points: np.ndarray, fractions: Fractions) -> tuple[np.ndarray, np.ndarray]:
-    """Where vertices that a twist is spread over stand on the axis of that twist.
-
-    Parameters
-    ----------
-    weights : Weights
-        Normalized.
-    points : float array, shape (V, 3)
-        At rest, armature space.
-
-    Returns
-    -------
-    shares : float array, shape (V,)
-        Weight of the bones that a twist is spread along.
-    feet : float array, shape (V, 3)
-        The mean of the feet by these weights; the vertex itself where there are none.
-    """
-    points = np.asarray(points, np.float64)
-    spread = np.flatnonzero(fractions.is_spread)
-    bones, rows = np.unique(fractions.base[spread], return_index=True)
-    chosen = np.flatnonzero(np.isin(weights.joints, bones))
-    of_line = spread[rows[np.searchsorted(bones, weights.joints[chosen])]]
-    vertices, values = weights.vertices[chosen], weights.values[chosen]
-    offsets, axes = points[vertices] - fractions.centers[of_line], fractions.axes[of_line]
-    away = values[:, None] * (np.einsum("ni,ni->n", offsets, axes)[:, None] * axes - offsets)
-    shares = np.bincount(vertices, values, minlength=len(points))
-    moves = np.stack([np.bincount(vertices, column, minlength=len(points)) for column in away.T], axis=1)
-    return shares, points + moves / np.where(shares > 0.0, shares, 1.0)[:, None]
-
-
-def _merge(weights: Weights, joint_count: int) -> Weights:
-    """Positive weights, each pair of vertex and joint once, ordered by both."""
-    positive = weights.values > 0.0
-    keys = weights.vertices[positive].astype(np.int64) * joint_count + weights.joints[positive]
-    keys, which = np.unique(keys, return_inverse=True)
-    values = np.bincount(which.reshape(-1), weights.values[positive], minlength=len(keys))
-    return Weights(*np.divmod(keys, joint_count), values)
-
-
-def _split_at_joints(weights: Weights, fractions: Fractions) -> Weights:
-    count, own = fractions.joint_count, np.flatnonzero(~fractions.is_spread)
-    levels = np.bincount(fractions.last[own], minlength=count)
+    count = fractions.joint_count
+    weights = _merge(weights, count)
+    levels = np.bincount(fractions.last, minlength=count)
     starts = np.full(count, -1)
-    starts[fractions.last[own][::-1]] = count + own[::-1]  # the first of each joint
+    starts[fractions.last[::-1]] = count + np.arange(fractions.count)[::-1]  # the first of each joint
     above = _link(weights, np.where(levels > 0, fractions.joint_parents, -1), count)
     linked = np.zeros(len(above), bool)
     linked[above[above >= 0]] = True
@@ -119,6 +72,15 @@ def _split_at_joints(weights: Weights, fractions: Fractions) -> Weights:
     return Weights(joined.vertices[kept], joined.joints[kept], joined.values[kept])
 
 
+def _merge(weights: Weights, joint_count: int) -> Weights:
+    """Positive weights, each pair of vertex and joint once, ordered by both."""
+    positive = weights.values > 0.0
+    keys = weights.vertices[positive].astype(np.int64) * joint_count + weights.joints[positive]
+    keys, which = np.unique(keys, return_inverse=True)
+    values = np.bincount(which.reshape(-1), weights.values[positive], minlength=len(keys))
+    return Weights(*np.divmod(keys, joint_count), values)
+
+
 def _link(weights: Weights, parents: np.ndarray, count: int) -> np.ndarray:
     """For each weight that of the same vertex for the joint above it on a path, -1 for none: shape (N,).
 
@@ -144,33 +106,3 @@ def _walk_up(above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         roots[rising] = above[roots[rising]]
         depths[rising] += 1
     return roots, depths
-
-
-def spread_along(weights: Weights, points: np.ndarray, fractions: Fractions) -> Weights:
-    """`split_weights` for Spread Twist alone.
-
-    Parameters
-    ----------
-    points : float array, shape (V, 3)
-        At rest, armature space.
-    """
-    parts = []
-    is_left = np.ones(len(weights.joints), bool)
-    for bone in np.unique(fractions.base[fractions.is_spread]).tolist():
-        own = np.flatnonzero(fractions.is_spread & (fractions.base == bone))
-        joints, knots = np.append(bone, fractions.joint_count + own), np.append(0.0, fractions.twists[own])
-        chosen = np.flatnonzero(weights.joints == bone)
-        is_left[chosen] = False
-        vertices, values = weights.vertices[chosen], weights.values[chosen]
-        along = (points[vertices] - fractions.centers[own[0]]) @ fractions.axes[own[0]] / fractions.lengths[own[0]]
-        positions = share_along(1.0 + along)
-        near = np.clip(np.searchsorted(knots, positions, side="right") - 1, 0, len(knots) - 2)
-        far = near + 1
-        shares = (positions - knots[near]) / (knots[far] - knots[near])
-        parts += [(vertices, joints[near], values * (1.0 - shares)), (vertices, joints[far], values * shares)]
-    if not parts:
-        return weights
-    parts.append((weights.vertices[is_left], weights.joints[is_left], weights.values[is_left]))
-    joined = Weights(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))).by_vertex()
-    kept = joined.values > 0.0
-    return Weights(joined.vertices[kept], joined.joints[kept], joined.values[kept])

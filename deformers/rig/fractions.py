@@ -1,7 +1,7 @@
 """Fractional joints: a joint stands for a short chain of partial rotations, so that it may twist without end.
 
-A fraction is one more joint, after the B that bones make. Those *at a joint* go from the bone above, by equal shares of
-twist and swing, to the bone below. Those of *Spread Twist* go along the bones above, by shares of the twist alone.
+A fraction is one more joint, after the B that bones make. Those of a joint go from the bone above, by equal shares of twist
+and swing, to the bone below.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ import numpy as np
 
 from ..algebra.dual_quaternions import multiply_quaternions, quaternions_from_rotations, rotations_from_quaternions
 from ..algebra.polar import decompose_polar, find_rigid
-
-TAPER = 0.6
-"""How much thinner the skin of a long bone is at its end than at its start."""
 
 HALF_TURN = 1e-6
 """Cosine of half a swing below which it is by 180 degrees: there is no telling a twist from it."""
@@ -32,37 +29,27 @@ class Fractions:
     parents : int array, shape (B + F,)
         What comes before each joint on its path, -1 for a root: signs of quaternions agree along it, so that a path
         may turn by more than 180 degrees.
-    base : int array, shape (F,)
-        The joint that a fraction moves with, but for its share.
     first, last : int arrays, shape (F,)
         The joints above and below: the rotation of the last against the first is what is shared.
-    twists : float array, shape (F,)
-        Share of the twist, 0 to 1.
-    swings : float array, shape (F,)
-        Share of the swing, of the translation and of the stretch, 0 to 1; 0 with Spread Twist.
+    shares : float array, shape (F,)
+        Of the twist, the swing, the translation and the stretch, 0 to 1.
     axes : float array, shape (F, 3)
-        What the twist is about: the bone of `last` at rest, or the line of the bones that it is spread along. Unit
-        vectors, armature space.
+        What the twist is about: the bone of `last` at rest. Unit vectors, armature space.
     centers : float array, shape (F, 3)
         About which a fraction turns: the center of `last` at rest.
-    lengths : float array, shape (F,)
-        Of the bones that a twist is spread along, up to `centers`; 0 for fractions at a joint.
     """
 
     parents: np.ndarray
-    base: np.ndarray
     first: np.ndarray
     last: np.ndarray
-    twists: np.ndarray
-    swings: np.ndarray
+    shares: np.ndarray
     axes: np.ndarray
     centers: np.ndarray
-    lengths: np.ndarray
 
     @property
     def count(self) -> int:
         """F."""
-        return len(self.base)
+        return len(self.first)
 
     @property
     def joint_count(self) -> int:
@@ -78,25 +65,12 @@ class Fractions:
     @cached_property
     def joints(self) -> np.ndarray:
         """The joints that fractions follow, each once."""
-        return np.unique([self.base, self.first, self.last])
-
-    @property
-    def is_spread(self) -> np.ndarray:
-        """Which belong to Spread Twist, bool array, shape (F,)."""
-        return self.lengths > 0.0
+        return np.unique([self.first, self.last])
 
     def mix(self, values: np.ndarray) -> np.ndarray:
-        """Values of the joints, shape (B, ...), mixed by the fractions' swings: shape (F, ...)."""
-        shares = self.swings.reshape(-1, *(1,) * (values.ndim - 1))
-        return values[self.base] + shares * (values[self.last] - values[self.base])
-
-
-def share_along(positions: np.ndarray) -> np.ndarray:
-    """Share of a twist at positions along the bones that it is spread along, shape (N,): 0 at the start, 1 at the end.
-
-    It grows as the inverse of the radius of what tapers toward the end, so that the skin is sheared alike everywhere.
-    """
-    return np.log(1.0 - TAPER * np.clip(positions, 0.0, 1.0)) / np.log(1.0 - TAPER)
+        """Values of the joints, shape (B, ...), mixed by the fractions' shares: shape (F, ...)."""
+        shares = self.shares.reshape(-1, *(1,) * (values.ndim - 1))
+        return values[self.first] + shares * (values[self.last] - values[self.first])
 
 
 def pose_fractions(fractions: Fractions, matrices: np.ndarray, hints: np.ndarray | None = None) -> np.ndarray:
@@ -117,12 +91,8 @@ def pose_fractions(fractions: Fractions, matrices: np.ndarray, hints: np.ndarray
     -----
     With M = R S of the joints, r = R_first^-1 R_last = s t: t is the twist about the axis by the angle alpha, in whole
     turns as near to the hint as can be, s the swing, the short way. A fraction has the linear part
-    R_base s^swing t(twist alpha) ((1 - swing) S_base + swing S_last), and takes its center to
-    (1 - swing) M_base center + swing M_last center.
-
-    The more r swings, the less is known of its twist, and of half a turn nothing. So what Spread Twist spreads goes
-    down from all of alpha, where r swings by 90 degrees, to none, by 120 degrees; what is left of it stays at the
-    joint.
+    R_first s^share t(share alpha) ((1 - share) S_first + share S_last), and takes its center to
+    (1 - share) M_first center + share M_last center.
     """
     linear = np.asarray(matrices[:, :3, :3], np.float64)
     rotations, stretches = linear, None
@@ -131,16 +101,15 @@ def pose_fractions(fractions: Fractions, matrices: np.ndarray, hints: np.ndarray
     turns = rotations[fractions.first].transpose(0, 2, 1) @ rotations[fractions.last]
     asked = np.zeros(fractions.count) if hints is None else np.asarray(hints, np.float64)[fractions.last]
     swings, twists = split_turns(quaternions_from_rotations(turns), fractions.axes, asked)
-    twists *= np.where(fractions.is_spread, measure_clearness(swings), 1.0)
     shared = multiply_quaternions(
-        _share_swings(swings, fractions.swings), _twist_about(fractions.axes, fractions.twists * twists)
+        _share_swings(swings, fractions.shares), _twist_about(fractions.axes, fractions.shares * twists)
     )
-    posed = rotations[fractions.base] @ rotations_from_quaternions(shared)
+    posed = rotations[fractions.first] @ rotations_from_quaternions(shared)
     if stretches is not None:
         posed = posed @ fractions.mix(stretches)
-    ends = np.stack([matrices[fractions.base], matrices[fractions.last]])
+    ends = np.stack([matrices[fractions.first], matrices[fractions.last]])
     above, below = np.einsum("kfij,fj->kfi", ends[:, :, :3, :3], fractions.centers) + ends[:, :, :3, 3]
-    centers = above + fractions.swings[:, None] * (below - above)
+    centers = above + fractions.shares[:, None] * (below - above)
     result = np.tile(np.eye(4), (fractions.count, 1, 1))
     result[:, :3, :3] = posed
     result[:, :3, 3] = centers - np.einsum("fij,fj->fi", posed, fractions.centers)
@@ -175,17 +144,6 @@ def split_turns(turns: np.ndarray, axes: np.ndarray, hints: np.ndarray) -> tuple
     backward = np.concatenate([cosines[:, None], -sines[:, None] * axes], axis=1)
     twists = 2.0 * np.arctan2(sines, cosines)
     return multiply_quaternions(turns, backward), twists + 2.0 * np.pi * np.rint((hints - twists) / (2.0 * np.pi))
-
-
-def measure_clearness(swings: np.ndarray) -> np.ndarray:
-    """How clear twists beside swings are: 1 up to 90 degrees of swing, 0 from 120 degrees on.
-
-    Parameters
-    ----------
-    swings : float array, shape (N, 4)
-        Unit quaternions.
-    """
-    return np.clip(4.0 * np.square(swings[:, 0]) - 1.0, 0.0, 1.0)
 
 
 def _share_swings(swings: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import SkinningError, find_unusable
 from .fractions import Fractions, pose_fractions
 from .skeleton import Chains
+from .spread_twists import SpreadTwists, measure_twists, untwist
 
 T = TypeVar("T")
 
@@ -71,6 +72,10 @@ class Joints:
         What users have chosen for a joint instead of the method's, 0 to 1; NaN where they have not.
     fractions : Fractions or None
         Joints between these, for the methods that blend joints.
+    spread : SpreadTwists or None
+        Joints whose twist is spread along the bones before them, for these methods.
+    is_extended : bool
+        Whether the last of these are fractions, and joints have no more twist than blends can bear.
     """
 
     centers: np.ndarray
@@ -78,21 +83,27 @@ class Joints:
     tails: np.ndarray | None = None
     sharpness: np.ndarray | None = None
     fractions: Fractions | None = None
+    spread: SpreadTwists | None = None
+    is_extended: bool = False
 
     @cached_property
     def extended(self) -> Joints:
-        """These joints and, after them, their fractions."""
+        """What vertices follow: these joints and, after them, their fractions."""
         fractions = self.fractions
-        if fractions is None or self.is_extended:
+        if self.is_extended or (fractions is None and self.spread is None):
             return self
+        if fractions is None:
+            return replace(self, is_extended=True)
         centers = np.concatenate([self.centers, fractions.centers])
         axes = np.concatenate([self.axes, fractions.axes])
-        return Joints(centers, fractions.parents, centers + axes, fractions=fractions)
+        return Joints(
+            centers, fractions.parents, centers + axes, fractions=fractions, spread=self.spread, is_extended=True
+        )
 
     @property
-    def is_extended(self) -> bool:
-        """Whether the last of these joints are fractions."""
-        return self.fractions is not None and len(self.parents) == len(self.fractions.parents)
+    def bone_count(self) -> int:
+        """B: how many of these joints bones make."""
+        return len(self.parents) if self.fractions is None else self.fractions.joint_count
 
     @cached_property
     def chains(self) -> Chains:
@@ -233,6 +244,8 @@ class Pose:
         From the mesh object's space to the armature's in this frame. None: they are the same.
     hints : float array, shape (B,), or None
         Twist of each joint that is asked for, radians: it tells how many whole turns a joint makes. None: 0.
+    twists : float array, shape (L,), or None
+        Of the joints whose twist is spread, radians. None: what `measure_twists` finds.
     known : dict
         What `once_for_a_pose` has computed of the joints, in armature space.
     """
@@ -240,6 +253,7 @@ class Pose:
     rest_to_pose: np.ndarray
     object_to_armature: np.ndarray | None = None
     hints: np.ndarray | None = None
+    twists: np.ndarray | None = None
     known: dict = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -257,14 +271,30 @@ class Pose:
                 raise SkinningError("The object or the armature has zero scale: give both a scale other than 0")
 
     def extended_to(self, joints: Joints) -> Pose:
-        """The pose of joints and their fractions, from that of the joints; the same for joints that have none."""
-        fractions = joints.fractions
-        if fractions is None or not joints.is_extended:
+        """The pose of what vertices follow, from that of the joints; the same for joints that are not `extended`."""
+        if not joints.is_extended:
             return self
-        if fractions not in self.known:
-            posed = pose_fractions(fractions, self.rest_to_pose, self.hints)
-            self.known[fractions] = Pose(np.concatenate([self.rest_to_pose, posed]))
-        return self.known[fractions]
+        if joints not in self.known:
+            fractions, spread, matrices = joints.fractions, joints.spread, self.rest_to_pose
+            if fractions is not None:
+                matrices = np.concatenate([matrices, pose_fractions(fractions, matrices, self.hints)])
+            if spread is not None:
+                matrices = untwist(spread, matrices, self.find_twists(joints), fractions)
+            self.known[joints] = self if matrices is self.rest_to_pose else Pose(matrices)
+        return self.known[joints]
+
+    def find_twists(self, joints: Joints) -> np.ndarray:
+        """Twists that are spread, radians, shape (L,)."""
+        spread = joints.spread
+        assert spread is not None
+        if self.twists is not None:
+            return self.twists
+        if spread not in self.known:
+            asked = None if self.hints is None else self.hints[spread.joints]
+            count = joints.bone_count
+            parents = joints.parents if joints.fractions is None else joints.fractions.joint_parents
+            self.known[spread] = measure_twists(spread, self.rest_to_pose, parents, joints.axes[:count], asked)
+        return self.known[spread]
 
     def seen_from(self, object_to_armature: np.ndarray | None) -> Pose:
         """The same pose for a mesh in another space; what is known of the joints is shared.
@@ -300,7 +330,7 @@ def check_pose(joints: Joints, pose: Pose) -> None:
     SkinningError
         Where it has another number of joints.
     """
-    count = len(joints.parents) - (joints.fractions.count if joints.fractions is not None and joints.is_extended else 0)
+    count = joints.bone_count if joints.is_extended else len(joints.parents)
     if len(pose.rest_to_pose) != count:
         raise SkinningError(f"{count} joints but a pose of {len(pose.rest_to_pose)}: bind again")
 

@@ -26,7 +26,7 @@ from ...settings.objects import PARTICLE_METHODS
 from ..subject.character import find_method_in_use, object_to_armature, read_character, uses_envelopes
 from ..subject.stack import SkinnedObject
 from ..subject.surfaces import find_bound_space, with_surfaces
-from ..subject.twist import read_choice, with_fractions
+from ..subject.twist import read_choice, with_twists
 from .poses import find_skeleton
 
 SAME_SPACE = 1e-7
@@ -152,7 +152,7 @@ class SkinSource:
         return cls(
             skinned,
             choices,
-            with_fractions(plain, armature, choices.twist, sharers),
+            with_twists(plain, armature, choices.twist, sharers),
             space,
         )
 
@@ -164,7 +164,7 @@ class SkinSource:
     def is_bound_as(self, other: SkinSource | PosableSkin) -> bool:
         """Whether choices and bones are the same; mesh and space are not looked at."""
         bones, others = self.skeleton, other.skeleton
-        is_same = bones.source == others.source and bones.joints.fractions is others.joints.fractions
+        is_same = bones.source == others.source and bones.twist_plan == others.twist_plan
         return is_same and self.choices == other.choices
 
     @property

@@ -14,7 +14,7 @@ from ...deformers import METHODS, SkinningError
 from ...settings.objects import needs_supple, settings_of
 from ..subject.character import object_to_armature, uses_envelopes
 from ..subject.stack import SkinnedObject, check_armature, find_deforming_modifier
-from ..subject.twist import read_choice, with_fractions
+from ..subject.twist import read_choice, with_twists
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
 """Modifiers above which no weight survives."""
@@ -95,7 +95,7 @@ def check_twists(skinned: SkinnedObject, skeleton: Skeleton) -> None:
     for other in list_sharing_nodes(obj):
         settings = settings_of(other)
         choice = read_choice(settings, settings.method)
-        if with_fractions(skeleton, armatures[0], choice, armatures[1:]) is not skeleton:
+        if with_twists(skeleton, armatures[0], choice, armatures[1:]) is not skeleton:
             raise SkinningError(
                 f"'{obj.name}' shares its mesh with '{other.name}', which has a different Twist: use the same Twist "
                 "for both, make the mesh single-user, or evaluate by Python"

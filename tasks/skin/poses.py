@@ -8,13 +8,12 @@ import numpy as np
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
 from ...deformers import Pose
-from ...deformers.rig.fractions import Fractions
 
 _skeletons: PerObject[Skeleton] = PerObject()
 """The latest of each armature object: meshes that were bound to the same bones share it."""
 
-_poses: PerObject[dict[Fractions | None, Pose]] = PerObject()
-"""The latest of each armature object, by the fractions of its joints."""
+_poses: PerObject[dict[tuple, Pose]] = PerObject()
+"""The latest of each armature object, by the `twist_plan` of its skeleton."""
 
 
 def find_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
@@ -40,7 +39,7 @@ class PosedArmature:
         self._skeleton: Skeleton | None = None
         self._is_compared = False
         self._latest = _poses.find(armature) or {}
-        self._poses: dict[Fractions | None, Pose] = _poses.keep(armature, {})
+        self._poses: dict[tuple, Pose] = _poses.keep(armature, {})
 
     def find_skeleton(self, known: Skeleton | None, is_stale: bool) -> Skeleton:
         """Its skeleton, without fractions.
@@ -75,7 +74,7 @@ class PosedArmature:
         SkinningError
             Where the pose holds values that are not numbers.
         """
-        key = skeleton.joints.fractions
+        key = skeleton.twist_plan
         if key not in self._poses:
             pose, latest = read_pose(self.obj, skeleton), self._latest.get(key)
             self._poses[key] = latest if latest is not None and _is_same(pose, latest) else pose
@@ -85,7 +84,8 @@ class PosedArmature:
 def _is_same(first: Pose, second: Pose) -> bool:
     if not np.array_equal(first.rest_to_pose, second.rest_to_pose):
         return False
-    return first.hints is None or second.hints is None or np.array_equal(first.hints, second.hints)
+    pairs = (first.hints, second.hints), (first.twists, second.twists)
+    return all(one is None or other is None or np.array_equal(one, other) for one, other in pairs)
 
 
 class Poses:

@@ -1,4 +1,4 @@
-"""Which fractions joints get: by what users have chosen, by the armature's actions, and by its bones."""
+"""Which joints get fractions, and which twists are spread: by what users chose, by the armature's actions and bones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...bridge.rigs.twists import (
     read_keys,
     read_rotations,
 )
-from ...deformers.rig.fraction_plan import LEAST_SPREAD, count_fractions, find_long_bones, plan_fractions
+from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
 from ...deformers.skinning import ssd
 from ...settings.choices import find_method
 from ...settings.objects import ObjectSettings
@@ -71,7 +71,7 @@ def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
 
 
 def read_choice(settings: ObjectSettings, method: str) -> str:
-    """What an object's settings say about twist, as `with_fractions` takes it.
+    """What an object's settings say about twist, as `with_twists` takes it.
 
     Linear blending is Blender's own: its joints have fractions where a number is chosen.
     """
@@ -80,10 +80,10 @@ def read_choice(settings: ObjectSettings, method: str) -> str:
     return settings.twist
 
 
-def with_fractions(
+def with_twists(
     skeleton: Skeleton, armature: bpy.types.Object, choice: str, others: Sequence[bpy.types.Object] = ()
 ) -> Skeleton:
-    """A skeleton whose joints have the fractions that a choice gives them.
+    """A skeleton whose joints have the fractions, and the spread twists, that a choice gives them.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def with_fractions(
     Returns
     -------
     Skeleton
-        The same object as before, where the fractions are the same.
+        The same object as before, where these are the same.
     """
     plain = skeleton.plain or skeleton
     if choice == "OFF" and not plain.has_twists:
@@ -105,15 +105,17 @@ def with_fractions(
     needs = [_find_needs(one) for one in (armature, *others)]
     known = plain.known.get(choice)
     if known is None or len(known[0]) != len(needs) or any(a is not b for a, b in zip(known[0], needs, strict=True)):
-        levels, spread = _choose(plain, needs, choice)
-        key = levels.tobytes(), spread.tobytes()
+        levels, counts = _choose(plain, armature, needs, choice)
+        key = levels.tobytes(), counts.tobytes()
         if key not in plain.known:
-            plain.known[key] = plain.with_fractions(plan_fractions(plain.joints, levels, spread))
+            plain.known[key] = plain.with_twists(*plan_twists(plain.joints, levels, counts))
         known = plain.known[choice] = needs, plain.known[key]
     return known[1]
 
 
-def _choose(skeleton: Skeleton, needs: list[dict[str, int]], choice: str) -> tuple[np.ndarray, np.ndarray]:
+def _choose(
+    skeleton: Skeleton, armature: bpy.types.Object, needs: list[dict[str, int]], choice: str
+) -> tuple[np.ndarray, np.ndarray]:
     """How many fractions each joint has, and along how many bones its twist is spread: int arrays, shape (B,)."""
     if "long_bones" not in skeleton.known:
         skeleton.known["long_bones"] = find_long_bones(skeleton.joints, _find_handle_joints(skeleton))
@@ -121,7 +123,7 @@ def _choose(skeleton: Skeleton, needs: list[dict[str, int]], choice: str) -> tup
     is_bendy = np.zeros(len(parents), bool)
     is_bendy[skeleton.bendy_joints] = True
     is_rigid = is_bendy | _find_handle_joints(skeleton)
-    levels, spread = np.zeros((2, len(parents)), np.intp)
+    levels, counts = np.zeros((2, len(parents)), np.intp)
     for name, joint, (own, spreads) in zip(skeleton.names, skeleton.first_joints, skeleton.twists, strict=True):
         level, above = own or choice, parents[joint]
         if above < 0 or is_rigid[joint] or is_bendy[above]:
@@ -130,10 +132,16 @@ def _choose(skeleton: Skeleton, needs: list[dict[str, int]], choice: str) -> tup
         if level.isdigit():
             levels[joint] = int(level)
         elif level == "AUTO" or is_spread:
-            least = LEAST_SPREAD if is_spread else 0
-            levels[joint] = max(least, *(of_armature.get(name, 0) for of_armature in needs))
-        spread[joint] = long_bones.counts[joint] if is_spread else 0
-    return levels, spread
+            levels[joint] = max(of_armature.get(name, 0) for of_armature in needs)
+        if is_spread and _turns_with(armature, name, skeleton.name_joint(above)):
+            counts[joint] = long_bones.counts[joint]
+    return levels, counts
+
+
+def _turns_with(armature: bpy.types.Object, name: str, above: str) -> bool:
+    """Whether a bone's rotation, in local space, is that against the bone above it."""
+    bone = cast(Any, armature.data).bones[name]
+    return bone.parent is not None and bone.parent.name == above and bone.use_inherit_rotation
 
 
 def _find_handle_joints(skeleton: Skeleton) -> np.ndarray:

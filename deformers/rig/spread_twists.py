@@ -1,0 +1,144 @@
+"""Spread Twist: the skin of a long bone is turned at rest by its share of the twist of the joint at the bone's end.
+
+A wrist whose hand is twisted by alpha turns the skin next to it, and that of the forearm by less, the nearer it is to the
+elbow. So each vertex is turned about the limb's line before it follows its joints, whatever these are blended by. What the
+blend will give of the twist by itself is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..algebra.dual_quaternions import quaternions_from_rotations
+from ..algebra.polar import decompose_polar
+from .fractions import Fractions, split_turns
+
+MOST_BLENDED = np.radians(172.0)
+"""Twist that goes through the blend of both bones, at most: by half a turn there is no telling which way round they are to
+be blended. What is beyond is left out of the pose of the joints, and all of it is in what vertices are turned by at rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadTwists:
+    """Joints whose twist is spread along the bones before them: L of them, of B joints.
+
+    Two are equal only if they are the same object.
+
+    Attributes
+    ----------
+    joints : int array, shape (L,)
+        Ascending.
+    along : bool array, shape (L, B)
+        The bones that a twist is spread along. A bone is among those of one joint.
+    below : bool array, shape (L, B)
+        The joint and all below it.
+    axes : float array, shape (L, 3)
+        Of the line of these bones at rest, to the joint: unit vectors, armature space.
+    ends : float array, shape (L, 3)
+        Where the line ends: the joint's center at rest.
+    lengths : float array, shape (L,)
+    """
+
+    joints: np.ndarray
+    along: np.ndarray
+    below: np.ndarray
+    axes: np.ndarray
+    ends: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def depths(self) -> np.ndarray:
+        """How many of these joints there are down to each, with itself, int array, shape (L,)."""
+        return self.below.sum(axis=0)[self.joints]
+
+
+def measure_twists(
+    spread: SpreadTwists, matrices: np.ndarray, parents: np.ndarray, axes: np.ndarray, hints: np.ndarray | None = None
+) -> np.ndarray:
+    """How far joints twist against those above them, radians, shape (L,).
+
+    Parameters
+    ----------
+    matrices : float array, shape (B, 4, 4)
+        From rest to pose, armature space.
+    parents : int array, shape (B,)
+        Of the joints.
+    axes : float array, shape (B, 3)
+        The joints' bones at rest, about which they twist.
+    hints : float array, shape (L,), or None
+        Twists that are asked for, radians: the whole turns nearest to these are taken. None: 0.
+
+    Notes
+    -----
+    The more a joint swings, the less is known of its twist, and of half a turn nothing. So what is spread goes down from all
+    of it, where the joint swings by 90 degrees, to none, by 120 degrees; what is left of it stays at the joint.
+    """
+    rotations, _ = decompose_polar(np.asarray(matrices[:, :3, :3], np.float64), parents)
+    turns = rotations[parents[spread.joints]].transpose(0, 2, 1) @ rotations[spread.joints]
+    asked = np.zeros(len(spread.joints)) if hints is None else np.asarray(hints, np.float64)
+    swings, twists = split_turns(quaternions_from_rotations(turns), axes[spread.joints], asked)
+    return clear_twists(2.0 * np.arccos(np.clip(swings[:, 0], -1.0, 1.0)), twists, asked)
+
+
+def clear_twists(swings: np.ndarray, twists: np.ndarray, hints: np.ndarray) -> np.ndarray:
+    """What is spread of twists, radians, shape (N,): see `measure_twists`.
+
+    Parameters
+    ----------
+    swings, twists : float arrays, shape (N,)
+        By what angle each joint swings, and then twists about its bone, radians.
+    hints : float array, shape (N,)
+        Twists that are asked for, radians: the whole turns nearest to these are taken.
+    """
+    turns = np.rint((hints - twists) / (2.0 * np.pi))
+    return np.clip(1.0 + 2.0 * np.cos(swings), 0.0, 1.0) * (twists + 2.0 * np.pi * turns)
+
+
+def split_twists(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Twists, radians, as what goes through the blend of both bones and what does not."""
+    blended = np.clip(twists, -MOST_BLENDED, MOST_BLENDED)
+    return blended, twists - blended
+
+
+def untwist(
+    spread: SpreadTwists, matrices: np.ndarray, twists: np.ndarray, fractions: Fractions | None = None
+) -> np.ndarray:
+    """Joints in a pose, without what does not go through the blend of the twists above them.
+
+    Parameters
+    ----------
+    matrices : float array, shape (B, 4, 4) or (B + F, 4, 4)
+        From rest to pose, armature space.
+    twists : float array, shape (L,)
+        Of the joints, radians.
+    fractions : Fractions, optional
+        Where they are among the joints.
+
+    Returns
+    -------
+    float array
+        The same object where there is nothing to leave out. M T(-e) for a joint below a twist that is beyond by e, where
+        T turns about the line.
+    """
+    _, beyond = split_twists(twists)
+    if not beyond.any():
+        return matrices
+    below = spread.below if fractions is None else np.append(spread.below, spread.below[:, fractions.first], axis=1)
+    back = np.tile(np.eye(4), (len(matrices), 1, 1))
+    for number in np.argsort(-spread.depths, kind="stable"):  # what is turned first is turned back first
+        if beyond[number]:
+            turned_back = turn_about(spread.axes[number], spread.ends[number], -beyond[number])
+            back[below[number]] = back[below[number]] @ turned_back
+    return matrices @ back
+
+
+def turn_about(axis: np.ndarray, point: np.ndarray, angle: float) -> np.ndarray:
+    """The matrix, (4, 4), that turns about a line: a unit vector and a point on it."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    matrix = np.eye(4)
+    matrix[:3, :3] += np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+    matrix[:3, 3] = point - matrix[:3, :3] @ point
+    return matrix

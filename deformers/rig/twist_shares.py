@@ -1,0 +1,105 @@
+"""What vertices take of spread twists: by their weights, and by where they are along the limb."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .rest import Weights
+from .spread_twists import SpreadTwists, split_twists
+
+TAPER = 0.6
+"""How much thinner the skin of a long bone is at its end than at its start."""
+
+LEAST_SHARE = 1e-4
+"""Weights and shares below are none."""
+
+
+@dataclass(frozen=True)
+class TwistShares:
+    """What vertices take of the twists of joints: N entries.
+
+    Attributes
+    ----------
+    vertices : int array, shape (N,)
+    twists : int array, shape (N,)
+        Which of the L twists.
+    passes : int array, shape (N,)
+        The entries of a vertex are numbered 0, 1, ...: in this order it is turned. A joint comes before those above it.
+    whole : float array, shape (N,)
+        k: share of the twist that the vertex is to be turned by.
+    below : float array, shape (N,)
+        b: weight of the joint and all below it.
+    is_held : bool array, shape (N,)
+        Whether the bones that the twist is spread along have weight there. Elsewhere k = b: where that is 1, a vertex is
+        turned by what does not go through the blend, and by nothing else.
+    """
+
+    vertices: np.ndarray
+    twists: np.ndarray
+    passes: np.ndarray
+    whole: np.ndarray
+    below: np.ndarray
+    is_held: np.ndarray
+
+
+def share_along(positions: np.ndarray) -> np.ndarray:
+    """Share of a twist at positions along the bones that it is spread along, shape (N,): 0 at the start, 1 at the end.
+
+    It grows as the inverse of the radius of what tapers toward the end, so that the skin is sheared alike everywhere.
+    """
+    return np.log(1.0 - TAPER * np.clip(positions, 0.0, 1.0)) / np.log(1.0 - TAPER)
+
+
+def find_twist_shares(weights: Weights, points: np.ndarray, spread: SpreadTwists) -> TwistShares:
+    """What vertices take of twists.
+
+    Parameters
+    ----------
+    weights : Weights
+        Normalized, of the joints without fractions; a joint of index B stays at rest.
+    points : float array, shape (V, 3)
+        At rest, armature space.
+    """
+    points = np.asarray(points, np.float64)
+    parts = []
+    for number, end in enumerate(spread.ends):
+        held, below = (_sum_of(weights, mask[number], len(points)) for mask in (spread.along, spread.below))
+        chosen = np.flatnonzero(held + below > LEAST_SHARE)
+        along = 1.0 + (points[chosen] - end) @ spread.axes[number] / spread.lengths[number]
+        whole = share_along(along) * held[chosen] + below[chosen]
+        taking = whole > LEAST_SHARE
+        chosen, whole = chosen[taking], whole[taking]
+        parts.append((chosen, np.full(len(chosen), number), whole, below[chosen], held[chosen] > LEAST_SHARE))
+    vertices, twists, whole, below, is_held = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    order = np.lexsort((-spread.depths[twists], vertices))
+    vertices, twists, whole, below, is_held = (rows[order] for rows in (vertices, twists, whole, below, is_held))
+    starts = np.flatnonzero(np.append(True, vertices[1:] != vertices[:-1])) if len(vertices) else np.zeros(0, np.intp)
+    passes = np.arange(len(vertices)) - np.repeat(starts, np.diff(np.append(starts, len(vertices))))
+    return TwistShares(vertices, twists, passes, whole, below, is_held)
+
+
+def _sum_of(weights: Weights, chosen: np.ndarray, count: int) -> np.ndarray:
+    """Weight of some joints, bool array (B,), at each vertex, shape (count,)."""
+    is_chosen = np.append(chosen, False)[weights.joints]
+    return np.bincount(weights.vertices, weights.values * is_chosen, minlength=count)
+
+
+def find_turns(shares: TwistShares, twists: np.ndarray) -> np.ndarray:
+    """By how much vertices are turned at rest about the lines of their twists, radians, shape (N,).
+
+    Parameters
+    ----------
+    twists : float array, shape (L,)
+        Of the joints, radians.
+
+    Notes
+    -----
+    delta = k alpha - 2 atan2(b sin(c / 2), 1 - b + b cos(c / 2)), with c what goes through the blend of alpha: the second
+    term is what the sum of both bones' quaternions, by the weights 1 - b and b, turns by.
+    """
+    blended, _ = split_twists(twists)
+    half, below = 0.5 * blended[shares.twists], shares.below
+    by_itself = 2.0 * np.arctan2(below * np.sin(half), 1.0 - below + below * np.cos(half))
+    return shares.whole * twists[shares.twists] - by_itself
