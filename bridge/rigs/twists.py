@@ -1,4 +1,4 @@
-"""How far bones twist: what is asked of them in a pose, and at most in their actions."""
+"""How bones rotate and scale: what is asked of them in a pose, and at most in their actions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
+from ...deformers.algebra.dual_quaternions import multiply_quaternions
 from ..animation.curves import iterate_curves, split_bone_path
 from ..arrays import read_array
 
@@ -24,7 +25,9 @@ ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_a
     EULER, "rotation_euler"
 )
 
-SIZES = {"rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4}
+SCALE = "scale"
+
+SIZES = {"rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, SCALE: 3}
 """Numbers of each channel."""
 
 
@@ -80,7 +83,7 @@ def _twist_of_axis_angle(angle: float, x: float, y: float, z: float) -> float:
 
 @dataclass(frozen=True)
 class Rotations:
-    """How the bones of a pose are rotated by their channels.
+    """How the bones of a pose are rotated, and scaled, by their channels.
 
     Attributes
     ----------
@@ -92,16 +95,20 @@ class Rotations:
         With 0 for what keys or drivers move: it differs from frame to frame.
     turns : dict from bone to radians
         Of the custom property, 0 where that is moved.
+    constraints : tuple of (str, str)
+        Names of bones, and kinds of constraints that act on them; "IK" for all bones of a chain.
     """
 
     names: tuple[str, ...]
     modes: np.ndarray
     values: dict[str, np.ndarray]
     turns: dict[str, float]
+    constraints: tuple[tuple[str, str], ...]
 
     def state(self) -> tuple:
         """What is the same where nothing has changed."""
-        return self.names, self.modes.tobytes(), *(rows.tobytes() for rows in self.values.values()), str(self.turns)
+        values = (rows.tobytes() for rows in self.values.values())
+        return self.names, self.modes.tobytes(), *values, str(self.turns), self.constraints
 
 
 Path = tuple[str, str, int]
@@ -152,7 +159,15 @@ def read_rotations(armature: bpy.types.Object, moved: Moved) -> Rotations:
         rows[moved.axes[channel]] = 0.0
     with_turns = [bone for bone in bones if PROPERTY in bone]
     turns = {bone.name: 0.0 if bone.name in moved.turns else abs(_read_hint(bone)) for bone in with_turns}
-    return Rotations(moved.names, _read_modes(bones), values, turns)
+    constraints = tuple(
+        (bone.name, constraint.type)
+        for bone in bones
+        for constraint in bone.constraints
+        if not constraint.mute and constraint.is_valid
+    )
+    if any(kind == "IK" for _, kind in constraints):
+        constraints += tuple((bone.name, "IK") for bone in bones if bone.is_in_ik)
+    return Rotations(moved.names, _read_modes(bones), values, turns, constraints)
 
 
 def measure_twists(rotations: Rotations, moved: Moved, keys: Sequence[Keys]) -> dict[str, float]:
@@ -182,11 +197,42 @@ def measure_twists(rotations: Rotations, moved: Moved, keys: Sequence[Keys]) -> 
             largest[name] = max(largest[name], float(2.0 * np.pi * np.abs(axes[0][:, 1]).max()))
         elif channel == rotations.modes[rows[name]]:
             frames = np.unique(np.concatenate([pairs[:, 0] for pairs in axes.values()]))
-            values = np.repeat(rotations.values[channel][rows[name], :, None].astype(np.float64), len(frames), axis=1)
-            for axis, pairs in axes.items():
-                values[axis] = np.interp(frames, pairs[:, 0], pairs[:, 1])
+            values = interpolate_keys(rotations.values[channel][rows[name]], axes, frames)
             largest[name] = max(largest[name], float(_measure_twists(channel, values).max()))
     return largest
+
+
+def interpolate_keys(unmoved: np.ndarray, axes: dict[int, np.ndarray], frames: np.ndarray) -> np.ndarray:
+    """Values of a channel at frames, straight between keys, shape (3 or 4, N).
+
+    Parameters
+    ----------
+    unmoved : float array, shape (3 or 4,)
+        Of the axes without keys.
+    axes : dict from axis to float array, shape (K, 2)
+        Frames and values of keys.
+    """
+    values = np.repeat(unmoved[:, None].astype(np.float64), len(frames), axis=1)
+    for axis, pairs in axes.items():
+        values[axis] = np.interp(frames, pairs[:, 0], pairs[:, 1])
+    return values
+
+
+def rotations_of_channel(channel: str, mode: str, values: np.ndarray) -> np.ndarray:
+    """Unit quaternions, shape (N, 4), from the values of a channel, shape (3 or 4, N), of a bone in a rotation mode."""
+    if channel == "rotation_euler":
+        halves = 0.5 * values
+        turns = np.zeros((3, values.shape[1], 4))
+        turns[:, :, 0] = np.cos(halves)
+        turns[range(3), :, range(1, 4)] = np.sin(halves)
+        first, second, third = (turns["XYZ".index(axis)] for axis in mode)
+        return multiply_quaternions(third, multiply_quaternions(second, first))
+    if channel == "rotation_axis_angle":
+        lengths = np.sqrt(np.square(values[1:]).sum(axis=0))
+        along = np.sin(0.5 * values[0]) * values[1:] / np.where(lengths > 0.0, lengths, 1.0)
+        values = np.concatenate([np.where(lengths > 0.0, np.cos(0.5 * values[0]), 1.0)[None], along])
+    lengths = np.sqrt(np.square(values).sum(axis=0))
+    return np.where(lengths > 0.0, values / np.where(lengths > 0.0, lengths, 1.0), np.eye(1, 4).T).T
 
 
 def _read_modes(bones: Any) -> np.ndarray:

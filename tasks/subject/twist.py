@@ -11,6 +11,7 @@ import numpy as np
 
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton
+from ...bridge.rigs.reach import read_reach
 from ...bridge.rigs.twists import (
     Keys,
     Moved,
@@ -22,6 +23,7 @@ from ...bridge.rigs.twists import (
     read_rotations,
 )
 from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
+from ...deformers.rig.reach import Reach
 from ...deformers.skinning import ssd
 from ...settings.choices import find_method
 from ...settings.objects import ObjectSettings
@@ -29,7 +31,7 @@ from ...settings.objects import ObjectSettings
 
 @dataclass
 class _Needs:
-    """How many fractions an armature's bones need, and what that was found by."""
+    """How many fractions an armature's bones need, what else they can do, and what that was found by."""
 
     actions: tuple[int, ...]
     """By `session_uid`."""
@@ -37,6 +39,8 @@ class _Needs:
     counts: dict[str, int]
     """By name of the bone, where it needs any; the same object as long as it is equal."""
     is_stale: bool = False
+    reach: tuple[Skeleton, Reach] | None = None
+    """What they can do, for a skeleton without fractions."""
 
 
 _needs: PerObject[_Needs] = PerObject(survives_undo=False)
@@ -102,7 +106,7 @@ def with_twists(
     plain = skeleton.plain or skeleton
     if choice == "OFF" and not plain.has_twists:
         return plain
-    needs = [_find_needs(one) for one in (armature, *others)]
+    needs = [_find_needs(one).counts for one in (armature, *others)]
     known = plain.known.get(choice)
     if known is None or len(known[0]) != len(needs) or any(a is not b for a, b in zip(known[0], needs, strict=True)):
         levels, counts = _choose(plain, armature, needs, choice)
@@ -151,7 +155,22 @@ def _find_handle_joints(skeleton: Skeleton) -> np.ndarray:
     return joints
 
 
-def _find_needs(armature: bpy.types.Object) -> dict[str, int]:
+def find_reach(skeleton: Skeleton, armature: bpy.types.Object) -> Reach:
+    """What an armature's bones can do, by what is in the file; the same object until that changes.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        Of the armature.
+    """
+    needs, plain = _find_needs(armature), skeleton.plain or skeleton
+    if needs.reach is None or needs.reach[0] is not plain:
+        keys = [_read_keys(action) for action in list_actions(armature)]
+        needs.reach = plain, read_reach(armature, plain, *_read_rotations(armature), keys)
+    return needs.reach[1]
+
+
+def _find_needs(armature: bpy.types.Object) -> _Needs:
     """How many fractions bones need, by name, where they need any; the same object until that changes.
 
     What is in the file counts, not which frame is shown: the keys of the armature's actions, and rotations that nothing
@@ -160,14 +179,13 @@ def _find_needs(armature: bpy.types.Object) -> dict[str, int]:
     needs, actions = _needs.find(armature), list(list_actions(armature))
     uids = tuple(action.session_uid for action in actions)
     if needs is not None and needs.actions == uids and not needs.is_stale:
-        return needs.counts
+        return needs
     rotations, moved = _read_rotations(armature)
     twists = measure_twists(rotations, moved, [_read_keys(action) for action in actions])
     counts = {name: count for name, twist in twists.items() if (count := count_fractions(twist))}
     if needs is not None and needs.counts == counts:
         counts = needs.counts
-    _needs.keep(armature, _Needs(uids, rotations.state(), counts))
-    return counts
+    return _needs.keep(armature, _Needs(uids, rotations.state(), counts))
 
 
 def _read_rotations(armature: bpy.types.Object) -> tuple[Rotations, Moved]:

@@ -1,0 +1,93 @@
+"""What joints can do, by what is in the file: whether Blender's own blend of quaternions is that of DLB and DLBNT there.
+
+Blender's Preserve Volume blends dual quaternions whose signs it chooses for each vertex, one after the other; here they
+belong to the joints, and agree along the skeleton. Both are the same where the quaternions of all joints that a vertex
+follows agree with each other. For a joint and its parent they always do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .rest import Joints, Weights
+
+LEAST_WEIGHT = 1e-6
+"""Weights below do not count."""
+
+LEAST_AGREEMENT = 0.15
+"""Product of two quaternions from which on they agree: what is between two samples may differ from both."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What the joints of a character can do, as far as that is known.
+
+    Attributes
+    ----------
+    problem : str
+        Why bones may do more than rotate and move; "" where they do not.
+    rotations : float array, shape (S, B, 4)
+        From rest to pose, armature space, in samples of all poses: unit quaternions.
+    is_free : bool array, shape (B,)
+        Whether it is not known how far a joint rotates against its parent.
+    """
+
+    problem: str
+    rotations: np.ndarray
+    is_free: np.ndarray
+
+
+def find_pairs(weights: Weights, joints: Joints) -> np.ndarray:
+    """Joints that some vertex follows at once and that are not parent and child, each pair once, int array (P, 2).
+
+    Parameters
+    ----------
+    weights : Weights
+        Normalized, ordered by vertex; a joint of index B stays at rest.
+    """
+    count, kept = len(joints.parents), weights.values > LEAST_WEIGHT
+    vertices, followed = weights.vertices[kept], weights.joints[kept]
+    order = np.lexsort((followed, vertices))
+    vertices, followed = vertices[order], followed[order]
+    found, step = [np.zeros(0, np.intp)], 1
+    while (same := vertices[step:] == vertices[:-step]).any():
+        found.append(np.unique(followed[:-step][same] * (count + 1) + followed[step:][same]))
+        step += 1
+    pairs = np.stack(np.divmod(np.unique(np.concatenate(found)), count + 1), axis=1)
+    parents = np.append(joints.parents, -2)
+    first, second = pairs.T
+    return pairs[(first != second) & (parents[first] != second) & (parents[second] != first)]
+
+
+def do_signs_agree(reach: Reach, joints: Joints, pairs: np.ndarray) -> bool:
+    """Whether the quaternions of some pairs of joints agree in all poses.
+
+    Parameters
+    ----------
+    pairs : int array, shape (P, 2)
+        From `find_pairs`. What stays at rest is a joint of its own.
+    """
+    count = len(joints.parents)
+    if not len(pairs):
+        return True
+    first, second = pairs.T
+    above = np.zeros((count + 1, count), bool)
+    above[:count] = joints.chains.sum(np.eye(count, dtype=np.intp)) > 0
+    between = above[first] ^ above[second]
+    if (between & reach.is_free).any():
+        return False
+    signed = np.concatenate([_align(reach.rotations, joints), np.tile(np.eye(1, 4), (len(reach.rotations), 1, 1))], axis=1)
+    products = np.einsum("spi,spi->sp", signed[:, first], signed[:, second])
+    return bool((products >= LEAST_AGREEMENT).all())
+
+
+def _align(rotations: np.ndarray, joints: Joints) -> np.ndarray:
+    """Quaternions, shape (S, B, 4), with the signs that agree with the parents'; those of roots with rest."""
+    before = np.where(
+        joints.chains.is_root[:, None], np.array([1.0, 0.0, 0.0, 0.0]), rotations[:, np.maximum(joints.parents, 0)]
+    )
+    disagrees = np.einsum("sbi,sbi->bs", rotations, before) < 0.0
+    odd = joints.chains.sum(disagrees.astype(np.intp)).T % 2 == 1
+    return np.where(odd[:, :, None], -rotations, rotations)
