@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import bpy
 
@@ -15,6 +15,12 @@ PATTERNS_NAME = "Supple Patterns"
 
 COMPRESSION_NAME = "Supple Compression"
 """Name of the modifier that measures the skin's compression for patterns."""
+
+BLEND_NAME, LINEAR_NAME = "Supple Armature", "Supple Linear"
+"""Names of the Armature modifiers by which Blender blends the joints of a bound object: all of it, and what is linear."""
+
+LINEAR_GROUP = "Supple Linear"
+"""Vertex group of what is linear, where no linear group is chosen."""
 
 
 def find_socket_id(group: bpy.types.NodeTree, name: str) -> str:
@@ -73,6 +79,16 @@ def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
     return VERSION_KEY in modifier.node_group
 
 
+def is_own_armature(modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier is one of the Armature modifiers that Bind has put into the stack."""
+    return modifier.type == "ARMATURE" and modifier.name.startswith((BLEND_NAME, LINEAR_NAME))
+
+
+def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
+    """The Armature modifiers that Bind has put into the stack."""
+    return [cast(bpy.types.ArmatureModifier, modifier) for modifier in obj.modifiers if is_own_armature(modifier)]
+
+
 def is_named_for_patterns(modifier: bpy.types.Modifier) -> bool:
     """Whether a modifier has the name of one that shows skin patterns, or that measures compression for them."""
     return modifier.name.startswith((PATTERNS_NAME, COMPRESSION_NAME))
@@ -107,7 +123,7 @@ def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier
 
 
 def add_modifier(
-    obj: bpy.types.Object, name: str, kind: Literal["NODES", "MESH_CACHE"], index: int
+    obj: bpy.types.Object, name: str, kind: Literal["ARMATURE", "NODES", "MESH_CACHE"], index: int
 ) -> bpy.types.Modifier:
     """Put a new modifier into the stack; the active modifier stays active.
 

@@ -28,7 +28,7 @@ from .polar import (
 )
 from .pose import build_pose
 from .sets import COLUMNS, DUAL_QUATERNION_VECTORS, TURN_VECTORS, build_packing, build_sets
-from .skin import build_linear_blending, build_skin
+from .skin import build_linear_blending, build_native, build_skin
 from .turns import build_twists
 
 OWN = "supple_"
@@ -56,10 +56,18 @@ JOINTS_INPUTS = (
 DEFORMATION = "deformation"
 """First word of the part of a group that deforms a mesh by itself."""
 
+NATIVE = " by Blender"
+"""Ends the part of one that stands before Armature modifiers, which blend the joints."""
+
 
 def is_deformation(group: Any) -> bool:
     """Whether a modifier's group, or None, deforms a mesh by itself."""
     return group is not None and str(group.get(PART_KEY, "")).startswith(DEFORMATION)
+
+
+def is_native_group(group: Any) -> bool:
+    """Whether a modifier's group leaves it to Blender's own Armature modifiers, right below it, to blend the joints."""
+    return group is not None and str(group.get(PART_KEY, "")).endswith(NATIVE)
 
 
 def read_method(group: Any) -> str:
@@ -70,7 +78,7 @@ def read_method(group: Any) -> str:
 def is_deformation_by(group: Any, method: str, params: Any) -> bool:
     """Whether a modifier's group, or None, deforms a mesh by itself, by a method with these `Params`."""
     label = METHODS[method].name_variant(params)
-    return is_deformation(group) and re.sub(r"( \d+ S\w+)?( Limits)?$", "", group[PART_KEY]) == f"{DEFORMATION} {label}"
+    return is_deformation(group) and re.sub(rf"( \d+ S\w+)?( Limits)?({NATIVE})?$", "", group[PART_KEY]) == f"{DEFORMATION} {label}"
 
 
 @contextmanager
@@ -165,6 +173,12 @@ def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable
         kind += " Limits"
     build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None, **layout)
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
+
+
+def ensure_native(method: str, params: Any) -> Any:
+    """The group of a node modifier that stands before Armature modifiers, which blend the joints as the method does."""
+    label = METHODS[method].name_variant(params)
+    return ensure_group(f"{DEFORMATION} {label}{NATIVE}", f"Supple {label}{NATIVE}", build_native)
 
 
 def ensure_joints(method: str, params: Any, has_segments: bool, fractions: FractionForm | None = None) -> Any:

@@ -135,6 +135,13 @@ def build_skin(
     return graph.finish()
 
 
+def build_native(name: str) -> Any:
+    """The group that leaves vertices where they are, for Armature modifiers to move them."""
+    graph = Graph(name)
+    graph.output("Geometry", graph.input("Geometry", "GEOMETRY"))
+    return graph.finish()
+
+
 def _is_limited(graph: Graph, joints: Value) -> Value:
     """Whether a vertex takes something of bulge limit or contact, and its joint is bent."""
     limit, contact, _ = graph.attribute(LIMITS_ATTRIBUTE, "FLOAT_VECTOR").components()

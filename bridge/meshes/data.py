@@ -13,6 +13,7 @@ import numpy as np
 
 from ...nodes.groups import OWN
 from ..arrays import read_array, write_array
+from ..modifiers import LINEAR_GROUP
 
 _entries_read: dict[int, VertexGroups] | None = None
 """By `session_uid` of the mesh, within `reading_groups_once`."""
@@ -67,10 +68,12 @@ def digest_mesh(obj: bpy.types.Object) -> bytes:
     Those of Supple do not count: it gives a mesh what it takes again.
     """
     mesh = mesh_of(obj)
-    entries, keys = read_vertex_groups(mesh), mesh.shape_keys
-    arrays = [read_points(mesh), *read_face_corners(mesh), entries.vertices, entries.groups, entries.values]
+    entries, keys, own = read_vertex_groups(mesh), mesh.shape_keys, obj.vertex_groups.find(LINEAR_GROUP)
+    others = entries.groups != own
+    arrays = [read_points(mesh), *read_face_corners(mesh)]
+    arrays += [part[others] for part in (entries.vertices, entries.groups, entries.values)]
     attributes = [name for name in mesh.attributes.keys() if not name.startswith(OWN)]
-    names = [group.name for group in obj.vertex_groups], attributes
+    names = [group.name for group in obj.vertex_groups if group.index != own], attributes
     if keys is not None:
         arrays += [read_key_points(key) for key in keys.key_blocks]
         names += tuple((key.name, key.relative_key.name, key.vertex_group) for key in keys.key_blocks)

@@ -154,9 +154,7 @@ Keys = dict[tuple[str, str], dict[int, np.ndarray]]
 def read_rotations(armature: bpy.types.Object, moved: Moved) -> Rotations:
     """What of the rotations of an armature's bones is the same in each frame, whichever is shown."""
     bones: Any = armature.pose.bones
-    values = {channel: read_array(bones, channel, size) for channel, size in SIZES.items()}
-    for channel, rows in values.items():
-        rows[moved.axes[channel]] = 0.0
+    values = {channel: read_unmoved(armature, moved, channel) for channel in SIZES}
     with_turns = [bone for bone in bones if PROPERTY in bone]
     turns = {bone.name: 0.0 if bone.name in moved.turns else abs(_read_hint(bone)) for bone in with_turns}
     constraints = tuple(
@@ -168,6 +166,13 @@ def read_rotations(armature: bpy.types.Object, moved: Moved) -> Rotations:
     if any(kind == "IK" for _, kind in constraints):
         constraints += tuple((bone.name, "IK") for bone in bones if bone.is_in_ik)
     return Rotations(moved.names, _read_modes(bones), values, turns, constraints)
+
+
+def read_unmoved(armature: bpy.types.Object, moved: Moved, channel: str) -> np.ndarray:
+    """A channel of all bones, float32, shape (N, 3 or 4), with 0 for what keys or drivers move."""
+    rows = read_array(cast(Any, armature.pose).bones, channel, SIZES[channel])
+    rows[moved.axes[channel]] = 0.0
+    return rows
 
 
 def measure_twists(rotations: Rotations, moved: Moved, keys: Sequence[Keys]) -> dict[str, float]:

@@ -16,7 +16,7 @@ from ...settings.objects import settings_of
 from ..skin.evaluators import find_evaluator
 from ..skin.step import Step, at_bake_quality, without_changes
 from ..subject.character import has_armature_modifier
-from ..subject.stack import check_not_linked, find_supple_modifier
+from ..subject.stack import check_not_linked, find_last_modifier, find_supple_modifier
 from .passes import list_passes
 
 
@@ -85,7 +85,7 @@ def posed_frames(
             with ExitStack() as stack:
                 for obj in together:
                     stack.enter_context(_without_baked_keys(obj))
-                    stack.enter_context(_stack_down_to(obj, find_supple_modifier(obj)))
+                    stack.enter_context(_stack_down_to_supple(obj))
                     stack.enter_context(at_bake_quality(obj))
                 for number, frame in enumerate(frames, start=1):
                     scene.frame_set(frame)
@@ -129,12 +129,13 @@ def _read_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.nd
 
 
 @contextmanager
-def _stack_down_to(obj: bpy.types.Object, last: bpy.types.Modifier) -> Iterator[None]:
-    """Evaluate meanwhile only the modifiers that render down to `last`, and `last` itself."""
-    names, end = [modifier.name for modifier in obj.modifiers], obj.modifiers.find(last.name)
+def _stack_down_to_supple(obj: bpy.types.Object) -> Iterator[None]:
+    """Evaluate meanwhile only the modifiers that render above Supple's, and Supple's."""
+    names, first, last = [modifier.name for modifier in obj.modifiers], find_supple_modifier(obj), find_last_modifier(obj)
+    start, end = (obj.modifiers.find(modifier.name) for modifier in (first, last))
     before = [modifier.show_viewport for modifier in obj.modifiers]
     for index, modifier in enumerate(obj.modifiers):
-        modifier.show_viewport = index == end or (index < end and modifier.show_render)
+        modifier.show_viewport = start <= index <= end or (index < start and modifier.show_render)
     try:
         yield
     finally:

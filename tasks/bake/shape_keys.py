@@ -148,8 +148,8 @@ def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier) -> N
 def _points_above(obj: bpy.types.Object) -> np.ndarray:
     """The points that reach Supple's modifier in the current frame, shape (V, 3)."""
     supple = find_supple_modifier(obj)
-    supple.show_viewport = False
+    write_toggles(supple, (False, supple.show_render))
     try:
         return read_evaluated_points(obj, bpy.context.evaluated_depsgraph_get())
     finally:
-        supple.show_viewport = True
+        write_toggles(supple, (True, supple.show_render))

@@ -41,6 +41,7 @@ from ..subject.stack import (
 from ..subject.surfaces import reading_meshes_once
 from . import by_nodes, changes
 from .baked import check_clearable, clear_bake
+from .by_armature import remove_armatures
 from .evaluators import EVALUATORS, find_installed
 from .hidden import remove_hidden, unlock_interfaces
 
@@ -303,7 +304,9 @@ def _forget(obj: bpy.types.Object, evaluate: str = "") -> None:
     for key, evaluator in EVALUATORS.items():
         if key != evaluate:
             evaluator.forget(obj)
-    if not (evaluate and EVALUATIONS[evaluate].needs_supple):
+    if evaluate and EVALUATIONS[evaluate].needs_supple:
+        remove_armatures(obj)
+    else:
         remove_hidden(settings)
         settings.particles.property_unset("bound_count")
 
@@ -397,6 +400,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
             write_toggles(replaced, settings.live_toggles)
     for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
         modifiers.remove_modifier(obj, modifier, replaced)
+    remove_armatures(obj)
     _forget(obj)
     _note_change()
     for name in (

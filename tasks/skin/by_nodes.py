@@ -14,6 +14,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import modifiers
+from ...bridge.modifiers import clear_inputs, list_own_armatures
 from ...bridge.files.render_frames import escape
 from ...bridge.meshes.data import mesh_of
 from ...bridge.meshes.influences import has_sdef, remove_influences, write_influences
@@ -34,14 +35,18 @@ from ...bridge.rigs.joints import (
     remove_unused_joints_objects,
 )
 from ...deformers import SkinningError
+from ...deformers.rig.influences import Influences
+from ...deformers.rig.reach import Reach
 from ...nodes.groups import (
     VERSION,
     VERSION_KEY,
     ensure_deformation,
     ensure_joints,
+    ensure_native,
     hide_groups,  # noqa: F401  called when a file is opened
     is_deformation,
     is_deformation_by,
+    is_native_group,
     remove_unused_groups,
 )
 from ...nodes.skin import JOINTS_INPUT, LINEAR_ATTRIBUTE
@@ -59,6 +64,15 @@ from ..subject.stack import (
     resolve,
 )
 from ..subject.surfaces import find_bound_space, is_one_changed
+from ..subject.twist import find_reach
+from .by_armature import (
+    PRESERVES_VOLUME,
+    have_armatures,
+    install_armatures,
+    is_native,
+    remove_armatures,
+    write_linear_group,
+)
 from .model import Choices, SkinSource
 from .node_checks import MOVED
 from .node_setup import NodeSetup, find_source, is_interpolated, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it
@@ -97,6 +111,8 @@ class _Seen:
     """What they were given; None where that is a library's, or there is a problem."""
     setup_is_stale: bool = False
     """Whether undo, or somebody by hand, may have changed what they were given."""
+    reach: Reach | None = None
+    """What its bones can do, as it was last looked at."""
 
 
 _seen: PerObject[_Seen] = PerObject()
@@ -138,10 +154,42 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     surroundings : Surroundings, optional
         The object's, if they were read already.
     """
+    former = _read_joints(bound.supple)
+    if setup.influences is None:
+        _blend_by_armature(bound, setup)
+    else:
+        _blend_by_nodes(bound, setup, setup.influences)
+    joints = _read_joints(bound.supple)
+    if former not in (None, joints):
+        outside_handlers(remove_unused_joints_objects)
+    choices, skeleton = setup.choices, setup.character.skeleton
+    if surroundings is None:
+        source = SkinSource(bound, choices, skeleton, setup.character.space)
+        surroundings = _read_surroundings(bound, modifiers_above(bound.obj, bound.supple), source)
+    if joints is not None:
+        ask_for_twists(joints, surroundings.hints)
+    surroundings = replace(surroundings, has_own_version=True)
+    space = find_bound_space(bound.obj, bound.armature)
+    _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup))
+
+
+def _blend_by_armature(bound: BoundObject, setup: NodeSetup) -> None:
+    """Have Blender's own Armature modifier blend the joints."""
+    choices = setup.choices
+    group = ensure_native(choices.method, choices.params)
+    if bound.supple.node_group != group:
+        clear_inputs(bound.supple)
+        bound.supple.node_group = group
+    linear_group = choices.linear_group or write_linear_group(bound.obj, setup.linear)
+    install_armatures(bound, choices.method, linear_group)
+
+
+def _blend_by_nodes(bound: BoundObject, setup: NodeSetup, influences: Influences) -> None:
+    """Have nodes blend the joints, by what the mesh and the joints object hold."""
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
+    remove_armatures(bound.obj)
     joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy), find_form(skeleton))
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
-    influences, former = setup.influences, _read_joints(supple)
     indices = add_sets(joints, influences)
     linear_group = choices.linear_group or ("" if setup.linear is None else LINEAR_ATTRIBUTE)
     if linear_group:
@@ -164,15 +212,6 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         "SDEF": has_sdef(influences, setup.centers),
     }
     _write_inputs(supple, inputs)
-    if former not in (None, joints):
-        outside_handlers(remove_unused_joints_objects)
-    if surroundings is None:
-        source = SkinSource(bound, choices, skeleton, setup.character.space)
-        surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple), source)
-    ask_for_twists(joints, surroundings.hints)
-    surroundings = replace(surroundings, has_own_version=True)
-    space = find_bound_space(bound.obj, bound.armature)
-    _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup))
 
 
 def remove_unused_influences() -> None:
@@ -184,7 +223,8 @@ def remove_unused_influences() -> None:
 
 
 def _reads_influences(modifier: bpy.types.Modifier) -> bool:
-    if not is_deformation(getattr(modifier, "node_group", None)):
+    group = getattr(modifier, "node_group", None)
+    if not is_deformation(group) or is_native_group(group):
         return False
     return settings_of(modifier.id_data).is_bound or not modifiers.is_from_library(modifier)
 
@@ -276,6 +316,7 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
     if seen is not None and seen.joints_are_stale:
         seen.joints_are_stale = False
         is_new = is_new or not _has_joints(bound, skeleton)
+    is_new = is_new or _has_other_blend(bound, skeleton, seen)
     if seen is None or is_new:
         seen = _seen.keep(obj, _bring_up_to_date(bound, source, surroundings, above))
     elif seen.setup_is_stale and seen.setup is not None:
@@ -289,6 +330,22 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
         )
 
 
+def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None) -> bool:
+    """Whether what bones can do now lets Blender's own modifier blend the joints, or no longer does."""
+    if seen is None or seen.setup is None:
+        return False
+    setup, method = seen.setup, seen.surroundings.choices.method
+    if setup.influences is None and not have_armatures(bound):
+        return True
+    if setup.pairs is None or not PRESERVES_VOLUME[method]:
+        return False
+    reach = find_reach(skeleton, bound.armature)
+    if reach is seen.reach:
+        return False
+    seen.reach = reach
+    return is_native(method, skeleton.joints, reach, setup.pairs) != (setup.influences is None)
+
+
 def _write_inputs(supple: bpy.types.Modifier, inputs: dict[str, Any]) -> None:
     for name, value in inputs.items():
         if modifiers.read_input(supple, name) != value:
@@ -297,8 +354,15 @@ def _write_inputs(supple: bpy.types.Modifier, inputs: dict[str, Any]) -> None:
 
 def _follow_library(bound: BoundObject, choices: Choices) -> None:
     """Follow an override's own Armature modifier, and say what was wrong in its library: it is wrong here, too."""
-    obj, joints = bound.obj, modifiers.read_input(bound.supple, JOINTS_INPUT)
+    obj = bound.obj
     original = cast(bpy.types.Object, obj.override_library.reference if obj.override_library is not None else obj)
+    if is_native_group(bound.supple.node_group):
+        for modifier in list_own_armatures(obj):
+            if modifier.object != bound.armature:
+                modifier.object = bound.armature
+        _raise_message(obj, original)
+        return
+    joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
     linked = modifiers.read_input(find_supple_modifier(original), JOINTS_INPUT)
     if linked is None:
         raise SkinningError(f"A hidden object that '{obj.name}' needs was deleted: bind again")
@@ -307,12 +371,19 @@ def _follow_library(bound: BoundObject, choices: Choices) -> None:
         outside_handlers(remove_unused_joints_objects)
     if obj.override_library is not None:
         _write_inputs(bound.supple, {"Vertex Group": choices.vertex_group, "Invert": choices.invert})
+    _raise_message(obj, original)
+
+
+def _raise_message(obj: bpy.types.Object, original: bpy.types.Object) -> None:
+    """Raise SkinningError where the object of a library has a message."""
     if message := settings_of(original).message:
         raise SkinningError(f"'{obj.name}' is unchanged from its library. Message there: {message}")
 
 
 def _has_joints(bound: BoundObject, skeleton: Skeleton) -> bool:
-    """Whether an object's nodes read the joints of its armature."""
+    """Whether an object follows the joints of its armature."""
+    if is_native_group(bound.supple.node_group):
+        return have_armatures(bound)
     joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
     return joints is not None and find_posing(joints) == bound.armature and has_groups(joints, skeleton)
 
@@ -352,7 +423,7 @@ def _bring_up_to_date(
 def _read_joints(supple: bpy.types.Modifier) -> bpy.types.Object | None:
     """The joints object that a node modifier reads; None for one of another version, which may have other inputs."""
     group = supple.node_group
-    is_own = is_deformation(group) and group.get(VERSION_KEY) == VERSION
+    is_own = is_deformation(group) and not is_native_group(group) and group.get(VERSION_KEY) == VERSION
     return modifiers.read_input(supple, JOINTS_INPUT) if is_own else None
 
 

@@ -24,6 +24,8 @@ from ...deformers.skinning.rotation_centers import RotationCenters
 from ..subject.character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
 from ..subject.stack import SkinnedObject
 from ..subject.surfaces import with_surfaces
+from ..subject.twist import find_reach
+from .by_armature import find_native_pairs, is_native
 from .model import Choices, SkinSource
 from .node_checks import (
     check_bones,
@@ -56,16 +58,21 @@ class NodeSetup:
         Whether these may be elsewhere before they are posed: by shape keys or modifiers above, or as the object moves.
     linear : float array, shape (V,), or None
         How linearly vertices are blended where limbs begin; None where they are not, or a vertex group says so.
+    influences : Influences or None
+        What nodes blend; None where Blender's own Armature modifier does.
+    pairs : int array, shape (P, 2), or None
+        Joints that must agree for that: see `find_native_pairs`.
     """
 
     character: Character
-    influences: Influences
     choices: Choices
-    centers: RotationCenters | None
-    shares: JointShares | None
-    at_rest: AtRest | None
-    shape_changes: bool
     linear: np.ndarray | None
+    pairs: np.ndarray | None
+    influences: Influences | None = None
+    centers: RotationCenters | None = None
+    shares: JointShares | None = None
+    at_rest: AtRest | None = None
+    shape_changes: bool = False
 
     @property
     def groups(self) -> list[str]:
@@ -109,13 +116,17 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
         raise SkinningError(f"{choices.method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
     obj = skinned.obj
     check_mesh(obj)
-    check_modifiers_above(skinned, above)
     check_sharers(obj, skeleton)
     check_twists(skinned, skeleton)
     character = read_character(skinned, skeleton, source.space)
-    check_bones(skinned, skeleton)
     space = np.array(source.bound_space, np.float64)
     rest, params, centers = replace(character.rest, object_to_armature=space), choices.params, None
+    linear = None if choices.linear_group else with_linear_roots(rest, getattr(params, "limb_roots", 0.0)).linear
+    pairs = find_native_pairs(source, rest)
+    if pairs is not None and is_native(choices.method, skeleton.joints, find_reach(skeleton, skinned.armature), pairs):
+        return NodeSetup(character, choices, linear, pairs)
+    check_modifiers_above(skinned, above)
+    check_bones(skinned, skeleton)
     if METHODS[choices.method].sees_all_meshes:
         check_centers(skinned, above, params)
         centers = place_centers(with_surfaces(rest, skinned, skeleton, choices.method), params)
@@ -124,8 +135,7 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
         shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
         at_rest = find_at_rest(rest.armature_points.T, np.maximum(shares.joints, 0), rest.joints)
         shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, shares)
-    linear = None if choices.linear_group else with_linear_roots(rest, getattr(params, "limb_roots", 0.0)).linear
-    return NodeSetup(character, influences, choices, centers, shares, at_rest, shape_changes, linear)
+    return NodeSetup(character, choices, linear, pairs, influences, centers, shares, at_rest, shape_changes)
 
 
 def _may_move(skinned: SkinnedObject) -> bool:

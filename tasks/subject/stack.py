@@ -10,7 +10,7 @@ from typing import cast
 
 import bpy
 
-from ...bridge.modifiers import is_supple_modifier
+from ...bridge.modifiers import is_own_armature, is_supple_modifier, list_own_armatures
 from ...deformers import SkinningError
 from ...nodes.groups import is_deformation, read_method
 from ...settings.objects import ObjectSettings, needs_supple, settings_of
@@ -109,6 +109,11 @@ def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
 
 
+def find_last_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
+    """The last of the modifiers by which Supple deforms a bound object; raises as `find_supple_modifier`."""
+    return [find_supple_modifier(obj), *list_own_armatures(obj)][-1]
+
+
 def find_independent(obj: bpy.types.Object) -> tuple[bpy.types.Modifier, str] | None:
     """The node modifier that deforms an object without Supple, and its method's key; None where there is none."""
     if settings_of(obj).is_bound:
@@ -126,8 +131,9 @@ def is_deformed_by_parent(obj: bpy.types.Object) -> bool:
 
 
 def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
-    """All Armature modifiers of an object, in their order."""
-    return [cast(bpy.types.ArmatureModifier, modifier) for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+    """All Armature modifiers of an object, in their order, without those of Supple's own."""
+    found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and not is_own_armature(modifier)]
+    return cast(list[bpy.types.ArmatureModifier], found)
 
 
 def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
@@ -290,7 +296,9 @@ def flip(obj: bpy.types.Object, to_armature: bool) -> None:
     if is_flipped(obj) == to_armature:
         return
     hidden, shown = (supple, armature) if to_armature else (armature, supple)
-    shown.show_viewport, hidden.show_viewport = hidden.show_viewport, False
+    is_shown = hidden.show_viewport
+    write_toggles(shown, (is_shown, shown.show_render))
+    write_toggles(hidden, (False, hidden.show_render))
 
 
 def read_toggles(modifier: bpy.types.Modifier) -> tuple[bool, bool]:
@@ -304,5 +312,8 @@ def either(*toggles: tuple[bool, bool]) -> tuple[bool, bool]:
 
 
 def write_toggles(modifier: bpy.types.Modifier, toggles: tuple[bool, bool]) -> None:
-    """Switch a modifier on or off in the viewport, and in the render."""
+    """Switch a modifier on or off in the viewport, and in the render; with Supple's, all that it deforms by."""
     modifier.show_viewport, modifier.show_render = toggles
+    if is_supple_modifier(modifier):
+        for own in list_own_armatures(cast(bpy.types.Object, modifier.id_data)):
+            own.show_viewport, own.show_render = toggles

@@ -13,6 +13,7 @@ from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.reach import read_reach
 from ...bridge.rigs.twists import (
+    SCALE,
     Keys,
     Moved,
     Rotations,
@@ -21,6 +22,7 @@ from ...bridge.rigs.twists import (
     measure_twists,
     read_keys,
     read_rotations,
+    read_unmoved,
 )
 from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
 from ...deformers.rig.reach import Reach
@@ -35,10 +37,12 @@ class _Needs:
 
     actions: tuple[int, ...]
     """By `session_uid`."""
-    state: tuple
+    found: tuple[Rotations, Moved]
     counts: dict[str, int]
     """By name of the bone, where it needs any; the same object as long as it is equal."""
     is_stale: bool = False
+    used: tuple[str, ...] = ()
+    """Channels by which bones rotate and scale."""
     reach: tuple[Skeleton, Reach] | None = None
     """What they can do, for a skeleton without fractions."""
 
@@ -69,9 +73,17 @@ def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
         elif isinstance(data, bpy.types.Object) and data.type == "ARMATURE":
             needs = _needs.find(data.original)
             if needs is not None:
-                needs.is_stale = needs.is_stale or _read_rotations(data.original)[0].state() != needs.state
+                needs.is_stale = needs.is_stale or _has_changed(data.original, needs, is_frame)
                 is_changed |= needs.is_stale
     return is_changed
+
+
+def _has_changed(armature: bpy.types.Object, needs: _Needs, is_frame: bool) -> bool:
+    """Whether a user has changed what was found out: with the frame, no more than values of channels."""
+    rotations, moved = needs.found
+    if is_frame:
+        return any((read_unmoved(armature, moved, channel) != rotations.values[channel]).any() for channel in needs.used)
+    return _read_rotations(armature)[0].state() != rotations.state()
 
 
 def read_choice(settings: ObjectSettings, method: str) -> str:
@@ -166,7 +178,7 @@ def find_reach(skeleton: Skeleton, armature: bpy.types.Object) -> Reach:
     needs, plain = _find_needs(armature), skeleton.plain or skeleton
     if needs.reach is None or needs.reach[0] is not plain:
         keys = [_read_keys(action) for action in list_actions(armature)]
-        needs.reach = plain, read_reach(armature, plain, *_read_rotations(armature), keys)
+        needs.reach = plain, read_reach(armature, plain, *needs.found, keys)
     return needs.reach[1]
 
 
@@ -185,7 +197,8 @@ def _find_needs(armature: bpy.types.Object) -> _Needs:
     counts = {name: count for name, twist in twists.items() if (count := count_fractions(twist))}
     if needs is not None and needs.counts == counts:
         counts = needs.counts
-    return _needs.keep(armature, _Needs(uids, rotations.state(), counts))
+    used = (*np.unique(rotations.modes).tolist(), SCALE)
+    return _needs.keep(armature, _Needs(uids, (rotations, moved), counts, used=used))
 
 
 def _read_rotations(armature: bpy.types.Object) -> tuple[Rotations, Moved]:

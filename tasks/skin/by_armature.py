@@ -1,0 +1,127 @@
+"""Where Blender's own Armature modifier blends the joints as the method does: Supple's node modifier stands before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.meshes.weights import write_weights
+from ...bridge.modifiers import (
+    BLEND_NAME,
+    LINEAR_GROUP,
+    LINEAR_NAME,
+    add_modifier,
+    is_from_library,
+    is_own_armature,
+    list_own_armatures,
+    remove_modifier,
+)
+from ...deformers.rig.reach import Reach, do_signs_agree, find_pairs
+from ...deformers.rig.rest import Joints, Rest, normalize_weights
+from ...deformers.skinning import dlb, dlbnt, ssd
+from ..subject.character import uses_envelopes
+from ..subject.stack import BoundObject, read_toggles
+from .model import SkinSource
+
+PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True, dlbnt.INFO.key: True}
+"""The methods that the Armature modifier has, and its Preserve Volume."""
+
+
+def find_native_pairs(source: SkinSource, rest: Rest) -> np.ndarray | None:
+    """Pairs of joints whose quaternions must agree for Blender's own modifier to blend as the method does.
+
+    Returns
+    -------
+    int array, shape (P, 2), or None
+        None where it does not, however its bones are posed.
+    """
+    choices, joints, replaced = source.choices, source.skeleton.joints, source.skinned.replaced
+    if choices.method not in PRESERVES_VOLUME or max(choices.params.bulge_limit, choices.params.contact) > 0.0:
+        return None
+    if joints.fractions is not None or joints.spread is not None:
+        return None
+    if choices.vertex_group or replaced.use_multi_modifier:
+        return None
+    if not PRESERVES_VOLUME[choices.method]:
+        return np.zeros((0, 2), np.intp)
+    if source.skeleton.bendy or uses_envelopes(replaced, source.skeleton):
+        return None
+    return find_pairs(normalize_weights(rest.weights, len(rest.points), len(joints.parents)), joints)
+
+
+def is_native(method: str, joints: Joints, reach: Reach, pairs: np.ndarray | None) -> bool:
+    """Whether Blender's own modifier blends joints as a method does, by what they can do.
+
+    Parameters
+    ----------
+    pairs : int array, shape (P, 2), or None
+        From `find_native_pairs`.
+    """
+    if pairs is None:
+        return False
+    return not PRESERVES_VOLUME[method] or (not reach.problem and do_signs_agree(reach, joints, pairs))
+
+
+def install_armatures(bound: BoundObject, method: str, linear_group: str) -> None:
+    """Have Armature modifiers right below Supple's node modifier blend the joints.
+
+    Parameters
+    ----------
+    linear_group : str
+        Vertex group of what is blended linearly by a method that is not, "" for nothing.
+    """
+    obj, toggles = bound.obj, read_toggles(bound.supple)
+    wanted: dict[str, dict[str, Any]] = {BLEND_NAME: {"use_deform_preserve_volume": PRESERVES_VOLUME[method]}}
+    if linear_group and PRESERVES_VOLUME[method]:
+        wanted[LINEAR_NAME] = {"use_multi_modifier": True, "vertex_group": linear_group}
+    for modifier in [modifier for modifier in list_own_armatures(obj) if not modifier.name.startswith(tuple(wanted))]:
+        remove_modifier(obj, modifier, None)
+    for number, (name, settings) in enumerate(wanted.items(), start=1):
+        index = obj.modifiers.find(bound.supple.name) + number
+        modifier = next((each for each in list_own_armatures(obj) if each.name.startswith(name)), None)
+        if modifier is None:
+            modifier = add_modifier(obj, name, "ARMATURE", index)
+        elif obj.modifiers.find(modifier.name) != index:
+            obj.modifiers.move(obj.modifiers.find(modifier.name), index)
+            modifier = obj.modifiers[index]
+        values = {name: getattr(bound.replaced, name) for name in ("use_vertex_groups", "use_bone_envelopes")}
+        values |= {"show_in_editmode": bound.supple.show_in_editmode, "object": bound.armature}
+        values |= {"show_viewport": toggles[0], "show_render": toggles[1], **settings}
+        for key, value in values.items():
+            if getattr(modifier, key) != value:
+                setattr(modifier, key, value)
+
+
+def remove_armatures(obj: bpy.types.Object) -> None:
+    """Remove what `install_armatures` has put into an object's stack, and the group of what is linear."""
+    for modifier in list_own_armatures(obj):
+        if is_from_library(modifier):
+            modifier.show_viewport = modifier.show_render = False
+        else:
+            remove_modifier(obj, modifier, None)
+    group = obj.vertex_groups.get(LINEAR_GROUP)
+    if group is not None and obj.data.library is None:
+        obj.vertex_groups.remove(group)
+
+
+def have_armatures(bound: BoundObject) -> bool:
+    """Whether the Armature modifiers of a bound object are where `install_armatures` has put them, for its armature."""
+    obj, toggles = bound.obj, read_toggles(bound.supple)
+    index = obj.modifiers.find(bound.supple.name) + 1
+    found = list_own_armatures(obj)
+    if not found or [*obj.modifiers[index : index + len(found)]] != found:
+        return False
+    return all(each.object == bound.armature and read_toggles(each) == toggles for each in found)
+
+
+def write_linear_group(obj: bpy.types.Object, linear: np.ndarray | None) -> str:
+    """Write how linearly vertices are blended, shape (V,) or None, to a vertex group of Supple's own: its name."""
+    if linear is None:
+        group = obj.vertex_groups.get(LINEAR_GROUP)
+        if group is not None:
+            obj.vertex_groups.remove(group)
+        return ""
+    write_weights(obj, [LINEAR_GROUP], linear.astype(np.float32)[:, None])
+    return LINEAR_GROUP
