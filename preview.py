@@ -350,6 +350,8 @@ def _after_save(*_) -> None:
 
 @persistent
 def _on_render_start(*_) -> None:
+    if bpy.app.background:
+        bpy.context.view_layer.update()  # what a script has posed since is followed now
     _watch.is_rendering = True
 
 

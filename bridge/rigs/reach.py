@@ -22,6 +22,7 @@ from .twists import (
     Rotations,
     interpolate_keys,
     list_driven,
+    measure_twists,
     rotations_of_channel,
 )
 
@@ -58,15 +59,18 @@ def read_reach(
     keys : sequence of Keys
         Of its actions.
     """
-    bones, driven = _Bones(armature, skeleton, rotations), list_driven(armature)
+    bones, driven, count = _Bones(armature, skeleton, rotations), list_driven(armature), len(skeleton.joints.parents)
     problem = _find_problem(armature, bones, rotations, moved, driven, keys)
     if problem:
-        return Reach(problem, np.zeros((0, len(skeleton.joints.parents), 4)), np.ones(len(skeleton.joints.parents), bool))
-    is_free = bones.find_free(driven)
-    samples = [bones.pose({})]
-    samples += [bones.pose(of_action) for of_action in keys if of_action]
-    posed = np.concatenate(samples)[:, bones.of_joints]
-    return Reach("", posed, is_free)
+        return Reach(problem, np.zeros((0, count, 4)), np.ones(count, bool), np.full(count, np.inf))
+    samples = [bones.pose({}), *(bones.pose(of_action) for of_action in keys if of_action)]
+    twists = measure_twists(rotations, moved, keys)
+    return Reach(
+        problem,
+        rotations=np.concatenate(samples)[:, bones.of_joints],
+        is_free=bones.find_free(driven),
+        twists=np.array([twists[bones.names[bone]] for bone in bones.of_joints.tolist()]),
+    )
 
 
 class _Bones:

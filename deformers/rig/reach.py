@@ -32,11 +32,14 @@ class Reach:
         From rest to pose, armature space, in samples of all poses: unit quaternions.
     is_free : bool array, shape (B,)
         Whether it is not known how far a joint rotates against its parent.
+    twists : float array, shape (B,)
+        How far each joint twists by its own channels, at most, radians.
     """
 
     problem: str
     rotations: np.ndarray
     is_free: np.ndarray
+    twists: np.ndarray
 
 
 def find_pairs(weights: Weights, joints: Joints) -> np.ndarray:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import cast
 
@@ -149,10 +150,10 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     for modifier in found:
         if modifier.name == name:
             return modifier
-    supple = [index for index, modifier in enumerate(obj.modifiers) if is_supple_modifier(modifier)]
-    below = [modifier for modifier in found if obj.modifiers.find(modifier.name) - 1 in supple]
+    others = [modifier for modifier in obj.modifiers if not is_own_armature(modifier)]
+    below = [after for before, after in itertools.pairwise(others) if is_supple_modifier(before) and after in found]
     for modifier in (*below, *(found if len(found) == 1 else ())):
-        return modifier
+        return cast(bpy.types.ArmatureModifier, modifier)
     raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: unbind, add one, and bind again")
 
 
@@ -274,12 +275,14 @@ def is_flipped(obj: bpy.types.Object) -> bool:
 
 
 def read_milliseconds(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> float | None:
-    """What a bound object's modifier took when it was last evaluated; None where it was not."""
+    """What a bound object's modifiers took when it was last evaluated; None where it was not."""
     if depsgraph is None:  # as in a view layer that was never shown
         return None
     evaluated = obj.evaluated_get(depsgraph)
     modifier = next(filter(is_supple_modifier, evaluated.modifiers), None)
-    return 1e3 * modifier.execution_time if modifier is not None and modifier.show_viewport else None
+    if modifier is None or not modifier.show_viewport:
+        return None
+    return 1e3 * sum(each.execution_time for each in (modifier, *list_own_armatures(evaluated)))
 
 
 def flip(obj: bpy.types.Object, to_armature: bool) -> None:
