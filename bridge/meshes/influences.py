@@ -13,6 +13,7 @@ from ...deformers.skinning.joint_shares import JointShares
 from ...deformers.skinning.rotation_centers import RotationCenters
 from ...nodes.limits import AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE
 from ...nodes.skin import LINEAR_ATTRIBUTE, SET_ATTRIBUTE, SHARE_ATTRIBUTE, WEIGHTS_ATTRIBUTE
+from ...nodes.spread_twists import SHARE_ATTRIBUTE as TWIST_ATTRIBUTE
 from ...nodes.turns import (
     ALLOWANCE_ATTRIBUTE,
     CENTER_ATTRIBUTE,
@@ -28,7 +29,7 @@ FORMER_PREFIXES = "supple_joint_", "supple_weight_"
 PREFIXES = (
     SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE, CENTER_ATTRIBUTE, LEAN_ATTRIBUTE, ALLOWANCE_ATTRIBUTE,
     SDEF_ATTRIBUTE, LINEAR_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE,
-    *FORMER_PREFIXES,
+    TWIST_ATTRIBUTE, *FORMER_PREFIXES,
 )  # fmt: skip
 
 LARGEST_ALLOWANCE = 1e6
@@ -45,6 +46,7 @@ def write_influences(
     shares: JointShares | None,
     at_rest: AtRest | None,
     linear: np.ndarray | None,
+    twists: np.ndarray | None,
 ) -> None:
     """Store influences on a mesh, in place of what it has; nothing is touched where they are the same.
 
@@ -60,6 +62,8 @@ def write_influences(
         Goes with these: of all vertices, those without a joint about the first.
     linear : float array, shape (V,), or None
         How linearly vertices are blended, where no vertex group says so.
+    twists : float32 array, shape (P, V, 3), or None
+        What they take of spread twists, from `pack_twists`.
     """
     attributes = {}
     for slot, (which, weights) in enumerate(zip(influences.which, influences.weights, strict=True)):
@@ -84,6 +88,9 @@ def write_influences(
         attributes[LIMITS_ATTRIBUTE] = "FLOAT_VECTOR", takes.astype(np.float32)
     if linear is not None:
         attributes[LINEAR_ATTRIBUTE] = "FLOAT", linear.astype(np.float32)
+    for number, rows in enumerate(() if twists is None else twists):
+        if rows.any():  # what is missing reads as zero
+            attributes[f"{TWIST_ATTRIBUTE}{number}"] = "FLOAT_VECTOR", rows
     for name, (kind, values) in attributes.items():
         _write(mesh, name, kind, values)
     _remove(mesh, set(attributes))

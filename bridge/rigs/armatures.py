@@ -369,9 +369,9 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
     with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
         rest_to_pose = posed @ skeleton.rest_inverses
-    joints = skeleton.joints
-    hints = None if joints.fractions is None else _read_joint_hints(armature, skeleton, np.unique(joints.fractions.last))
-    twists = None if joints.spread is None else _read_spread_twists(armature, skeleton, joints.spread)
+    fractions, spread = skeleton.twist_plan
+    hints = None if fractions is None else _read_joint_hints(armature, skeleton, np.unique(fractions.last))
+    twists = None if spread is None else _read_spread_twists(armature, skeleton, spread)
     return Pose(rest_to_pose, hints=hints, twists=twists)
 
 

@@ -20,10 +20,9 @@ from ...bridge.meshes.influences import has_sdef, remove_influences, write_influ
 from ...bridge.per_object import PerObject
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
-from ...bridge.rigs.fractions import Hint, find_form, find_hints
+from ...bridge.rigs.fractions import count_hints
 from ...bridge.rigs.joints import (
     add_sets,
-    ask_for_twists,
     bring_limits,
     ensure_joints_copy,
     ensure_joints_object,
@@ -32,7 +31,10 @@ from ...bridge.rigs.joints import (
     is_joints_copy,
     mix_linearly,
     remove_unused_joints_objects,
+    tell_twists,
 )
+from ...bridge.rigs.spread_twists import find_spread_form
+from ...bridge.rigs.twist_drivers import TwistDriver, find_twist_drivers
 from ...deformers import SkinningError
 from ...nodes.groups import (
     VERSION,
@@ -76,8 +78,8 @@ class Surroundings:
     """Kinds of those above, and whether they mirror vertex groups."""
     is_interpolated: bool
     """Whether any that reads the mesh's influences has modifiers above that may add vertices."""
-    hints: tuple[Hint | None, ...]
-    """What asks for the twists of joints that have fractions."""
+    drivers: tuple[TwistDriver, ...]
+    """What tells nodes how far joints twist."""
 
 
 @dataclass
@@ -139,7 +141,8 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         The object's, if they were read already.
     """
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
-    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy), find_form(skeleton))
+    forms = count_hints(skeleton), find_spread_form(skeleton)
+    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy), *forms)
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
     influences, former = setup.influences, _read_joints(supple)
     indices = add_sets(joints, influences)
@@ -149,10 +152,12 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     if setup.shares is not None:
         bring_limits(joints)
     set_count = 0 if influences.shares is None else len(influences.which)
-    group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable)
+    passes = 0 if setup.twists is None else len(setup.twists)
+    group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable, passes)
     if supple.node_group != group:
         supple.node_group = group
-    write_influences(mesh_of(bound.obj), influences, indices, setup.centers, setup.shares, setup.at_rest, setup.linear)
+    shown = setup.centers, setup.shares, setup.at_rest, setup.linear, setup.twists
+    write_influences(mesh_of(bound.obj), influences, indices, *shown)
     inputs = {
         JOINTS_INPUT: joints,
         "Linear Group": linear_group,
@@ -169,7 +174,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     if surroundings is None:
         source = SkinSource(bound, choices, skeleton, setup.character.space)
         surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple), source)
-    ask_for_twists(joints, surroundings.hints)
+    tell_twists(joints, surroundings.drivers)
     surroundings = replace(surroundings, has_own_version=True)
     space = find_bound_space(bound.obj, bound.armature)
     _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup))
@@ -362,7 +367,7 @@ def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier], sour
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
         modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
         is_interpolated=is_interpolated(bound.obj, above),
-        hints=find_hints(bound.armature, source.skeleton),
+        drivers=find_twist_drivers(bound.armature, source.skeleton),
     )
 
 

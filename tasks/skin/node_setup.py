@@ -14,8 +14,10 @@ from ...bridge.rigs.armatures import Skeleton
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.fraction_weights import extend_weights
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
-from ...deformers.rig.rest import Rest, Weights
+from ...deformers.rig.rest import Rest, Weights, normalize_weights
 from ...deformers.rig.sdef import SdefPairs
+from ...deformers.rig.twist_packing import fill_faces, pack_twists
+from ...deformers.rig.twist_shares import find_twist_shares
 from ...deformers.skinning.centers import place_centers
 from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
@@ -56,6 +58,8 @@ class NodeSetup:
         Whether these may be elsewhere before they are posed: by shape keys or modifiers above, or as the object moves.
     linear : float array, shape (V,), or None
         How linearly vertices are blended where limbs begin; None where they are not, or a vertex group says so.
+    twists : float32 array, shape (P, V, 3), or None
+        What vertices take of spread twists, from `pack_twists`; None where there are none.
     """
 
     character: Character
@@ -66,6 +70,7 @@ class NodeSetup:
     at_rest: AtRest | None
     shape_changes: bool
     linear: np.ndarray | None
+    twists: np.ndarray | None
 
     @property
     def groups(self) -> list[str]:
@@ -125,7 +130,8 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
         at_rest = find_at_rest(rest.armature_points.T, np.maximum(shares.joints, 0), rest.joints)
         shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, shares)
     linear = None if choices.linear_group else with_linear_roots(rest, getattr(params, "limb_roots", 0.0)).linear
-    return NodeSetup(character, influences, choices, centers, shares, at_rest, shape_changes, linear)
+    twists = _pack_twists(obj, rest, influences.is_interpolable)
+    return NodeSetup(character, influences, choices, centers, shares, at_rest, shape_changes, linear, twists)
 
 
 def _may_move(skinned: SkinnedObject) -> bool:
@@ -151,6 +157,18 @@ def _pack(
     if centers is not None and centers.pairs is not None and rest.joints.fractions is not None:
         weights = _name_pairs(weights, centers.pairs)
     return pack_influences(weights, *counts)
+
+
+def _pack_twists(obj: bpy.types.Object, rest: Rest, is_interpolable: bool) -> np.ndarray | None:
+    spread, count = rest.joints.spread, len(rest.points)
+    if spread is None:
+        return None
+    weights = normalize_weights(rest.weights, count, len(rest.joints.parents))
+    shares = find_twist_shares(weights, rest.armature_points, spread)
+    if not is_interpolable:
+        return pack_twists(shares, count)
+    by_depth = replace(shares, passes=(spread.depths.max() - spread.depths)[shares.twists])
+    return fill_faces(pack_twists(by_depth, count), *read_face_corners(mesh_of(obj)))
 
 
 def _name_pairs(weights: Weights, pairs: SdefPairs) -> Weights:
