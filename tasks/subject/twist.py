@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import bpy
 import numpy as np
@@ -22,6 +22,7 @@ from ...bridge.rigs.twists import (
     read_rotations,
 )
 from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
+from ...deformers.rig.spread_twists import MOST_BLENDED
 from ...deformers.skinning import ssd
 from ...settings.choices import find_method
 from ...settings.objects import ObjectSettings
@@ -70,18 +71,26 @@ def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
     return is_changed
 
 
-def read_choice(settings: ObjectSettings, method: str) -> str:
+class TwistChoice(NamedTuple):
+    """What was chosen about the twist of a mesh."""
+
+    twist: str = "OFF"
+    is_linear: bool = False
+    """Whether joints are blended linearly: none of a twist that is spread may go through the blend."""
+
+
+def read_choice(settings: ObjectSettings, method: str) -> TwistChoice:
     """What an object's settings say about twist, as `with_twists` takes it.
 
     Linear blending is Blender's own: its joints have fractions where a number is chosen.
     """
-    if find_method(method).fills_solid or (method == ssd.INFO.key and settings.twist == "AUTO"):
-        return "OFF"
-    return settings.twist
+    is_linear = method == ssd.INFO.key
+    is_off = find_method(method).fills_solid or (is_linear and settings.twist == "AUTO")
+    return TwistChoice("OFF" if is_off else settings.twist, is_linear)
 
 
 def with_twists(
-    skeleton: Skeleton, armature: bpy.types.Object, choice: str, others: Sequence[bpy.types.Object] = ()
+    skeleton: Skeleton, armature: bpy.types.Object, choice: TwistChoice, others: Sequence[bpy.types.Object] = ()
 ) -> Skeleton:
     """A skeleton whose joints have the fractions, and the spread twists, that a choice gives them.
 
@@ -89,7 +98,7 @@ def with_twists(
     ----------
     armature : Object
         Original.
-    choice : str
+    choice : TwistChoice
         From `read_choice`.
     others : sequence of Object
         Armatures of the same bones, whose twists count as well.
@@ -100,15 +109,16 @@ def with_twists(
         The same object as before, where these are the same.
     """
     plain = skeleton.plain or skeleton
-    if choice == "OFF" and not plain.has_twists:
+    if choice.twist == "OFF" and not plain.has_twists:
         return plain
     needs = [_find_needs(one) for one in (armature, *others)]
     known = plain.known.get(choice)
     if known is None or len(known[0]) != len(needs) or any(a is not b for a, b in zip(known[0], needs, strict=True)):
-        levels, counts = _choose(plain, armature, needs, choice)
-        key = levels.tobytes(), counts.tobytes()
+        levels, counts = _choose(plain, armature, needs, choice.twist)
+        most_blended = 0.0 if choice.is_linear else MOST_BLENDED
+        key = levels.tobytes(), counts.tobytes(), most_blended
         if key not in plain.known:
-            plain.known[key] = plain.with_twists(*plan_twists(plain.joints, levels, counts))
+            plain.known[key] = plain.with_twists(*plan_twists(plain.joints, levels, counts, most_blended))
         known = plain.known[choice] = needs, plain.known[key]
     return known[1]
 
