@@ -12,7 +12,7 @@ from .spread_twists import SpreadTwists, split_twists
 TAPER = 0.6
 """How much thinner the skin of a long bone is at its end than at its start."""
 
-LEAST_SHARE = 1e-4
+LEAST_SHARE = 1e-5
 """Weights and shares below are none."""
 
 

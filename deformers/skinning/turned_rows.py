@@ -12,7 +12,7 @@ from ..rig.spread_twists import SpreadTwists, split_twists
 from ..rig.twist_shares import TwistShares, find_turns, find_twist_shares
 from .stages import Scratch
 
-WHOLE = 1.0 - 1e-4
+WHOLE = 1.0 - 1e-5
 """Weight below a twist from which on a vertex is turned by what does not go through the blend alone."""
 
 
