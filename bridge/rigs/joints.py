@@ -17,7 +17,6 @@ import numpy as np
 
 from ...deformers.rig.influences import Influences, find_sets
 from ...deformers.rig.skeleton import Chains
-from ...deformers.rig.spread_twists import MOST_BLENDED
 from ...deformers.skinning.joint_shares import find_hinges, find_starts
 from ...deformers.skinning.posed_joints import find_angles, place_at_rest
 from ...nodes.fractions import FRACTION
@@ -222,7 +221,7 @@ def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bp
     for name, value in (("Count", count), ("Reach", _find_reach(skeleton)), ("Levels", levels)):
         write_input(nodes, name, value)
     if skeleton.joints.spread is not None:
-        write_input(nodes, MOST_BLENDED_INPUT, float(getattr(skeleton.joints.spread, "most_blended", MOST_BLENDED)))
+        write_input(nodes, MOST_BLENDED_INPUT, float(skeleton.joints.spread.most_blended))
     obj.parent = armature  # its space is the armature's
     return obj
 
