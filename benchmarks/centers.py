@@ -222,7 +222,7 @@ def find_bind(method: str) -> Callable[[Rest], object]:
 
 
 def _centers(rest: Rest) -> np.ndarray:
-    return find_centers(rest.surfaces[0], rest.surfaces, len(rest.joints.parents))[0]
+    return find_centers(rest.surfaces[0], rest.surfaces, len(rest.joints.parents))
 
 
 def time_all(parts: list[Part], step: Callable[[Rest], object]) -> float:

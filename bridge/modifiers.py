@@ -31,6 +31,13 @@ def find_socket_id(group: bpy.types.NodeTree, name: str) -> str:
     raise UnsupportedError(f"Node group '{group.name}' has lost its input '{name}': bind again")
 
 
+def list_inputs(modifier: bpy.types.Modifier) -> list[str]:
+    """Names of a node modifier's inputs, without the geometry."""
+    items: Any = modifier.node_group.interface.items_tree
+    sockets = [item for item in items if item.item_type == "SOCKET" and item.in_out == "INPUT"]
+    return [socket.name for socket in sockets if socket.socket_type != "NodeSocketGeometry"]
+
+
 def read_input(modifier: bpy.types.Modifier, name: str) -> Any:
     """Value of a node modifier's input."""
     identifier = find_socket_id(modifier.node_group, name)

@@ -17,13 +17,9 @@ from .joints import distance_from_rotation
 from .pose import PARENT
 
 FRACTION = "fraction"
-"""Attribute of a joint's first point, a matrix, by columns: the joint that a fraction moves with, those above and
-below, and which of the inputs of `name_hint` asks for its twist, 0 for none; the share of the twist, in radians for a
-whole turn, and that of the swing; `JOINT`, `BETWEEN` or `SPREAD`; the parent of a joint without fractions; the axis,
-and twice its share of the twist; the center."""
-
-JOINT, BETWEEN, SPREAD = range(3)
-"""What a point is: no fraction, one at a joint, or one of Spread Twist."""
+"""Attribute of a joint's first point, a matrix, by columns: the joints above and below a fraction, which of the inputs of
+`name_hint` asks for its twist, 0 for none, and whether the point is a fraction; its share, that in radians of a whole
+turn, twice the share, and the parent of a joint without fractions; the axis; the center."""
 
 COLUMNS = ("X", "Y", "Z", "Origin")
 
@@ -35,51 +31,28 @@ def name_hint(number: int) -> str:
     return f"Twist {number}"
 
 
-@dataclass(frozen=True)
-class FractionForm:
-    """Which group the fractions of a skeleton take.
-
-    Attributes
-    ----------
-    hint_count : int
-        How many inputs ask for twists.
-    has_swings : bool
-        Whether some are at a joint: those of Spread Twist do not swing.
-    """
-
-    hint_count: int
-    has_swings: bool
-
-    def name(self) -> str:
-        """What tells it from others."""
-        return f"{self.hint_count}{' Swings' if self.has_swings else ''}"
-
-
 class _Fraction:
     """What a point is a fraction of, as `FRACTION` packs it."""
 
     def __init__(self, graph: Graph, packed: Value) -> None:
         entries = packed.components()
-        self.base, self.first, self.last, self.hint, self.twist, self.swing, self.kind, self.parent = entries[:8]
+        self.first, self.last, self.hint, self.kind, self.share, self.whole_turn, self.twice, self.parent = entries[:8]
         self.axis, self.center = (graph.vector(*entries[start : start + 3]) for start in (8, 12))
-        self.twice_twist = entries[11]
 
 
 @dataclass(frozen=True)
 class _Ends:
-    """A value of the joint that a fraction moves with, of that above, and of that below."""
+    """A value of the joint above a fraction, and of that below."""
 
-    base: Value
     first: Value
     last: Value
 
     @classmethod
     def sample(cls, graph: Graph, joints: Value, value: Value, fraction: _Fraction) -> _Ends:
-        indices = (fraction.base, fraction.first, fraction.last)
-        return cls(*(graph.sample(joints, value, index) for index in indices))
+        return cls(*(graph.sample(joints, value, index) for index in (fraction.first, fraction.last)))
 
 
-def build_fractions(name: str, stretches: Any, form: FractionForm, has_turns: bool) -> Any:
+def build_fractions(name: str, stretches: Any, hint_count: int, has_turns: bool) -> Any:
     """The group that gives fractions their columns: `pose_fractions`.
 
     Parameters
@@ -88,14 +61,16 @@ def build_fractions(name: str, stretches: Any, form: FractionForm, has_turns: bo
         Of the new group.
     stretches : node group
         From `build_stretches`. Only evaluated where a joint is stretched.
+    hint_count : int
+        How many inputs ask for twists.
     has_turns : bool
-        Whether vertices rotate about centers, which follow columns of their own at joints.
+        Whether vertices rotate about centers, which follow columns of their own.
     """
     graph = Graph(name)
     geometry, joints = graph.input("Geometry", "GEOMETRY"), graph.input("Joints", "GEOMETRY")
     columns = {column: graph.input(column, "VECTOR") for column in COLUMNS}
     levels = graph.input("Levels", "INT", "Joints in the longest chain")
-    hints = [graph.input(name_hint(number), "VALUE") for number in range(1, form.hint_count + 1)]
+    hints = [graph.input(name_hint(number), "VALUE") for number in range(1, hint_count + 1)]
     with graph.frame("What each point is a fraction of"):
         packed = graph.sample(geometry, graph.attribute(FRACTION, "FLOAT4X4"), graph.add("GeometryNodeInputIndex"))
         joints, held = graph.capture(
@@ -108,26 +83,24 @@ def build_fractions(name: str, stretches: Any, form: FractionForm, has_turns: bo
         parts = graph.call(stretches, Joints=joints, Matrix=held["Matrix"], Parent=fraction.parent, Levels=levels)
         split = _Ends.sample(graph, parts["Joints"], parts["Rotation"], fraction)
         rotations = _Ends(
-            graph.switch(is_stretched, matrices.base, split.base),
             graph.switch(is_stretched, matrices.first, split.first),
             graph.switch(is_stretched, matrices.last, split.last),
         )
-    linear = _share_turn(graph, fraction, rotations, _choose(graph, fraction.hint, hints), form.has_swings)
+    linear = _share_turn(graph, fraction, rotations, graph.choose(fraction.hint, hints))
     with graph.frame("Stretched by the mix of both stretches, about the center, which follows both joints"):
         stretch = _Ends.sample(graph, parts["Joints"], parts["Stretch"], fraction)
-        share = fraction.swing if form.has_swings else None
 
         def move(vector: Any) -> Value:
-            mixed = _mix(stretch.base.rotate(vector), stretch.last.rotate(vector), share)
+            mixed = _mix(stretch.first.rotate(vector), stretch.last.rotate(vector), fraction.share)
             return linear.rotate(graph.switch(is_stretched, vector, mixed))
 
         found = {name: move(unit) for name, unit in zip("XYZ", UNITS, strict=True)}
-        above, below = matrices.base.move(fraction.center), matrices.last.move(fraction.center)
-        found["Origin"] = _mix(above, below, share) - move(fraction.center)
+        above, below = matrices.first.move(fraction.center), matrices.last.move(fraction.center)
+        found["Origin"] = _mix(above, below, fraction.share) - move(fraction.center)
     with graph.frame("In place of joints that rest"):
-        is_fraction = fraction.kind > JOINT
+        is_fraction = fraction.kind > 0.0
         chosen = {name: graph.switch(is_fraction, held[name], found[name]) for name in COLUMNS}
-        mixed = _mix_columns(graph, fraction, matrices, chosen) if has_turns and form.has_swings else {}
+        mixed = _mix_columns(graph, fraction, is_fraction, matrices, chosen) if has_turns else {}
         joints, kept = graph.capture(joints, "POINT", **chosen, **mixed, Parent=fraction.parent)
     graph.output("Joints", joints)
     for name, value in kept.items():
@@ -136,18 +109,8 @@ def build_fractions(name: str, stretches: Any, form: FractionForm, has_turns: bo
     return graph.finish()
 
 
-def _choose(graph: Graph, number: Value, hints: list[Value]) -> Value:
-    """The twist that is asked for, by its number."""
-    node = graph.new_node("GeometryNodeIndexSwitch", data_type="FLOAT")
-    while len(node.index_switch_items) <= len(hints):
-        node.index_switch_items.new()
-    for socket, value in zip(node.inputs, (number, 0.0, *hints), strict=False):
-        graph.put(socket, value)
-    return Value(graph, node.outputs[0])
-
-
-def _share_turn(graph: Graph, fraction: _Fraction, rotations: _Ends, hint: Value, has_swings: bool) -> Value:
-    """Rotations of fractions: those of their bases, and shares of how the joints above and below are turned."""
+def _share_turn(graph: Graph, fraction: _Fraction, rotations: _Ends, hint: Value) -> Value:
+    """Rotations of fractions: those of the joints above, and shares of how the joints below are turned against these."""
     axis = fraction.axis
     with graph.frame("How is one joint turned against the other? By a twist about the axis, then by a swing"):
         between = rotations.first.transposed() @ rotations.last
@@ -161,42 +124,39 @@ def _share_turn(graph: Graph, fraction: _Fraction, rotations: _Ends, hint: Value
         half_twist = graph.switch(is_clear, 0.0, _angle(graph, along, w))
     with graph.frame("Its share of the twist, in whole turns as near to the hint as can be"):
         whole = graph.add("ShaderNodeMath", half_twist.times_plus(-1.0 / math.pi, hint), operation="ROUND")
-        angle = whole.times_plus(fraction.twist, half_twist * fraction.twice_twist)
-        clearness = (square * 4.0 - 1.0).clamped()
-        is_spread = fraction.kind > BETWEEN
-        angle = angle * (graph.switch(is_spread, 1.0, clearness) if has_swings else clearness)
+        angle = whole.times_plus(fraction.whole_turn, half_twist * fraction.twice)
         shared = graph.add("FunctionNodeAxisAngleToRotation", axis, angle)
-    if has_swings:
-        with graph.frame("Its share of the swing, which takes the axis to where it is"):
-            swung = between.rotate(axis)
-            across = axis.cross(swung)
-            angle = _angle(graph, across.length(), axis.dot(swung)) * fraction.swing
-            across = graph.switch(is_clear, r, across)
-            swing = graph.add("FunctionNodeAxisAngleToRotation", across, angle)
-            shared = graph.add("FunctionNodeRotateRotation", shared, swing)
-    return rotations.base @ graph.add("FunctionNodeCombineTransform", None, shared)
+    with graph.frame("Its share of the swing, which takes the axis to where it is"):
+        swung = between.rotate(axis)
+        across = axis.cross(swung)
+        angle = _angle(graph, across.length(), axis.dot(swung)) * fraction.share
+        across = graph.switch(is_clear, r, across)
+        swing = graph.add("FunctionNodeAxisAngleToRotation", across, angle)
+        shared = graph.add("FunctionNodeRotateRotation", shared, swing)
+    return rotations.first @ graph.add("FunctionNodeCombineTransform", None, shared)
 
 
 def _angle(graph: Graph, sine: Value, cosine: Value) -> Value:
     return graph.add("ShaderNodeMath", sine, cosine, operation="ARCTAN2")
 
 
-def _mix(above: Value, below: Value, share: Value | None) -> Value:
-    """By a share of the second, or the first alone."""
-    return above if share is None else (below - above).times_plus(share, above)
+def _mix(above: Value, below: Value, share: Value) -> Value:
+    """By a share of the second."""
+    return (below - above).times_plus(share, above)
 
 
-def _mix_columns(graph: Graph, fraction: _Fraction, matrices: _Ends, chosen: dict[str, Value]) -> dict[str, Value]:
-    """What centers follow: at a joint its fractions are mixed of both bones. And what they are mixed of."""
-    is_mixed = (fraction.kind > JOINT) & (fraction.kind < SPREAD)
-    above, below, origin = matrices.base, matrices.last, (0.0, 0.0, 0.0)
-    columns = [_mix(above.rotate(unit), below.rotate(unit), fraction.swing) for unit in UNITS]
-    columns.append(_mix(above.move(origin), below.move(origin), fraction.swing))
-    mixes = {name: graph.switch(is_mixed, chosen[name], mix) for name, mix in zip(COLUMNS, columns, strict=True)}
+def _mix_columns(
+    graph: Graph, fraction: _Fraction, is_fraction: Value, matrices: _Ends, chosen: dict[str, Value]
+) -> dict[str, Value]:
+    """What centers follow: fractions are mixed of both bones. And what they are mixed of."""
+    above, below, origin = matrices.first, matrices.last, (0.0, 0.0, 0.0)
+    columns = [_mix(above.rotate(unit), below.rotate(unit), fraction.share) for unit in UNITS]
+    columns.append(_mix(above.move(origin), below.move(origin), fraction.share))
+    mixes = {name: graph.switch(is_fraction, chosen[name], mix) for name, mix in zip(COLUMNS, columns, strict=True)}
     mixed = {f"Mixed {name}": mix for name, mix in mixes.items()}
-    index, ends = graph.add("GeometryNodeInputIndex"), {"Above": fraction.base, "Below": fraction.last}
-    mixed |= {name: graph.switch(is_mixed, index, joint) for name, joint in ends.items()}
-    return mixed | {"Share": fraction.swing}
+    index, ends = graph.add("GeometryNodeInputIndex"), {"Above": fraction.first, "Below": fraction.last}
+    mixed |= {name: graph.switch(is_fraction, index, joint) for name, joint in ends.items()}
+    return mixed | {"Share": fraction.share}
 
 
 def build_stretches(name: str, polar: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -307,6 +307,17 @@ class Graph:
         kind = next((value.kind for value in (true, false) if isinstance(value, Value)), "VALUE")
         input_type = "FLOAT" if kind == "VALUE" else kind
         return self.add("GeometryNodeSwitch", condition, false, true, input_type=input_type)
+
+    def choose(self, number: Value, values: Sequence[Value]) -> Value:
+        """One of several values by its number, from 1 on; zero for the number 0."""
+        kind = "FLOAT" if values[0].kind == "VALUE" else values[0].kind
+        node = self.new_node("GeometryNodeIndexSwitch", data_type=kind)
+        while len(node.index_switch_items) <= len(values):
+            node.index_switch_items.new()
+        for socket, value in zip(node.inputs, (number, None, *values), strict=False):
+            if value is not None:
+                self.put(socket, value)
+        return Value(self, node.outputs[0])
 
     def extremes(self, geometry: Value, value: Value) -> tuple[Value, Value]:
         """Least and largest value over the points."""

@@ -12,7 +12,7 @@ import bpy
 
 from ..deformers import METHODS
 from .fractions import COLUMNS as JOINT_COLUMNS
-from .fractions import FractionForm, build_fractions, build_stretches, name_hint
+from .fractions import build_fractions, build_stretches, name_hint
 from .graph import GROUP_NODES, HIDDEN, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
 from .limits import build_joint_limits, build_limits
@@ -28,13 +28,14 @@ from .polar import (
 )
 from .pose import build_pose
 from .sets import COLUMNS, DUAL_QUATERNION_VECTORS, TURN_VECTORS, build_packing, build_sets
-from .skin import build_linear_blending, build_native, build_skin
+from .skin import build_linear_blending, build_skin
+from .spread_twists import MOST_BLENDED_INPUT, SpreadForm, build_lines, build_turning, build_untwist, name_twist
 from .turns import build_twists
 
 OWN = "supple_"
 """Begins the names of the custom properties of Supple's groups."""
 VERSION_KEY = "supple_version"
-VERSION = 5
+VERSION = 6
 PART_KEY = "supple_part"
 """What a group is for: groups of one part and version are alike."""
 FORM_KEY = "supple_form"
@@ -78,7 +79,12 @@ def read_method(group: Any) -> str:
 def is_deformation_by(group: Any, method: str, params: Any) -> bool:
     """Whether a modifier's group, or None, deforms a mesh by itself, by a method with these `Params`."""
     label = METHODS[method].name_variant(params)
-    return is_deformation(group) and re.sub(rf"( \d+ S\w+)?( Limits)?({NATIVE})?$", "", group[PART_KEY]) == f"{DEFORMATION} {label}"
+    variant = (
+        re.sub(rf"( \d+ S\w+)?( Limits)?( \d+ Twists( of \d+)?)?({NATIVE})?$", "", str(group[PART_KEY]))
+        if group
+        else ""
+    )
+    return is_deformation(group) and variant == f"{DEFORMATION} {label}"
 
 
 @contextmanager
@@ -151,7 +157,7 @@ def _describe_form(group: Any) -> str:
     return "\n".join([f"{len(group.nodes)} nodes, {len(group.links)} links", *sockets])
 
 
-def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable: bool) -> Any:
+def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable: bool, passes: int = 0) -> Any:
     """The group that a node modifier deforms a mesh by, for each method and each choice in its `Params`.
 
     Parameters
@@ -162,26 +168,45 @@ def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable
         The method's.
     set_count, is_interpolable
         See `Influenced`.
+    passes : int
+        Of how many spread twists a vertex may take something.
     """
     label, steps = METHODS[method].name_variant(params), NODE_METHODS[method](params)
     kind = f" {set_count} {'Shares' if is_interpolable else 'Sets'}" if set_count else ""
-    layout = {"set_count": set_count, "is_interpolable": is_interpolable}
+    layout: dict[str, Any] = {"set_count": set_count, "is_interpolable": is_interpolable}
     build = partial(build_linear_blending, **layout)
     layout["linear_blending"] = ensure_group(f"linear blending{kind}", f"Supple Linear Blending{kind}", build)
     if max(params.bulge_limit, params.contact) > 0.0 and not is_interpolable:
         layout["limits"] = ensure_group("limits", "Supple Bulge Limit and Contact", build_limits)
         kind += " Limits"
+    if passes:
+        layout["passes"] = passes
+        kind += f" {passes} Twists"
     build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None, **layout)
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 
 
-def ensure_native(method: str, params: Any) -> Any:
-    """The group of a node modifier that stands before Armature modifiers, which blend the joints as the method does."""
+def ensure_native(method: str, params: Any, passes: int, input_count: int) -> Any:
+    """The group of a node modifier that stands before Armature modifiers, which blend the joints as the method does.
+
+    Parameters
+    ----------
+    method : str
+        Key of `NODE_METHODS`.
+    params : Params
+        The method's.
+    passes, input_count
+        See `build_turning`.
+    """
     label = METHODS[method].name_variant(params)
-    return ensure_group(f"{DEFORMATION} {label}{NATIVE}", f"Supple {label}{NATIVE}", build_native)
+    label += f" {passes} Twists of {input_count}" if passes else ""
+    build = partial(build_turning, passes=passes, input_count=input_count)
+    return ensure_group(f"{DEFORMATION} {label}{NATIVE}", f"Supple {label}{NATIVE}", build)
 
 
-def ensure_joints(method: str, params: Any, has_segments: bool, fractions: FractionForm | None = None) -> Any:
+def ensure_joints(
+    method: str, params: Any, has_segments: bool, hint_count: int = 0, spread: SpreadForm | None = None
+) -> Any:
     """The group by which the joints object of an armature brings the pose to a method's skin.
 
     Parameters
@@ -192,14 +217,19 @@ def ensure_joints(method: str, params: Any, has_segments: bool, fractions: Fract
         The method's.
     has_segments : bool
         Whether the armature has B-Bones.
-    fractions : FractionForm, optional
-        Where joints have fractions.
+    hint_count : int
+        How many inputs ask for twists of joints that have fractions; 0 where none have.
+    spread : SpreadForm, optional
+        Where twists are spread.
     """
     label, kind = METHODS[method].name_variant(params), " B-Bones" if has_segments else ""
     build = partial(
-        _build_joints_modifier, label=label, steps=NODE_METHODS[method](params), kind=kind, fractions=fractions
-    )
-    label += kind if fractions is None else f"{kind} Fractions {fractions.name()}"
+        _build_joints_modifier,
+        label=label, steps=NODE_METHODS[method](params), kind=kind, hint_count=hint_count, spread=spread,
+    )  # fmt: skip
+    label += kind
+    label += f" Fractions {hint_count}" if hint_count else ""
+    label += "" if spread is None else f" Spread {spread.name()}"
     return ensure_group(f"joints {label}", f"Supple Joints {label}", build)
 
 
@@ -211,26 +241,38 @@ def remove_unused_groups() -> None:
 
 
 def _build_joints_modifier(
-    name: str, *, label: str, steps: NodeMethod, kind: str, fractions: FractionForm | None
+    name: str, *, label: str, steps: NodeMethod, kind: str, hint_count: int, spread: SpreadForm | None
 ) -> Any:
     pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=bool(kind)))
     limits = ensure_group("joint limits", "Supple Joint Limits", build_joint_limits)
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     inputs = {name: graph.input(name, *rest) for name, *rest in JOINTS_INPUTS}
-    hint_count = 0 if fractions is None else fractions.hint_count
     hints = {name_hint(number): graph.input(name_hint(number), "VALUE") for number in range(1, 1 + hint_count)}
+    names = [] if spread is None else [MOST_BLENDED_INPUT, *map(name_twist, range(1, 1 + spread.input_count))]
+    twists = {name: graph.input(name, "VALUE") for name in names}
     with graph.frame("Where the bones are"):
         joints = graph.call(pose, Geometry=geometry, Count=inputs["Count"], Reach=inputs["Reach"])
         axis = joints.pop("Axis")
     columns, parent, found = {column: joints[column] for column in JOINT_COLUMNS}, joints["Parent"], {}
-    if fractions is not None:
+    if hint_count:
         with graph.frame("Where the fractions of joints are"):
             known = {name: joints[name] for name in ("Joints", *JOINT_COLUMNS)}
-            group = _ensure_fractions(fractions, steps.has_turns)
+            group = _ensure_fractions(hint_count, steps.has_turns)
             found = graph.call(group, Geometry=geometry, **known, Levels=inputs["Levels"], **hints)
         joints |= {name: found[name] for name in ("Joints", *JOINT_COLUMNS)}
         columns, parent = {name: found.get(f"Mixed {name}", joints[name]) for name in JOINT_COLUMNS}, found["Parent"]
+    bones = columns
+    if spread is not None:
+        with graph.frame("Twists that are spread: joints lose what does not go through the blend"):
+            told = {name.replace(" ", "_"): value for name, value in twists.items()}
+            lines = graph.call(_ensure_lines(spread), Geometry=geometry, **told)
+            geometry, given = lines["Geometry"], {name: joints[name] for name in ("Joints", *JOINT_COLUMNS)}
+            mixed = {f"Mixed_{name}": value for name, value in columns.items() if f"Mixed {name}" in found}
+            group = _ensure_untwist(spread, bool(mixed))
+            untwisted = graph.call(group, Geometry=geometry, Is_Beyond=lines["Is Beyond"], **given, **mixed)
+        joints |= {name: untwisted[name] for name in given}
+        columns = {name: untwisted.get(f"Mixed {name}", joints[name]) for name in JOINT_COLUMNS}
     packed = {"Joints": joints["Joints"]}
     if steps.split is not None:
         with graph.frame("What each joint does: stretch and turn"):
@@ -250,17 +292,28 @@ def _build_joints_modifier(
         packed = {name.replace(" ", "_"): value for name, value in packed.items()}
         sets = graph.call(_ensure_sets(steps), Geometry=geometry, **columns, **packed)["Geometry"]
     with graph.frame("Where a mesh has bulge limit or contact"):
-        limited = graph.call(limits, Geometry=sets, Joints=joints["Joints"], **columns, Parent=parent)
+        limited = graph.call(limits, Geometry=sets, Joints=joints["Joints"], **bones, Parent=parent)
         graph.output("Geometry", graph.switch(inputs["Joint Limits"], sets, limited["Geometry"]))
     return graph.finish()
 
 
-def _ensure_fractions(form: FractionForm, has_turns: bool) -> Any:
+def _ensure_fractions(hint_count: int, has_turns: bool) -> Any:
     build = partial(build_stretches, polar=_ensure_polar())
     stretches = ensure_group("stretches", "Supple Stretches", build)
-    build = partial(build_fractions, stretches=stretches, form=form, has_turns=has_turns)
-    kind = f"{form.name()}{' Turns' if has_turns and form.has_swings else ''}"
+    build = partial(build_fractions, stretches=stretches, hint_count=hint_count, has_turns=has_turns)
+    kind = f"{hint_count}{' Turns' if has_turns else ''}"
     return ensure_group(f"fractions {kind}", f"Supple Fractions {kind}", build)
+
+
+def _ensure_lines(form: SpreadForm) -> Any:
+    count = form.input_count
+    return ensure_group(f"lines {count}", f"Supple Lines {count}", partial(build_lines, input_count=count))
+
+
+def _ensure_untwist(form: SpreadForm, has_mixed: bool) -> Any:
+    kind = f"{form.depth}{' Turns' if has_mixed else ''}"
+    build = partial(build_untwist, depth=form.depth, has_mixed=has_mixed)
+    return ensure_group(f"untwist {kind}", f"Supple Untwist {kind}", build)
 
 
 def _ensure_twists(has_fractions: bool) -> Any:

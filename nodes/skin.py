@@ -11,6 +11,7 @@ from ..deformers.skinning.stages import LEAST_NORM
 from .graph import Graph, Value
 from .limits import JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, STATE
 from .sets import DUAL_QUATERNION, HAS_MATRICES, IS_STRETCHED, MATRIX
+from .spread_twists import RestTurn, find_rest_turn
 
 SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE = "supple_set_", "supple_weights_", "supple_share_"
 """Attributes of the character's mesh, with a number: a set of joints that each vertex follows; the weights of its first
@@ -53,6 +54,8 @@ class Influenced:
         From `build_linear_blending`, for the same number of sets.
     has_sdef : Value
         Whether vertices have SDEF, a single value.
+    turn : RestTurn or None
+        By what vertices were turned at rest, where twists are spread.
     """
 
     graph: Graph
@@ -61,6 +64,7 @@ class Influenced:
     is_interpolable: bool
     linear_blending: Any
     has_sdef: Value
+    turn: RestTurn | None = None
 
 
 Move = Callable[[Influenced, Value], Value]
@@ -75,6 +79,7 @@ def build_skin(
     is_interpolable: bool,
     linear_blending: Any,
     limits: Any = None,
+    passes: int = 0,
 ) -> Any:
     """The group that moves the vertices of a mesh by its joints.
 
@@ -91,6 +96,8 @@ def build_skin(
     limits : node group, optional
         From `build_limits`; if not given, nothing is limited. Not with interpolable influences: which joint a vertex
         belongs to can not be averaged.
+    passes : int
+        Of how many spread twists a vertex may take something.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -106,8 +113,13 @@ def build_skin(
         start = graph.switch(differs, position, to_armature.move(position))
         is_stretched = is_true(graph, joints, IS_STRETCHED)
 
-    points = Influenced(graph, joints, set_count, is_interpolable, linear_blending, has_sdef)
-    posed = start
+    turn, turned = None, start
+    if passes:
+        with graph.frame("Spread Twist: turn at rest"):
+            turn = find_rest_turn(graph, joints, passes, is_interpolable)
+            turned = turn.move(start)
+    points = Influenced(graph, joints, set_count, is_interpolable, linear_blending, has_sdef, turn)
+    posed = turned
     for move in make_moves(is_stretched):
         posed = move(points, posed)
     put_back = _put_back(graph, vertex_group, invert, differs, to_object)
@@ -115,7 +127,7 @@ def build_skin(
         plain = put_back(geometry, None, start, posed)
     if mixes_linear:
         share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
-        linear = blend_matrices(MATRIX, "Linear Group: blend the joints' matrices (eq 1)", None)(points, start)
+        linear = blend_matrices(MATRIX, "Linear Group: blend the joints' matrices (eq 1)", None)(points, turned)
         with graph.frame("Linear Group: mix in linear blending, then move the others"):
             mixed, is_linear = (linear - posed).times_plus(share, posed), share > 0.0
             is_mixed = _is_given(graph, linear_group) & is_true(graph, joints, HAS_MATRICES)
@@ -132,13 +144,6 @@ def build_skin(
         limited = put_back(moved, _is_limited(graph, joints), held["Start"], corrected["Position"])
         has_limits = (bulge_limit.maximum(contact) > 0.0) & (_read_state(graph, joints, 0) > 0)
         graph.output("Geometry", graph.switch(has_limits, plain, limited))
-    return graph.finish()
-
-
-def build_native(name: str) -> Any:
-    """The group that leaves vertices where they are, for Armature modifiers to move them."""
-    graph = Graph(name)
-    graph.output("Geometry", graph.input("Geometry", "GEOMETRY"))
     return graph.finish()
 
 

@@ -80,6 +80,8 @@ def turn_about_centers(is_stretched: Value) -> Move:
             w, *direction = scalars.components()
         with graph.frame("Centers go back where joints are twisted"):
             center, lean = (graph.attribute(name, "FLOAT_VECTOR") for name in (CENTER_ATTRIBUTE, LEAN_ATTRIBUTE))
+            if points.turn is not None:
+                center, lean = points.turn.move(center), points.turn.rotate(lean)
             if total is not None:
                 direction = [component / total for component in direction]
             square = direction[0].times_plus(direction[0], direction[1] * direction[1])
@@ -113,8 +115,10 @@ def _move_sdef(points: Influenced, moved: Value) -> Value:
     with graph.frame("SDEF: the difference of both joints' matrices"):
         which = graph.attribute(f"{SET_ATTRIBUTE}0", "INT")
         signs = graph.attribute(SDEF_WEIGHTS_ATTRIBUTE, "FLOAT_VECTOR")
-        along = graph.attribute(SDEF_ATTRIBUTE, "FLOAT_VECTOR").components()
-        for column, component in enumerate(along):
+        along = graph.attribute(SDEF_ATTRIBUTE, "FLOAT_VECTOR")
+        if points.turn is not None:
+            along = points.turn.rotate(along)
+        for column, component in enumerate(along.components()):
             packed = graph.attribute(f"{MATRIX}_{column}", "FLOAT4X4")
             difference = graph.sample(points.joints, packed, which, "EDGE").rotate(signs)
             moved = difference.times_plus(component, moved)

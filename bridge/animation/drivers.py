@@ -142,7 +142,13 @@ def drive_amount(
 
 
 def drive_by_properties(
-    owner: bpy.types.ID, path: str, source: bpy.types.ID, paths: tuple[str, ...], expression: str, slot: int = 0
+    owner: bpy.types.ID,
+    path: str,
+    source: bpy.types.ID,
+    paths: tuple[str, ...],
+    expression: str,
+    slot: int = 0,
+    rotation_of: str = "",
 ) -> None:
     """Drive a property of an object or a data-block by properties of another, or of the same.
 
@@ -156,9 +162,15 @@ def drive_by_properties(
         Names them by `VARIABLES`.
     slot : int
         Index of the entry.
+    rotation_of : str
+        A bone of `source`, an armature: two more variables are its twist about itself, and its swing, radians, as
+        `measure_rotation` has them.
     """
     driver = ensure_driver(owner, path, slot).driver
-    for variable, source_path in zip(ensure_variables(driver, len(paths)), paths, strict=True):
+    variables = ensure_variables(driver, len(paths) + (2 if rotation_of else 0))
+    for variable, channel in zip(variables[len(paths) :], "YW", strict=False):
+        measure_rotation(variable, cast(bpy.types.Object, source), rotation_of, channel)
+    for variable, source_path in zip(variables, paths, strict=False):
         set_values(variable, type="SINGLE_PROP")
         set_values(variable.targets[0], id_type=source.id_type)
         set_values(variable.targets[0], id=source, data_path=source_path)

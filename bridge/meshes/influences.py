@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import bpy
 import numpy as np
@@ -13,6 +13,8 @@ from ...deformers.skinning.joint_shares import JointShares
 from ...deformers.skinning.rotation_centers import RotationCenters
 from ...nodes.limits import AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE
 from ...nodes.skin import LINEAR_ATTRIBUTE, SET_ATTRIBUTE, SHARE_ATTRIBUTE, WEIGHTS_ATTRIBUTE
+from ...nodes.spread_twists import SHARE_ATTRIBUTE as TWIST_ATTRIBUTE
+from ...nodes.spread_twists import TWIST_AXIS_ATTRIBUTE, TWIST_END_ATTRIBUTE
 from ...nodes.turns import (
     ALLOWANCE_ATTRIBUTE,
     CENTER_ATTRIBUTE,
@@ -28,7 +30,7 @@ FORMER_PREFIXES = "supple_joint_", "supple_weight_"
 PREFIXES = (
     SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE, CENTER_ATTRIBUTE, LEAN_ATTRIBUTE, ALLOWANCE_ATTRIBUTE,
     SDEF_ATTRIBUTE, LINEAR_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE,
-    *FORMER_PREFIXES,
+    TWIST_ATTRIBUTE, *FORMER_PREFIXES,
 )  # fmt: skip
 
 LARGEST_ALLOWANCE = 1e6
@@ -45,6 +47,7 @@ def write_influences(
     shares: JointShares | None,
     at_rest: AtRest | None,
     linear: np.ndarray | None,
+    twists: np.ndarray | None,
 ) -> None:
     """Store influences on a mesh, in place of what it has; nothing is touched where they are the same.
 
@@ -60,8 +63,10 @@ def write_influences(
         Goes with these: of all vertices, those without a joint about the first.
     linear : float array, shape (V,), or None
         How linearly vertices are blended, where no vertex group says so.
+    twists : float32 array, shape (P, V, 3), or None
+        What they take of spread twists, from `pack_twists`.
     """
-    attributes = {}
+    attributes: dict[str, tuple[Any, np.ndarray]] = {}
     for slot, (which, weights) in enumerate(zip(influences.which, influences.weights, strict=True)):
         attributes[f"{SET_ATTRIBUTE}{slot}"] = "INT", indices[which]
         if weights.any():  # what is missing reads as zero
@@ -84,9 +89,34 @@ def write_influences(
         attributes[LIMITS_ATTRIBUTE] = "FLOAT_VECTOR", takes.astype(np.float32)
     if linear is not None:
         attributes[LINEAR_ATTRIBUTE] = "FLOAT", linear.astype(np.float32)
+    attributes |= _list_passes(TWIST_ATTRIBUTE, twists)
     for name, (kind, values) in attributes.items():
         _write(mesh, name, kind, values)
     _remove(mesh, set(attributes))
+
+
+def write_turns(mesh: bpy.types.Mesh, twists: np.ndarray | None, lines: tuple[np.ndarray, np.ndarray] | None) -> None:
+    """Store on a mesh what turns its vertices before an Armature modifier, in place of what it has of Supple.
+
+    Parameters
+    ----------
+    twists : float32 array, shape (P, V, 3), or None
+        What they take of spread twists, from `pack_twists`.
+    lines : pair of float32 arrays, shape (P, V, 3), or None
+        Axes and points of the lines of these, object space.
+    """
+    attributes = _list_passes(TWIST_ATTRIBUTE, twists)
+    for start, rows in zip((TWIST_AXIS_ATTRIBUTE, TWIST_END_ATTRIBUTE), lines or (None, None), strict=True):
+        attributes |= _list_passes(start, rows)
+    for name, (kind, values) in attributes.items():
+        _write(mesh, name, kind, values)
+    _remove(mesh, set(attributes))
+
+
+def _list_passes(start: str, passes: np.ndarray | None) -> dict[str, tuple[Literal["FLOAT_VECTOR"], np.ndarray]]:
+    """Attributes with a number, of vectors of shape (P, V, 3); what is missing reads as zero."""
+    rows = enumerate(() if passes is None else passes)
+    return {f"{start}{number}": ("FLOAT_VECTOR", vectors) for number, vectors in rows if vectors.any()}
 
 
 def has_sdef(influences: Influences, centers: RotationCenters | None) -> bool:

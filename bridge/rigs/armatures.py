@@ -127,6 +127,11 @@ class Skeleton:
         """Whether a bone has a twist of its own, or its twist is spread whatever its mesh says."""
         return any(own or spread == "ON" for own, spread in self.twists)
 
+    @property
+    def has_hints(self) -> bool:
+        """Whether some joints are asked for their twists: those with fractions, or whose twist is spread."""
+        return self.plain is not None
+
     def name_joint(self, joint: int) -> str:
         """The bone that a joint is of, "" for none (-1)."""
         return "" if joint < 0 else self.names[int(np.searchsorted(self.first_joints, joint, side="right")) - 1]
@@ -255,6 +260,9 @@ def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tupl
         arrays.append(sharpness.tobytes())
     if is_handle.any():
         arrays.append(is_handle.tobytes())
+    inherits = read_array(bones, "use_inherit_rotation", 1, np.int32)
+    if not inherits.all():
+        arrays.append(inherits.tobytes())
     chosen = tuple(twists) if any(choice != NO_CHOICE for choice in twists) else ()
     return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, handles, *arrays, *chosen)
 
@@ -369,24 +377,29 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
     with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
         rest_to_pose = posed @ skeleton.rest_inverses
-    joints = skeleton.joints
-    hints = None if joints.fractions is None else _read_joint_hints(armature, skeleton, np.unique(joints.fractions.last))
-    twists = None if joints.spread is None else _read_spread_twists(armature, skeleton, joints.spread)
+    if not skeleton.has_hints:
+        return Pose(rest_to_pose)
+    hints, spread = _read_joint_hints(armature, skeleton), skeleton.joints.spread
+    twists = None if spread is None else _read_spread_twists(armature, skeleton, spread, hints)
     return Pose(rest_to_pose, hints=hints, twists=twists)
 
 
-def _read_joint_hints(armature: bpy.types.Object, skeleton: Skeleton, joints: np.ndarray) -> np.ndarray:
-    """Twists that are asked of some joints, radians, shape (B,); 0 for others."""
-    hints = np.zeros(len(skeleton.joints.parents))
+def _read_joint_hints(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray:
+    """Twists that are asked of joints with fractions, or whose twist is spread, radians, shape (B,); 0 for others."""
+    fractions, spread = skeleton.joints.fractions, skeleton.joints.spread
+    asked = [] if fractions is None else [fractions.last]
+    asked += [] if spread is None else [spread.joints]
+    hints, joints = np.zeros(len(skeleton.joints.parents)), np.unique(np.concatenate(asked))
     hints[joints] = read_hints(armature, [skeleton.name_joint(joint) for joint in joints.tolist()])
     return hints
 
 
-def _read_spread_twists(armature: bpy.types.Object, skeleton: Skeleton, spread: SpreadTwists) -> np.ndarray:
-    """How far joints twist whose twist is spread, radians, shape (L,)."""
-    names = [skeleton.name_joint(joint) for joint in spread.joints.tolist()]
-    swings, twists = read_swings_and_twists(armature, names)
-    return clear_twists(swings, twists, read_hints(armature, names))
+def _read_spread_twists(
+    armature: bpy.types.Object, skeleton: Skeleton, spread: SpreadTwists, hints: np.ndarray
+) -> np.ndarray:
+    """How far joints twist whose twist is spread, radians, shape (L,), by what is asked of joints, shape (B,)."""
+    swings, twists = read_swings_and_twists(armature, [skeleton.name_joint(joint) for joint in spread.joints.tolist()])
+    return clear_twists(swings, twists, hints[spread.joints])
 
 
 def read_segment_indices(pose_bone: bpy.types.PoseBone, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -34,15 +34,19 @@ from ...nodes.pose import (
     TAIL,
 )
 from ...nodes.sets import JOINTS as SLOTS
+from ...nodes.spread_twists import MOST_BLENDED_INPUT
 from ..animation.drivers import retarget_drivers
 from ..arrays import read_array, write_array
 from ..meshes.data import mesh_of
 from ..modifiers import read_input, write_input
 from .armatures import Skeleton
-from .fractions import Hint, describe_fractions, drive_hints
+from .fractions import describe_fractions
+from .spread_twists import describe_spread
+from .twist_drivers import TwistDriver, drive_twists
 
 JOINTS_KEY = "supple_joints"
-"""Custom property of the mesh of joints objects: fingerprint of the skeleton, and of its fractions."""
+"""Custom property of the mesh of joints objects: fingerprint of the skeleton, of its fractions and spread
+twists."""
 
 FORMER_KEY = "supple_probe"
 """Custom property of the hidden objects that did this for B-Bones before version 3 of the node groups."""
@@ -81,11 +85,11 @@ def _fits(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
 
 
 def _name_joints(skeleton: Skeleton) -> str:
-    """Fingerprint of a skeleton and, where there are any, of its fractions."""
-    fractions = skeleton.joints.fractions
-    if fractions is None:
+    """Fingerprint of a skeleton and, where there are any, of its fractions and spread twists."""
+    plans = [plan for plan in skeleton.twist_plan if plan is not None]
+    if not plans:
         return skeleton.fingerprint
-    arrays = [np.asarray(getattr(fractions, field.name), np.float32) for field in fields(fractions)]
+    arrays = [np.asarray(getattr(plan, field.name), np.float32) for plan in plans for field in fields(plan)]
     return skeleton.fingerprint + hashlib.sha256(b"".join(rows.tobytes() for rows in arrays)).hexdigest()[:16]
 
 
@@ -171,17 +175,17 @@ def bring_limits(joints: bpy.types.Object) -> None:
         write_input(modifier, "Joint Limits", True)
 
 
-def ask_for_twists(joints: bpy.types.Object, hints: tuple[Hint | None, ...]) -> None:
-    """Have a joints object asked for the twists of joints that have fractions.
+def tell_twists(joints: bpy.types.Object, drivers: tuple[TwistDriver, ...]) -> None:
+    """Have drivers tell a joints object how far joints twist.
 
     Parameters
     ----------
-    hints : tuple of Hint or None
-        From `find_hints`.
+    drivers : tuple of TwistDriver
+        From `find_twist_drivers`.
     """
     armature = find_posing(joints)
-    if hints and armature is not None:
-        drive_hints(joints.modifiers[NODES_NAME], armature, hints)
+    if armature is not None:
+        drive_twists(joints.modifiers[NODES_NAME], armature, drivers)
 
 
 def add_sets(joints: bpy.types.Object, influences: Influences) -> np.ndarray:
@@ -216,6 +220,8 @@ def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bp
     count, levels = len(parents) + 1, Chains(parents).level_count
     for name, value in (("Count", count), ("Reach", _find_reach(skeleton)), ("Levels", levels)):
         write_input(nodes, name, value)
+    if skeleton.joints.spread is not None:
+        write_input(nodes, MOST_BLENDED_INPUT, float(skeleton.joints.spread.most_blended))
     obj.parent = armature  # its space is the armature's
     return obj
 
@@ -242,6 +248,8 @@ def _with_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Object:
     values |= {name: _fill(rows, count) for name, rows in known.items()}
     if joints.fractions is not None:
         values[FRACTION] = _fill(describe_fractions(joints.fractions), count)
+    if joints.spread is not None:
+        values |= {name: _fill(rows, count) for name, rows in describe_spread(joints).items()}
     for attribute, rows in values.items():
         rest = np.zeros(((len(blocks) - 1) * count, *rows.shape[1:]))
         _write_attribute(mesh, attribute, np.concatenate([rows, rest]))

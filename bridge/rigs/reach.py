@@ -81,7 +81,9 @@ class _Bones:
         self.names, self._rotations = rotations.names, rotations
         index = {name: number for number, name in enumerate(self.names)}
         self._modes = {bone.name: bone.rotation_mode for bone in armature.pose.bones}
-        self.parents = np.array([index[bone.parent.name] if (bone := bones[name]).parent else -1 for name in self.names])
+        self.parents = np.array(
+            [index[bone.parent.name] if (bone := bones[name]).parent else -1 for name in self.names]
+        )
         turns = read_array(bones, "matrix_local", 16).reshape(-1, 4, 4).transpose(0, 2, 1)[:, :3, :3]
         order = [bones.find(name) for name in self.names]
         self._rest = quaternions_from_rotations(turns[order].astype(np.float64))

@@ -29,9 +29,9 @@ def split_weights(weights: Weights, fractions: Fractions) -> Weights:
 
     Notes
     -----
-    The weights of bones that are joined by fractions become a position on their path, at each bone its index, and what is
-    between two neighbors of the path is divided between these. So a vertex follows no more joints than before,
-    and two of each path. Where paths branch, the bone above goes with the bone below that has the larger weight.
+    The weights of bones that are joined by fractions become a position on their path, at each bone its index, and what
+    is between two neighbors of the path is divided between these. So a vertex follows no more joints than before, and
+    two of each path. Where paths branch, the bone above goes with the bone below that has the larger weight.
     """
     count = fractions.joint_count
     weights = _merge(weights, count)

@@ -1,7 +1,7 @@
 """Fractional joints: a joint stands for a short chain of partial rotations, so that it may twist without end.
 
-A fraction is one more joint, after the B that bones make. Those of a joint go from the bone above, by equal shares of twist
-and swing, to the bone below.
+A fraction is one more joint, after the B that bones make. Those of a joint go from the bone above, by equal shares of
+twist and swing, to the bone below.
 """
 
 from __future__ import annotations

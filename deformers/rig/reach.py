@@ -81,7 +81,9 @@ def do_signs_agree(reach: Reach, joints: Joints, pairs: np.ndarray) -> bool:
     between = above[first] ^ above[second]
     if (between & reach.is_free).any():
         return False
-    signed = np.concatenate([_align(reach.rotations, joints), np.tile(np.eye(1, 4), (len(reach.rotations), 1, 1))], axis=1)
+    signed = np.concatenate(
+        [_align(reach.rotations, joints), np.tile(np.eye(1, 4), (len(reach.rotations), 1, 1))], axis=1
+    )
     products = np.einsum("spi,spi->sp", signed[:, first], signed[:, second])
     return bool((products >= LEAST_AGREEMENT).all())
 

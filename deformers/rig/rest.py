@@ -280,7 +280,9 @@ class Pose:
                 matrices = np.concatenate([matrices, pose_fractions(fractions, matrices, self.hints)])
             if spread is not None:
                 matrices = untwist(spread, matrices, self.find_twists(joints), fractions)
-            self.known[joints] = self if matrices is self.rest_to_pose else Pose(matrices)
+            if matrices is self.rest_to_pose:
+                return self
+            self.known[joints] = Pose(matrices)
         return self.known[joints]
 
     def find_twists(self, joints: Joints) -> np.ndarray:

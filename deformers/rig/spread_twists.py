@@ -1,8 +1,8 @@
 """Spread Twist: the skin of a long bone is turned at rest by its share of the twist of the joint at the bone's end.
 
-A wrist whose hand is twisted by alpha turns the skin next to it, and that of the forearm by less, the nearer it is to the
-elbow. So each vertex is turned about the limb's line before it follows its joints, whatever these are blended by. What the
-blend will give of the twist by itself is left out.
+A hand that is twisted by alpha turns the skin next to the wrist by all of it, and that of the forearm by less, the
+nearer it is to the elbow. So each vertex is turned about the limb's line before it follows its joints, whatever these
+are blended by. What the blend will give of the twist by itself is left out.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..algebra.polar import decompose_polar
 from .fractions import Fractions, split_turns
 
 MOST_BLENDED = np.radians(172.0)
-"""Twist that goes through the blend of both bones, at most: by half a turn there is no telling which way round they are to
-be blended. What is beyond is left out of the pose of the joints, and all of it is in what vertices are turned by at rest."""
+"""Twist that goes through the blend of both bones, at most: by half a turn there is no telling which way round they are
+to be blended. What is beyond is left out of the pose of the joints, and vertices are turned by it at rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,8 @@ class SpreadTwists:
     ends : float array, shape (L, 3)
         Where the line ends: the joint's center at rest.
     lengths : float array, shape (L,)
+    most_blended : float
+        Radians of a twist that go through the blend, at most. 0 for linear blending, which would narrow the limb.
     """
 
     joints: np.ndarray
@@ -47,6 +49,7 @@ class SpreadTwists:
     axes: np.ndarray
     ends: np.ndarray
     lengths: np.ndarray
+    most_blended: float = MOST_BLENDED
 
     @property
     def depths(self) -> np.ndarray:
@@ -72,8 +75,8 @@ def measure_twists(
 
     Notes
     -----
-    The more a joint swings, the less is known of its twist, and of half a turn nothing. So what is spread goes down from all
-    of it, where the joint swings by 90 degrees, to none, by 120 degrees; what is left of it stays at the joint.
+    The more a joint swings, the less is known of its twist, and of half a turn nothing. So what is spread goes down from
+    all of it, where the joint swings by 90 degrees, to none, by 120 degrees; what is left of it stays at the joint.
     """
     rotations, _ = decompose_polar(np.asarray(matrices[:, :3, :3], np.float64), parents)
     turns = rotations[parents[spread.joints]].transpose(0, 2, 1) @ rotations[spread.joints]
@@ -96,9 +99,9 @@ def clear_twists(swings: np.ndarray, twists: np.ndarray, hints: np.ndarray) -> n
     return np.clip(1.0 + 2.0 * np.cos(swings), 0.0, 1.0) * (twists + 2.0 * np.pi * turns)
 
 
-def split_twists(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Twists, radians, as what goes through the blend of both bones and what does not."""
-    blended = np.clip(twists, -MOST_BLENDED, MOST_BLENDED)
+def split_twists(twists: np.ndarray, most_blended: float) -> tuple[np.ndarray, np.ndarray]:
+    """Twists, radians, as what goes through the blend of both bones, so much at most, and what does not."""
+    blended = np.clip(twists, -most_blended, most_blended)
     return blended, twists - blended
 
 
@@ -119,10 +122,10 @@ def untwist(
     Returns
     -------
     float array
-        The same object where there is nothing to leave out. M T(-e) for a joint below a twist that is beyond by e, where
-        T turns about the line.
+        The same object where there is nothing to leave out. M T(-e) for a joint below a twist that is beyond by e,
+        where T turns about the line.
     """
-    _, beyond = split_twists(twists)
+    _, beyond = split_twists(twists, spread.most_blended)
     if not beyond.any():
         return matrices
     below = spread.below if fractions is None else np.append(spread.below, spread.below[:, fractions.first], axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -12,8 +12,14 @@ from .spread_twists import SpreadTwists, split_twists
 TAPER = 0.6
 """How much thinner the skin of a long bone is at its end than at its start."""
 
-LEAST_SHARE = 1e-4
-"""Weights and shares below are none."""
+LEAST_SHARE = 1e-3
+"""Weights and shares below are none: by 172 degrees, a vertex would turn by .2."""
+
+ALL = 1e-5
+"""Weight that a vertex with all its weight below a twist may have beside, at most."""
+
+MOST_OF = 0.5
+"""Weight of what is below a twist from which on a vertex goes with it, where the limb itself holds nothing of it."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +33,13 @@ class TwistShares:
         Which of the L twists.
     passes : int array, shape (N,)
         The entries of a vertex are numbered 0, 1, ...: in this order it is turned. A joint comes before those above it.
-    whole : float array, shape (N,)
+    whole : float32 array, shape (N,)
         k: share of the twist that the vertex is to be turned by.
-    below : float array, shape (N,)
+    below : float32 array, shape (N,)
         b: weight of the joint and all below it.
     is_held : bool array, shape (N,)
-        Whether the bones that the twist is spread along have weight there. Elsewhere k = b: where that is 1, a vertex is
-        turned by what does not go through the blend, and by nothing else.
+        Whether the bones that the twist is spread along have weight there. Elsewhere k = b: where that is 1, a vertex
+        is turned by what does not go through the blend, and by nothing else.
     """
 
     vertices: np.ndarray
@@ -42,6 +48,20 @@ class TwistShares:
     whole: np.ndarray
     below: np.ndarray
     is_held: np.ndarray
+
+    def ordered_by(self, order: np.ndarray) -> TwistShares:
+        """The same entries in another order, or some of them: int array."""
+        return TwistShares(*(getattr(self, each.name)[order] for each in fields(self)))
+
+    @property
+    def is_turned(self) -> np.ndarray:
+        """Whether there is anything to turn as long as all of a twist goes through the blend, bool array, shape (N,)."""
+        return self.is_held | (self.below < 1.0 - ALL)
+
+    def only(self, chosen: np.ndarray) -> TwistShares:
+        """Some entries, bool array, shape (N,)."""
+        some = self.ordered_by(np.flatnonzero(chosen))
+        return replace(some, passes=_number_passes(some.vertices))
 
 
 def share_along(positions: np.ndarray) -> np.ndarray:
@@ -66,7 +86,7 @@ def find_twist_shares(weights: Weights, points: np.ndarray, spread: SpreadTwists
     parts = []
     for number, end in enumerate(spread.ends):
         held, below = (_sum_of(weights, mask[number], len(points)) for mask in (spread.along, spread.below))
-        chosen = np.flatnonzero(held + below > LEAST_SHARE)
+        chosen = np.flatnonzero((held > LEAST_SHARE) | (below > MOST_OF))
         along = 1.0 + (points[chosen] - end) @ spread.axes[number] / spread.lengths[number]
         whole = share_along(along) * held[chosen] + below[chosen]
         taking = whole > LEAST_SHARE
@@ -75,9 +95,13 @@ def find_twist_shares(weights: Weights, points: np.ndarray, spread: SpreadTwists
     vertices, twists, whole, below, is_held = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.lexsort((-spread.depths[twists], vertices))
     vertices, twists, whole, below, is_held = (rows[order] for rows in (vertices, twists, whole, below, is_held))
-    starts = np.flatnonzero(np.append(True, vertices[1:] != vertices[:-1])) if len(vertices) else np.zeros(0, np.intp)
-    passes = np.arange(len(vertices)) - np.repeat(starts, np.diff(np.append(starts, len(vertices))))
-    return TwistShares(vertices, twists, passes, whole, below, is_held)
+    whole, below = whole.astype(np.float32), below.astype(np.float32)
+    return TwistShares(vertices, twists, _number_passes(vertices), whole, below, is_held)
+
+
+def _number_passes(vertices: np.ndarray) -> np.ndarray:
+    """How many entries of the same vertex come before each, by their vertices, ascending: shape (N,)."""
+    return np.arange(len(vertices)) - np.searchsorted(vertices, vertices)
 
 
 def _sum_of(weights: Weights, chosen: np.ndarray, count: int) -> np.ndarray:
@@ -86,20 +110,27 @@ def _sum_of(weights: Weights, chosen: np.ndarray, count: int) -> np.ndarray:
     return np.bincount(weights.vertices, weights.values * is_chosen, minlength=count)
 
 
-def find_turns(shares: TwistShares, twists: np.ndarray) -> np.ndarray:
-    """By how much vertices are turned at rest about the lines of their twists, radians, shape (N,).
+def find_turns(shares: TwistShares, twists: np.ndarray, most_blended: float) -> tuple[np.ndarray, np.ndarray]:
+    """By how much vertices are turned at rest about the lines of their twists: cosines and sines, float32, shape (N,).
 
     Parameters
     ----------
     twists : float array, shape (L,)
         Of the joints, radians.
+    most_blended : float
+        Radians that go through the blend, at most.
 
     Notes
     -----
-    delta = k alpha - 2 atan2(b sin(c / 2), 1 - b + b cos(c / 2)), with c what goes through the blend of alpha: the second
-    term is what the sum of both bones' quaternions, by the weights 1 - b and b, turns by.
+    delta = k alpha - 2 atan2(b sin(c / 2), 1 - b + b cos(c / 2)), with c what goes through the blend of alpha: the
+    second term is what the sum of both bones' quaternions, by the weights 1 - b and b, turns by.
     """
-    blended, _ = split_twists(twists)
-    half, below = 0.5 * blended[shares.twists], shares.below
-    by_itself = 2.0 * np.arctan2(below * np.sin(half), 1.0 - below + below * np.cos(half))
-    return shares.whole * twists[shares.twists] - by_itself
+    blended, _ = split_twists(twists, most_blended)
+    of_twists = np.array([twists, np.cos(0.5 * blended), np.sin(0.5 * blended)], np.float32)
+    angles, cosines, sines = of_twists[:, shares.twists]
+    along, across = 1.0 - shares.below + shares.below * cosines, shares.below * sines
+    squares = along * along + across * across
+    cosines, sines = (along * along - across * across) / squares, 2.0 * along * across / squares
+    angles = shares.whole * angles
+    whole_cosines, whole_sines = np.cos(angles), np.sin(angles)
+    return whole_cosines * cosines + whole_sines * sines, whole_sines * cosines - whole_cosines * sines

@@ -10,6 +10,8 @@ influence a block, so a small dense product does it. The arithmetic per vertex t
 blocks, while they are in the cache.
 
 A binding holds its latest result. Blocks whose joints have the coefficients that they had then are not computed again.
+
+What vertices are blended from is their rest position, or where a twist that is spread has turned it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from ..rig.rest import Joints, Pose, Rest, normalize_weights
 from .blocks import RUN_SIZE, Block, find_runs, round_up, sort_values, sort_vertices, wrap_points
 from .joint_limits import LimitRows, sort_limits
 from .joint_shares import LimitParams, find_joint_shares
-from .rotation_centers import CenterRows, RotationCenters, Turns, sort_centers
+from .rotation_centers import ARE_POINTS, CenterRows, RotationCenters, Turns, sort_centers
 from .stages import (
     IDENTITY_COEFFICIENTS,
     WRAP,
@@ -36,10 +38,11 @@ from .stages import (
     linear_stage,
     run_stages,
 )
+from .turned_rows import TurnedRows, TwistRows, bind_twists
 
-SCRATCH_ROWS = 44 + 8 + 32 + 57 + 32
-"""Rows that the longest run takes: sums of two linear stages, a rotation and what centers follow; the centers; two
-linear stages and a rotation on four columns."""
+SCRATCH_ROWS = 44 + 30 + 8 + 32 + 57 + 32
+"""Rows that the longest run takes: sums of two linear stages, a rotation and what centers follow; four columns, centers
+and leans that are turned; the centers; two linear stages and a rotation on four columns."""
 
 IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
 
@@ -55,6 +58,8 @@ class Latest:
     kind : tuple
         Which stages, in which space, for points or for transforms.
     coefficients : float32 array, shape (B + 1, rows)
+    twists : float array, shape (L,)
+        Those that vertices are turned by at rest.
     rows : float32 array, shape (3, C, V)
         Posed points (C = 1) or the columns of the transforms (C = 4), in the order of the blocks.
     result : float32 array
@@ -63,6 +68,7 @@ class Latest:
 
     kind: tuple = ()
     coefficients: np.ndarray = field(default_factory=lambda: EMPTY)
+    twists: np.ndarray = field(default_factory=lambda: EMPTY)
     rows: np.ndarray = field(default_factory=lambda: EMPTY)
     result: np.ndarray = field(default_factory=lambda: EMPTY)
 
@@ -94,6 +100,8 @@ class Binding:
         What vertices rotate about; None where rigid stages say so themselves.
     limits : LimitRows or None
         Bulge limit and contact at joints.
+    twists : TwistRows or None
+        What vertices are turned by at rest.
     """
 
     params: Any
@@ -108,6 +116,7 @@ class Binding:
     scratch: np.ndarray
     centers: CenterRows | None = None
     limits: LimitRows | None = None
+    twists: TwistRows | None = None
     latest: Latest = field(default_factory=Latest, repr=False, compare=False)
 
 
@@ -144,6 +153,7 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
         scratch=empty_rows(SCRATCH_ROWS, min(RUN_SIZE, round_up(vertex_count))).ravel(),
         centers=None if centers is None else sort_centers(centers, ranks),
         limits=_bind_limits(rest, params, ranks),
+        twists=bind_twists(rest, ranks),
     )
 
 
@@ -202,20 +212,21 @@ def _skin(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None
     mixed_in = None if binding.linear is None else _blend_linearly(binding.joints, pose, turns)
     coefficients = _gather_coefficients(stages, turns, mixed_in)
     kind = (transforms, None if space is None else space.tobytes(), *(stage.kind for stage in stages))
-    changed = _find_changed(binding, kind, coefficients)
+    twists = EMPTY if binding.twists is None else pose.find_twists(binding.joints)
+    changed = _find_changed(binding, kind, coefficients, twists)
     if latest.kind == kind and not changed.any():
         return latest.result
     if latest.kind != kind:
         latest.rows = np.empty((3, 4 if transforms else 1, len(binding.ranks)), np.float32)
     latest.kind = ()  # until all of it is there
-    of_blocks = coefficients[binding.block_joints]
+    of_blocks, turned = coefficients[binding.block_joints], _turn_at_rest(binding, pose, twists, transforms)
     for run in find_runs(binding.blocks, changed):
-        posed = _skin_run(binding, run, pose, stages, turns, of_blocks, transforms)
+        posed = _skin_run(binding, run, pose, stages, turns, of_blocks, turned, transforms)
         rows = latest.rows[:, :, run[0].start : run[-1].end]
         rows[:] = posed[:, :, : rows.shape[2]]
     latest.result = (_sort_transforms if transforms else _sort_points)(latest.rows, binding.ranks)
     latest.result.flags.writeable = False
-    latest.kind, latest.coefficients = kind, coefficients
+    latest.kind, latest.coefficients, latest.twists = kind, coefficients, twists
     return latest.result
 
 
@@ -235,12 +246,14 @@ def _gather_coefficients(stages: list[Stage], turns: Turns | None, mixed_in: Sta
     return np.concatenate(rows, axis=1).astype(np.float32)
 
 
-def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray) -> np.ndarray:
+def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray, twists: np.ndarray) -> np.ndarray:
     """Which blocks the latest result does not hold, bool array."""
     latest = binding.latest
     if latest.kind != kind or not binding.blocks:
         return np.ones(len(binding.blocks), bool)
     moved = (coefficients != latest.coefficients).any(axis=1)
+    if binding.twists is not None:
+        moved |= binding.twists.followed[twists != latest.twists].any(axis=0)
     if binding.limits is not None:
         moved = _look_around(binding.limits.skeleton, moved)
     return np.logical_or.reduceat(moved[binding.block_joints], binding.block_starts)
@@ -264,8 +277,31 @@ def _look_around(joints: Joints, moved: np.ndarray) -> np.ndarray:
     fractions = joints.fractions
     if fractions is None:
         return around
-    ends = around[fractions.base] | around[fractions.last]
+    ends = around[fractions.first] | around[fractions.last]
     return np.concatenate([around[:-1], moved[count:-1] | ends, around[-1:]])
+
+
+def _turn_at_rest(binding: Binding, pose: Pose, twists: np.ndarray, transforms: bool) -> TurnedRows | None:
+    """Vertices that spread twists turn: their points, or the columns of their space, and what centers need."""
+    if binding.twists is None or not twists.any():
+        return None
+    entries, (into, _) = binding.twists.find_entries(twists), _object_space(pose)
+    if transforms:
+        columns = np.repeat(into[:3], len(entries.ranks), axis=2)
+    else:
+        columns = _into_armature(pose, into, binding.points[:3, :, entries.ranks])
+    is_point = np.arange(columns.shape[1]) == columns.shape[1] - 1
+    if binding.centers is not None:
+        columns = np.concatenate([columns, binding.centers.find_columns(entries.ranks)], axis=1)
+        is_point = np.append(is_point, ARE_POINTS)
+    return entries.turn(twists, binding.twists.spread.most_blended, columns, is_point)
+
+
+def _into_armature(pose: Pose, into: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Points in armature space, float32, shape (3, 1, n); from object space, and the columns to get there."""
+    if pose.object_to_armature is None:
+        return points
+    return (into[:3, :3, 0] @ points[:, 0] + into[:3, 3])[:, None]
 
 
 def _sort_points(rows: np.ndarray, ranks: np.ndarray) -> np.ndarray:
@@ -296,6 +332,7 @@ def _skin_run(
     stages: list[Stage],
     turns: Turns | None,
     coefficients: np.ndarray,
+    turned: TurnedRows | None,
     transforms: bool,
 ) -> np.ndarray:
     """Posed points, shape (3, 1, n), or the columns of the transforms, shape (3, 4, n), of a run of blocks.
@@ -304,6 +341,8 @@ def _skin_run(
     ----------
     coefficients : float32 array
         Those of `Binding.block_joints`.
+    turned : TurnedRows or None
+        From `_turn_at_rest`.
     """
     first, last = run[0].start, run[-1].end
     memory = Scratch(binding.scratch)
@@ -313,26 +352,31 @@ def _skin_run(
         multiply_columns(coefficients[block.entries].T, block.weights, out=out)
     into, back = _object_space(pose)
     if transforms:
-        start = into
+        at_rest = into
     elif back is None:
-        start = binding.points[:, :, first:last]
+        at_rest = binding.points[:, :, first:last]
     else:
-        start = (into[:3, :3, 0] @ binding.points[:3, 0, first:last] + into[:3, 3])[WRAP][:, None]
+        at_rest = _into_armature(pose, into, binding.points[:3, :, first:last])[WRAP]
+    start = at_rest
+    if turned is not None:
+        start = turned.put(first, last, slice(at_rest.shape[1]), at_rest, memory)
     if binding.centers is None or turns is None:
         posed = run_stages(stages, sums, start, memory)
     else:
         of_run = turns.half_twists[binding.block_joints[run[0].entries.start : run[-1].entries.stop]]
-        rest_centers, posed_centers = binding.centers.place(first, last, sums[_count_rows(stages) :], of_run, memory)
+        blended, sdef = sums[_count_rows(stages) :], binding.centers.sdef
+        rest_centers, posed_centers = binding.centers.place(first, last, blended, of_run, turned, memory)
         posed = run_stages(stages, sums, _away_from(rest_centers, start), memory)
         posed[:, -1] += posed_centers[:3]
-        if binding.centers.sdef is not None:
-            binding.centers.sdef.move(first, last, pose.rest_to_pose, posed[:, -1])
+        if sdef is not None:
+            sdef = sdef if turned is None else sdef.turned_with(turned)
+            sdef.move(first, last, pose.extended_to(binding.joints).rest_to_pose, posed[:, -1])
     if binding.linear is not None:
         posed += binding.linear[first:last] * (apply_affine(sums[-12:], start, memory)[:3] - posed)
     if binding.limits is not None:
         _correct(binding, binding.limits, first, last, pose, posed, transforms)
     if binding.strength is not None:
-        posed = start[:3] + binding.strength[first:last] * (posed - start[:3])
+        posed = at_rest[:3] + binding.strength[first:last] * (posed - at_rest[:3])
     if back is not None:
         posed = np.tensordot(back[:, :3], posed, axes=1)
         posed[:, -1] += back[:, 3:]
@@ -365,7 +409,7 @@ def _away_from(centers: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Wrapped columns, shape (5, C, n or 1), the last a point: that point from centers, shape (5, n)."""
     if columns.shape[1] == 1:
         return columns - centers[:, None]
-    result = np.repeat(columns, centers.shape[1], axis=2)
+    result = np.repeat(columns, centers.shape[1], axis=2) if columns.shape[2] == 1 else columns.copy()
     result[:, -1] -= centers
     return result
 

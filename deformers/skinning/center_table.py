@@ -84,10 +84,8 @@ class CenterTable:
     fade: float
 
 
-def find_centers(
-    surface: WeightedSurface, surfaces: tuple[WeightedSurface, ...], joint_count: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The center of rotation of each vertex of a surface, and how far that is the vertex itself.
+def find_centers(surface: WeightedSurface, surfaces: tuple[WeightedSurface, ...], joint_count: int) -> np.ndarray:
+    """The center of rotation of each vertex of a surface.
 
     Parameters
     ----------
@@ -96,10 +94,8 @@ def find_centers(
 
     Returns
     -------
-    centers : float64 array, shape (V, 3)
+    float64 array, shape (V, 3)
         Armature space; the vertex itself where one joint rules.
-    own_shares : float64 array, shape (V,)
-        Share of the vertex itself in its center: 1 where one joint rules.
 
     Notes
     -----
@@ -107,7 +103,7 @@ def find_centers(
     integral is a sum over vertices with their areas, by bins of weights; one for all meshes.
     """
     if not len(surface.points):
-        return surface.points, np.empty(0)
+        return surface.points
     pairs, welded = find_pairs(surface, joint_count)
     table = _find_table(surfaces, joint_count)
     points = _weld_mean(surface.points, welded)
@@ -117,9 +113,8 @@ def find_centers(
         of_pairs += shares * np.take(table.sums.reshape(4, -1), row + cells, axis=1)
     of_pairs *= pairs.first * pairs.second
     sums = np.stack([np.bincount(pairs.vertices, values, minlength=len(points)) for values in of_pairs])
-    own_shares = table.fade / (sums[3] + table.fade)
-    places = sums[:3].T / (sums[3] + table.fade)[:, None] + own_shares[:, None] * (points - table.origin)
-    return (places + table.origin)[welded], own_shares[welded]
+    places = (sums[:3].T + table.fade * (points - table.origin)) / (sums[3] + table.fade)[:, None]
+    return (places + table.origin)[welded]
 
 
 def find_pairs(surface: WeightedSurface, joint_count: int) -> tuple[Pairs, np.ndarray]:

@@ -10,7 +10,6 @@ from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..algebra.polar import decompose_polar, find_rigid
 from ..method import Method
 from ..option import Option
-from ..rig.fraction_weights import find_spread_feet, spread_along
 from ..rig.fractions import Fractions
 from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_a_pose
 from ..rig.sdef import find_sdef_pairs
@@ -113,20 +112,16 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
     joint_count = len(rest.joints.parents)
     surfaces = rest.surfaces or (WeightedSurface.of_rest(rest),)
     surface = surfaces[0]
-    middles, own_shares = find_centers(surface, surfaces, joint_count)
+    middles = find_centers(surface, surfaces, joint_count)
     sharpness = _find_sharpness(surface, rest.joints, params)
     pairs = find_sdef_pairs(rest)
     if pairs is not None:
         middles[pairs.vertices], sharpness[pairs.vertices] = pairs.centers, 0.0
-        own_shares[pairs.vertices] = 0.0
     leans = sharpness[:, None] * (surface.points - middles)
     weights = normalize_weights(rest.weights, len(rest.points), joint_count)
     narrowing, fractions = np.full(len(rest.points), NARROWING), rest.joints.fractions
     if fractions is not None:
-        shares, feet = find_spread_feet(weights, surface.points, fractions)
-        middles += (own_shares * shares)[:, None] * (feet - surface.points)
         narrowing[_find_divided(weights, fractions)] = NARROWING_OF_FRACTIONS
-        weights = spread_along(weights, surface.points, fractions)
     spread = np.maximum(1.0 - np.bincount(weights.vertices, weights.values**2, minlength=len(rest.points)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         allowances = np.where(sharpness > 0.0, narrowing * spread / sharpness, np.inf)
@@ -137,9 +132,8 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
 
 
 def _find_divided(weights: Weights, fractions: Fractions) -> np.ndarray:
-    """Vertices whose weights fractions at a joint divide."""
-    ends = fractions.last[~fractions.is_spread], fractions.first[~fractions.is_spread]
-    below, above = (weights.vertices[np.isin(weights.joints, joints)] for joints in ends)
+    """Vertices whose weights fractions divide."""
+    below, above = (weights.vertices[np.isin(weights.joints, ends)] for ends in (fractions.last, fractions.first))
     return np.intersect1d(below, above)
 
 

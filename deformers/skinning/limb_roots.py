@@ -79,9 +79,8 @@ def find_linear_shares(weights: Weights, joints: Joints, vertex_count: int) -> n
     squares = _sum_squares(held, held.joints, count + 1, vertex_count)
     mixed = 1.0 - _sum_squares(held, pieces[held.joints], count + 1, vertex_count)
     shares = mixed / np.where(squares < 1.0 - LEAST, 1.0 - squares, np.inf)
-    if (fractions := joints.fractions) is not None:
-        is_spread = np.zeros(count + 1, bool)
-        is_spread[fractions.base[fractions.is_spread]] = True
+    if joints.spread is not None:
+        is_spread = np.append(joints.spread.along.any(axis=0), False)
         shares *= 1.0 - np.bincount(held.vertices, held.values * is_spread[held.joints], minlength=vertex_count)
     return np.where(shares > LEAST, np.clip(shares, 0.0, 1.0), 0.0)
 

@@ -5,7 +5,7 @@ A center moves linearly, by the weighted sum of its joints' matrices M (Le & Hod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,9 +13,16 @@ from ..rig.fractions import Fractions
 from ..rig.sdef import SdefPairs
 from .blocks import sort_values, wrap_points
 from .stages import Scratch, apply_affine, linear_stage
+from .turned_rows import TurnedRows
 
 LEAST_LOSS = 1e-9
 """What a twist costs counts as more: there is dividing by it."""
+
+CENTERS, LEANS, OFFSETS = slice(-3, -2), slice(-2, -1), -1
+"""Columns of what is turned along with vertices."""
+
+ARE_POINTS = np.array([True, False, False])
+"""Which of these columns are points."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +80,15 @@ class Turns:
         Notes
         -----
         At a joint its fractions are mixed of both bones, so that centers move as without them: where a joint bends,
-        what follows them looks the same. Those of Spread Twist are what they are.
+        what follows them looks the same.
         """
         directions = np.stack([np.cos(half_twists), np.sin(half_twists)], axis=1)
         ranges = np.stack([half_twists, half_twists], axis=1)
         if fractions is not None:
-            at_joint = np.flatnonzero(~fractions.is_spread)
-            rows, bones = fractions.joint_count + at_joint, slice(fractions.joint_count)
-            matrices, both = matrices.copy(), half_twists[[fractions.base[at_joint], fractions.last[at_joint]]]
-            matrices[rows] = fractions.mix(matrices[bones])[at_joint]
-            directions[rows] = fractions.mix(directions[bones])[at_joint]
+            rows, bones = slice(fractions.joint_count, None), slice(fractions.joint_count)
+            matrices, both = matrices.copy(), half_twists[[fractions.first, fractions.last]]
+            matrices[rows] = fractions.mix(matrices[bones])
+            directions[rows] = fractions.mix(directions[bones])
             ranges[rows] = np.sort(both, axis=0).T
         linear = linear_stage(np.concatenate([matrices, np.eye(4)[None]])).coefficients
         directions = np.concatenate([directions, [[1.0, 0.0]]])
@@ -108,6 +114,13 @@ class SdefRows:
     joints: np.ndarray
     which: np.ndarray
     offsets: np.ndarray
+
+    def turned_with(self, turned: TurnedRows) -> SdefRows:
+        """The same with offsets that are turned along with vertices."""
+        _, own, others = np.intersect1d(self.ranks, turned.ranks, assume_unique=True, return_indices=True)
+        offsets = self.offsets.copy()
+        offsets[own] = turned.columns[:, OFFSETS, others].T
+        return replace(self, offsets=offsets)
 
     def move(self, first: int, last: int, matrices: np.ndarray, posed: np.ndarray) -> None:
         """Move a run of vertices by what their posed centers have besides.
@@ -144,8 +157,23 @@ class CenterRows:
     least_twist: float
     sdef: SdefRows | None = None
 
+    def find_columns(self, ranks: np.ndarray) -> np.ndarray:
+        """What is turned along with some vertices: center, lean and offset of SDEF, float32, shape (3, 3, N)."""
+        columns = np.zeros((3, 3, len(ranks)), np.float32)
+        columns[:, 0], columns[:, 1] = self.points[:3, ranks], self.leans[:3, ranks]
+        if self.sdef is not None:
+            _, own, others = np.intersect1d(ranks, self.sdef.ranks, assume_unique=True, return_indices=True)
+            columns[:, 2, own] = self.sdef.offsets[others].T
+        return columns
+
     def place(
-        self, first: int, last: int, sums: np.ndarray, half_twists: np.ndarray, memory: Scratch
+        self,
+        first: int,
+        last: int,
+        sums: np.ndarray,
+        half_twists: np.ndarray,
+        turned: TurnedRows | None,
+        memory: Scratch,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Where the centers of a run of vertices are at rest, and where they are in the pose, but for SDEF.
 
@@ -157,15 +185,21 @@ class CenterRows:
             The turns' coefficients, summed over each vertex's joints, before others.
         half_twists : float array, shape (N, 2)
             Of all joints that the run follows.
+        turned : TurnedRows or None
+            Its last three columns are of `find_columns`.
 
         Returns
         -------
         rest, posed : float32 arrays, shape (5, n)
             Wrapped.
         """
-        rest = self.points[:, first:last]
+        rest, leans = self.points[:, first:last], self.leans[:, first:last]
+        if turned is not None:
+            rest = turned.put(first, last, CENTERS, rest[:, None], memory)[:, 0]
         if np.ptp(half_twists) > self.least_twist:
-            rest = rest + go_back(self.leans[:, first:last], self.allowances[first:last], sums[12:14])
+            if turned is not None:
+                leans = turned.put(first, last, LEANS, leans[:, None], memory)[:, 0]
+            rest = rest + go_back(leans, self.allowances[first:last], sums[12:14])
         return rest, apply_affine(sums[:12], rest[:, None], memory)[:, 0]
 
 

@@ -131,7 +131,11 @@ def _read_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.nd
 @contextmanager
 def _stack_down_to_supple(obj: bpy.types.Object) -> Iterator[None]:
     """Evaluate meanwhile only the modifiers that render above Supple's, and Supple's."""
-    names, first, last = [modifier.name for modifier in obj.modifiers], find_supple_modifier(obj), find_last_modifier(obj)
+    names, first, last = (
+        [modifier.name for modifier in obj.modifiers],
+        find_supple_modifier(obj),
+        find_last_modifier(obj),
+    )
     start, end = (obj.modifiers.find(modifier.name) for modifier in (first, last))
     before = [modifier.show_viewport for modifier in obj.modifiers]
     for index, modifier in enumerate(obj.modifiers):

@@ -150,12 +150,12 @@ def prepare(objects: Iterable[bpy.types.Object], options: CheckOptions) -> Check
             else f"The meshes belong to {len(armatures)} armatures: check one character at a time"
         )
     skeleton, meshes = find_skeleton(armatures[0]), []
-    hinted = skeleton  # with the fractions that a mesh has
+    hinted = skeleton  # of a mesh whose joints are asked for twists, if there is one
     for one in skinned:
         try:
             mesh, own = _read_mesh(one, skeleton, options.methods)
             meshes.append(mesh)
-            hinted = hinted if own.joints.fractions is None else own
+            hinted = own if own.has_hints else hinted
         except SkinningError as error:
             refused[one.obj.name] = str(error)
     if not meshes:

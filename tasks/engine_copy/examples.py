@@ -147,7 +147,7 @@ class Motion:
     matrices : float array, shape (F, B, 4, 4)
         From rest to pose of the joints, armature space.
     hints : float array, shape (F, B), or None
-        Twists that are asked of joints with fractions, radians.
+        Twists that are asked of joints, radians.
     amounts : tuple of tuples of float arrays
         For each frame of an action, and each mesh, how much of its patterns there is, shape (P,).
     parts : tuple of tuples of Part
@@ -265,8 +265,8 @@ def read_actions(subject: CopiedCharacter, actions: Sequence[bpy.types.Action]) 
 
 
 def _find_hinted(parts: Sequence[Part], plain: Skeleton) -> Skeleton:
-    """The skeleton of a mesh that has fractions, else that without."""
-    return next((part.skin.skeleton for part in parts if part.skin.skeleton.joints.fractions is not None), plain)
+    """The skeleton of a mesh whose joints are asked for twists, else that without."""
+    return next((part.skin.skeleton for part in parts if part.skin.skeleton.has_hints), plain)
 
 
 def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:

@@ -14,6 +14,7 @@ from ...bridge.removal import outside_handlers
 from ...bridge.rigs import carriers
 from ...bridge.rigs.carriers import is_hidden_object
 from ...bridge.rigs.joints import remove_unused_joints_objects
+from ...bridge.rigs.twist_drivers import stop_driving
 from ...deformers import DEFAULT_METHOD, SkinningError
 from ...deformers.method import EVALUATIONS
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
@@ -399,6 +400,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
         if not settings.is_handed_over:  # Supple's own was removed, and could not hand over
             write_toggles(replaced, settings.live_toggles)
     for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
+        stop_driving(modifier)
         modifiers.remove_modifier(obj, modifier, replaced)
     remove_armatures(obj)
     _forget(obj)

@@ -6,6 +6,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...bridge.meshes.weights import write_weights
 from ...bridge.modifiers import (
@@ -14,16 +15,22 @@ from ...bridge.modifiers import (
     LINEAR_NAME,
     add_modifier,
     is_from_library,
-    is_own_armature,
     list_own_armatures,
     remove_modifier,
 )
 from ...deformers.rig.reach import Reach, do_signs_agree, find_pairs
 from ...deformers.rig.rest import Joints, Rest, normalize_weights
+from ...deformers.rig.spread_twists import MOST_BLENDED
 from ...deformers.skinning import dlb, dlbnt, ssd
 from ..subject.character import uses_envelopes
 from ..subject.stack import BoundObject, read_toggles
 from .model import SkinSource
+
+SAME_SCALE = 1e-5
+"""Difference of scales along axes, as a share, from which on angles are not kept."""
+
+LARGEST_TWIST = MOST_BLENDED - np.radians(4.0)
+"""Twist of the keys and channels of a joint, at most, where it is spread: between keys, there may be more."""
 
 PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True, dlbnt.INFO.key: True}
 """The methods that the Armature modifier has, and its Preserve Volume."""
@@ -40,15 +47,22 @@ def find_native_pairs(source: SkinSource, rest: Rest) -> np.ndarray | None:
     choices, joints, replaced = source.choices, source.skeleton.joints, source.skinned.replaced
     if choices.method not in PRESERVES_VOLUME or max(choices.params.bulge_limit, choices.params.contact) > 0.0:
         return None
-    if joints.fractions is not None or joints.spread is not None:
+    if joints.fractions is not None or choices.vertex_group or replaced.use_multi_modifier:
         return None
-    if choices.vertex_group or replaced.use_multi_modifier:
+    if joints.spread is not None and not (PRESERVES_VOLUME[choices.method] and _keeps_angles(source.space)):
         return None
     if not PRESERVES_VOLUME[choices.method]:
         return np.zeros((0, 2), np.intp)
     if source.skeleton.bendy or uses_envelopes(replaced, source.skeleton):
         return None
     return find_pairs(normalize_weights(rest.weights, len(rest.points), len(joints.parents)), joints)
+
+
+def _keeps_angles(space: Matrix) -> bool:
+    """Whether a turn in object space is one in armature space."""
+    linear = np.array(space.to_3x3())
+    square = linear.T @ linear
+    return bool(np.abs(square - np.eye(3) * square[0, 0]).max() < SAME_SCALE * square[0, 0])
 
 
 def is_native(method: str, joints: Joints, reach: Reach, pairs: np.ndarray | None) -> bool:
@@ -61,6 +75,10 @@ def is_native(method: str, joints: Joints, reach: Reach, pairs: np.ndarray | Non
     """
     if pairs is None:
         return False
+    if joints.spread is not None:
+        chosen = joints.spread.joints
+        if reach.is_free[chosen].any() or (reach.twists[chosen] > LARGEST_TWIST).any():
+            return False
     return not PRESERVES_VOLUME[method] or (not reach.problem and do_signs_agree(reach, joints, pairs))
 
 

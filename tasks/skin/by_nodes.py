@@ -14,17 +14,16 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import modifiers
-from ...bridge.modifiers import clear_inputs, list_own_armatures
 from ...bridge.files.render_frames import escape
 from ...bridge.meshes.data import mesh_of
-from ...bridge.meshes.influences import has_sdef, remove_influences, write_influences
+from ...bridge.meshes.influences import has_sdef, remove_influences, write_influences, write_turns
+from ...bridge.modifiers import clear_inputs, list_own_armatures
 from ...bridge.per_object import PerObject
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
-from ...bridge.rigs.fractions import Hint, find_form, find_hints
+from ...bridge.rigs.fractions import count_hints
 from ...bridge.rigs.joints import (
     add_sets,
-    ask_for_twists,
     bring_limits,
     ensure_joints_copy,
     ensure_joints_object,
@@ -33,6 +32,15 @@ from ...bridge.rigs.joints import (
     is_joints_copy,
     mix_linearly,
     remove_unused_joints_objects,
+    tell_twists,
+)
+from ...bridge.rigs.spread_twists import find_lines, find_spread_form
+from ...bridge.rigs.twist_drivers import (
+    TwistDriver,
+    drive_twists,
+    find_twist_drivers,
+    list_driven_twists,
+    stop_driving,
 )
 from ...deformers import SkinningError
 from ...deformers.rig.influences import Influences
@@ -90,8 +98,8 @@ class Surroundings:
     """Kinds of those above, and whether they mirror vertex groups."""
     is_interpolated: bool
     """Whether any that reads the mesh's influences has modifiers above that may add vertices."""
-    hints: tuple[Hint | None, ...]
-    """What asks for the twists of joints that have fractions."""
+    drivers: tuple[TwistDriver, ...]
+    """What tells nodes how far joints twist."""
 
 
 @dataclass
@@ -167,7 +175,9 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         source = SkinSource(bound, choices, skeleton, setup.character.space)
         surroundings = _read_surroundings(bound, modifiers_above(bound.obj, bound.supple), source)
     if joints is not None:
-        ask_for_twists(joints, surroundings.hints)
+        tell_twists(joints, surroundings.drivers)
+    elif setup.twists is not None:
+        drive_twists(bound.supple, bound.armature, list_driven_twists(surroundings.drivers, setup.twists))
     surroundings = replace(surroundings, has_own_version=True)
     space = find_bound_space(bound.obj, bound.armature)
     _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup))
@@ -176,19 +186,31 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
 def _blend_by_armature(bound: BoundObject, setup: NodeSetup) -> None:
     """Have Blender's own Armature modifier blend the joints."""
     choices = setup.choices
-    group = ensure_native(choices.method, choices.params)
+    spread, form = setup.character.skeleton.joints.spread, find_spread_form(setup.character.skeleton)
+    passes, input_count = (0, 0) if setup.twists is None or form is None else (len(setup.twists), form.input_count)
+    group = ensure_native(choices.method, choices.params, passes, input_count)
     if bound.supple.node_group != group:
-        clear_inputs(bound.supple)
+        _leave_inputs(bound.supple)
         bound.supple.node_group = group
+    lines = None if setup.twists is None or spread is None else find_lines(setup.twists, spread, setup.bound_space)
+    write_turns(mesh_of(bound.obj), setup.twists, lines)
     linear_group = choices.linear_group or write_linear_group(bound.obj, setup.linear)
     install_armatures(bound, choices.method, linear_group)
+
+
+def _leave_inputs(supple: bpy.types.Modifier) -> None:
+    """Have a node modifier use no objects, and no drivers, by what its group has for inputs."""
+    if supple.node_group is not None:
+        clear_inputs(supple)
+        stop_driving(supple)
 
 
 def _blend_by_nodes(bound: BoundObject, setup: NodeSetup, influences: Influences) -> None:
     """Have nodes blend the joints, by what the mesh and the joints object hold."""
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
     remove_armatures(bound.obj)
-    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy), find_form(skeleton))
+    forms = count_hints(skeleton), find_spread_form(skeleton)
+    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy), *forms)
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
     indices = add_sets(joints, influences)
     linear_group = choices.linear_group or ("" if setup.linear is None else LINEAR_ATTRIBUTE)
@@ -197,10 +219,13 @@ def _blend_by_nodes(bound: BoundObject, setup: NodeSetup, influences: Influences
     if setup.shares is not None:
         bring_limits(joints)
     set_count = 0 if influences.shares is None else len(influences.which)
-    group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable)
+    passes = 0 if setup.twists is None else len(setup.twists)
+    group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable, passes)
     if supple.node_group != group:
+        _leave_inputs(supple)
         supple.node_group = group
-    write_influences(mesh_of(bound.obj), influences, indices, setup.centers, setup.shares, setup.at_rest, setup.linear)
+    shown = setup.centers, setup.shares, setup.at_rest, setup.linear, setup.twists
+    write_influences(mesh_of(bound.obj), influences, indices, *shown)
     inputs = {
         JOINTS_INPUT: joints,
         "Linear Group": linear_group,
@@ -223,8 +248,7 @@ def remove_unused_influences() -> None:
 
 
 def _reads_influences(modifier: bpy.types.Modifier) -> bool:
-    group = getattr(modifier, "node_group", None)
-    if not is_deformation(group) or is_native_group(group):
+    if not is_deformation(getattr(modifier, "node_group", None)):
         return False
     return settings_of(modifier.id_data).is_bound or not modifiers.is_from_library(modifier)
 
@@ -335,8 +359,10 @@ def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None)
     if seen is None or seen.setup is None:
         return False
     setup, method = seen.setup, seen.surroundings.choices.method
-    if setup.influences is None and not have_armatures(bound):
-        return True
+    if setup.influences is None:
+        space = object_to_armature(bound.obj, bound.armature)
+        if not have_armatures(bound) or (setup.twists is not None and _has_moved(seen.space, space)):
+            return True
     if setup.pairs is None or not PRESERVES_VOLUME[method]:
         return False
     reach = find_reach(skeleton, bound.armature)
@@ -433,7 +459,7 @@ def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier], sour
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
         modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
         is_interpolated=is_interpolated(bound.obj, above),
-        hints=find_hints(bound.armature, source.skeleton),
+        drivers=find_twist_drivers(bound.armature, source.skeleton),
     )
 
 

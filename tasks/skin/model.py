@@ -26,7 +26,7 @@ from ...settings.objects import PARTICLE_METHODS
 from ..subject.character import find_method_in_use, object_to_armature, read_character, uses_envelopes
 from ..subject.stack import SkinnedObject
 from ..subject.surfaces import find_bound_space, with_surfaces
-from ..subject.twist import read_choice, with_twists
+from ..subject.twist import TwistChoice, read_choice, with_twists
 from .poses import find_skeleton
 
 SAME_SPACE = 1e-7
@@ -54,8 +54,7 @@ class Choices:
         Of the Armature modifier, "" for none.
     invert : bool
         Whether that group is inverted.
-    twist : str
-        What is chosen about twist: `twist.read_choice`.
+    twist : TwistChoice
     is_blenders : bool
         Whether the method does as Blender's Armature modifier, and has none of the object's settings.
     """
@@ -67,7 +66,7 @@ class Choices:
     solid_group: str = ""
     vertex_group: str = ""
     invert: bool = False
-    twist: str = "OFF"
+    twist: TwistChoice = TwistChoice()
     is_blenders: bool = False
 
     @classmethod

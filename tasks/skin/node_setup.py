@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import bpy
@@ -9,13 +10,17 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import modifiers
+from ...bridge.animation.curves import iterate_curve_paths
 from ...bridge.meshes.data import FaceKeys, mesh_of, read_face_corners
 from ...bridge.rigs.armatures import Skeleton
+from ...bridge.rigs.twists import list_actions
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.fraction_weights import extend_weights
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
-from ...deformers.rig.rest import Rest, Weights
+from ...deformers.rig.rest import Rest, Weights, normalize_weights
 from ...deformers.rig.sdef import SdefPairs
+from ...deformers.rig.twist_packing import fill_faces, pack_twists
+from ...deformers.rig.twist_shares import TwistShares, find_twist_shares
 from ...deformers.skinning.centers import place_centers
 from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
@@ -38,6 +43,9 @@ from .node_checks import (
     list_sharing_nodes,
 )
 
+MOVING = "location", "rotation", "scale", "delta"
+"""How data paths of properties begin that move an object."""
+
 NO_WEIGHT = 1e-12
 """Has a joint among those that a vertex follows, and nothing follow from it."""
 
@@ -58,6 +66,8 @@ class NodeSetup:
         Whether these may be elsewhere before they are posed: by shape keys or modifiers above, or as the object moves.
     linear : float array, shape (V,), or None
         How linearly vertices are blended where limbs begin; None where they are not, or a vertex group says so.
+    twists : float32 array, shape (P, V, 3), or None
+        What vertices take of spread twists, from `pack_twists`; None where there are none.
     influences : Influences or None
         What nodes blend; None where Blender's own Armature modifier does.
     pairs : int array, shape (P, 2), or None
@@ -67,6 +77,7 @@ class NodeSetup:
     character: Character
     choices: Choices
     linear: np.ndarray | None
+    twists: np.ndarray | None
     pairs: np.ndarray | None
     influences: Influences | None = None
     centers: RotationCenters | None = None
@@ -122,27 +133,50 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     space = np.array(source.bound_space, np.float64)
     rest, params, centers = replace(character.rest, object_to_armature=space), choices.params, None
     linear = None if choices.linear_group else with_linear_roots(rest, getattr(params, "limb_roots", 0.0)).linear
-    pairs = find_native_pairs(source, rest)
+    shares = _find_twist_shares(rest)
+    pairs = None if shares is not None and _may_move(skinned) else find_native_pairs(source, rest)
     if pairs is not None and is_native(choices.method, skeleton.joints, find_reach(skeleton, skinned.armature), pairs):
-        return NodeSetup(character, choices, linear, pairs)
+        shares = None if shares is None else shares.only(shares.is_turned)
+        twists = _pack_twists(obj, rest, shares, is_interpolated(obj, above))
+        return NodeSetup(character, choices, linear, twists, pairs)
     check_modifiers_above(skinned, above)
     check_bones(skinned, skeleton)
     if METHODS[choices.method].sees_all_meshes:
         check_centers(skinned, above, params)
         centers = place_centers(with_surfaces(rest, skinned, skeleton, choices.method), params)
-    influences, shares, at_rest, shape_changes = _pack(obj, above, rest, centers), None, None, False
+    influences, of_joints, at_rest, shape_changes = _pack(obj, above, rest, centers), None, None, False
     if max(params.bulge_limit, params.contact) > 0.0 and not influences.is_interpolable:
-        shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
-        at_rest = find_at_rest(rest.armature_points.T, np.maximum(shares.joints, 0), rest.joints)
-        shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, shares)
-    return NodeSetup(character, choices, linear, pairs, influences, centers, shares, at_rest, shape_changes)
+        of_joints = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
+        at_rest = find_at_rest(rest.armature_points.T, np.maximum(of_joints.joints, 0), rest.joints)
+        shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, of_joints)
+    twists = _pack_twists(obj, rest, shares, influences.is_interpolable)
+    return NodeSetup(character, choices, linear, twists, pairs, influences, centers, of_joints, at_rest, shape_changes)
 
 
 def _may_move(skinned: SkinnedObject) -> bool:
     """Whether an object may move within its armature, or is deformed by it before all modifiers."""
     obj = skinned.obj
     is_tied = obj.parent == skinned.armature and obj.parent_type == "OBJECT"
-    return not is_tied or obj.animation_data is not None or len(obj.constraints) > 0
+    movers = [obj] if is_tied else [*_list_line(obj), *_list_line(skinned.armature)]
+    return any(each.parent_type != "OBJECT" or len(each.constraints) > 0 or _is_animated(each) for each in movers)
+
+
+def _list_line(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
+    """An object, and those above it."""
+    while obj is not None:
+        yield obj
+        obj = obj.parent
+
+
+def _is_animated(obj: bpy.types.Object) -> bool:
+    """Whether keys or drivers may move an object."""
+    data = obj.animation_data
+    if data is None:
+        return False
+    paths = [curve.data_path for curve in data.drivers]
+    for action in list_actions(obj):
+        paths += iterate_curve_paths(action)
+    return any(path.startswith(MOVING) for path in paths)
 
 
 def _has_keys_at_joints(obj: bpy.types.Object, shares: JointShares) -> bool:
@@ -161,6 +195,25 @@ def _pack(
     if centers is not None and centers.pairs is not None and rest.joints.fractions is not None:
         weights = _name_pairs(weights, centers.pairs)
     return pack_influences(weights, *counts)
+
+
+def _find_twist_shares(rest: Rest) -> TwistShares | None:
+    if rest.joints.spread is None:
+        return None
+    weights = normalize_weights(rest.weights, len(rest.points), len(rest.joints.parents))
+    return find_twist_shares(weights, rest.armature_points, rest.joints.spread)
+
+
+def _pack_twists(
+    obj: bpy.types.Object, rest: Rest, shares: TwistShares | None, is_interpolable: bool
+) -> np.ndarray | None:
+    spread, count = rest.joints.spread, len(rest.points)
+    if spread is None or shares is None:
+        return None
+    if not is_interpolable:
+        return pack_twists(shares, count)
+    by_depth = replace(shares, passes=(spread.depths.max() - spread.depths)[shares.twists])
+    return fill_faces(pack_twists(by_depth, count), *read_face_corners(mesh_of(obj)))
 
 
 def _name_pairs(weights: Weights, pairs: SdefPairs) -> Weights:

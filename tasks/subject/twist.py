@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import bpy
 import numpy as np
@@ -26,7 +26,8 @@ from ...bridge.rigs.twists import (
 )
 from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
 from ...deformers.rig.reach import Reach
-from ...deformers.skinning import ssd
+from ...deformers.rig.spread_twists import MOST_BLENDED
+from ...deformers.skinning import dlb, dlbnt, ssd
 from ...settings.choices import find_method
 from ...settings.objects import ObjectSettings
 
@@ -38,8 +39,9 @@ class _Needs:
     actions: tuple[int, ...]
     """By `session_uid`."""
     found: tuple[Rotations, Moved]
-    counts: dict[str, int]
-    """By name of the bone, where it needs any; the same object as long as it is equal."""
+    counts: dict[str, tuple[int, bool]]
+    """By name of the bone, where it needs any: how many, and whether the bone twists by more than two quaternions can be
+    blended by; the same object as long as it is equal."""
     is_stale: bool = False
     used: tuple[str, ...] = ()
     """Channels by which bones rotate and scale."""
@@ -78,26 +80,40 @@ def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
     return is_changed
 
 
+RIGID_METHODS = {dlb.INFO.key, dlbnt.INFO.key}
+
+
+class TwistChoice(NamedTuple):
+    """What was chosen about the twist of a mesh."""
+
+    twist: str = "OFF"
+    is_linear: bool = False
+    """Whether joints are blended linearly: none of a twist that is spread may go through the blend."""
+    is_rigid: bool = False
+    """Whether vertices keep their distance from a joint's axis as they twist, up to half a turn: *Auto* leaves that."""
+
+
 def _has_changed(armature: bpy.types.Object, needs: _Needs, is_frame: bool) -> bool:
     """Whether a user has changed what was found out: with the frame, no more than values of channels."""
     rotations, moved = needs.found
     if is_frame:
-        return any((read_unmoved(armature, moved, channel) != rotations.values[channel]).any() for channel in needs.used)
+        pairs = ((read_unmoved(armature, moved, channel), rotations.values[channel]) for channel in needs.used)
+        return any((now != before).any() for now, before in pairs)
     return _read_rotations(armature)[0].state() != rotations.state()
 
 
-def read_choice(settings: ObjectSettings, method: str) -> str:
+def read_choice(settings: ObjectSettings, method: str) -> TwistChoice:
     """What an object's settings say about twist, as `with_twists` takes it.
 
     Linear blending is Blender's own: its joints have fractions where a number is chosen.
     """
-    if find_method(method).fills_solid or (method == ssd.INFO.key and settings.twist == "AUTO"):
-        return "OFF"
-    return settings.twist
+    is_linear = method == ssd.INFO.key
+    is_off = find_method(method).fills_solid or (is_linear and settings.twist == "AUTO")
+    return TwistChoice("OFF" if is_off else settings.twist, is_linear, is_rigid=method in RIGID_METHODS)
 
 
 def with_twists(
-    skeleton: Skeleton, armature: bpy.types.Object, choice: str, others: Sequence[bpy.types.Object] = ()
+    skeleton: Skeleton, armature: bpy.types.Object, choice: TwistChoice, others: Sequence[bpy.types.Object] = ()
 ) -> Skeleton:
     """A skeleton whose joints have the fractions, and the spread twists, that a choice gives them.
 
@@ -105,7 +121,7 @@ def with_twists(
     ----------
     armature : Object
         Original.
-    choice : str
+    choice : TwistChoice
         From `read_choice`.
     others : sequence of Object
         Armatures of the same bones, whose twists count as well.
@@ -116,21 +132,22 @@ def with_twists(
         The same object as before, where these are the same.
     """
     plain = skeleton.plain or skeleton
-    if choice == "OFF" and not plain.has_twists:
+    if choice.twist == "OFF" and not plain.has_twists:
         return plain
     needs = [_find_needs(one).counts for one in (armature, *others)]
     known = plain.known.get(choice)
     if known is None or len(known[0]) != len(needs) or any(a is not b for a, b in zip(known[0], needs, strict=True)):
         levels, counts = _choose(plain, armature, needs, choice)
-        key = levels.tobytes(), counts.tobytes()
+        most_blended = 0.0 if choice.is_linear else MOST_BLENDED
+        key = levels.tobytes(), counts.tobytes(), most_blended
         if key not in plain.known:
-            plain.known[key] = plain.with_twists(*plan_twists(plain.joints, levels, counts))
+            plain.known[key] = plain.with_twists(*plan_twists(plain.joints, levels, counts, most_blended))
         known = plain.known[choice] = needs, plain.known[key]
     return known[1]
 
 
 def _choose(
-    skeleton: Skeleton, armature: bpy.types.Object, needs: list[dict[str, int]], choice: str
+    skeleton: Skeleton, armature: bpy.types.Object, needs: list[dict[str, tuple[int, bool]]], choice: TwistChoice
 ) -> tuple[np.ndarray, np.ndarray]:
     """How many fractions each joint has, and along how many bones its twist is spread: int arrays, shape (B,)."""
     if "long_bones" not in skeleton.known:
@@ -141,14 +158,15 @@ def _choose(
     is_rigid = is_bendy | _find_handle_joints(skeleton)
     levels, counts = np.zeros((2, len(parents)), np.intp)
     for name, joint, (own, spreads) in zip(skeleton.names, skeleton.first_joints, skeleton.twists, strict=True):
-        level, above = own or choice, parents[joint]
+        level, above = own or choice.twist, parents[joint]
         if above < 0 or is_rigid[joint] or is_bendy[above]:
             continue
         is_spread = spreads == "ON" or (spreads == "AUTO" and level != "OFF" and long_bones.is_long[joint])
         if level.isdigit():
             levels[joint] = int(level)
         elif level == "AUTO" or is_spread:
-            levels[joint] = max(of_armature.get(name, 0) for of_armature in needs)
+            found = [of_armature[name] for of_armature in needs if name in of_armature]
+            levels[joint] = max((count for count, is_beyond in found if is_beyond or not choice.is_rigid), default=0)
         if is_spread and _turns_with(armature, name, skeleton.name_joint(above)):
             counts[joint] = long_bones.counts[joint]
     return levels, counts
@@ -194,7 +212,9 @@ def _find_needs(armature: bpy.types.Object) -> _Needs:
         return needs
     rotations, moved = _read_rotations(armature)
     twists = measure_twists(rotations, moved, [_read_keys(action) for action in actions])
-    counts = {name: count for name, twist in twists.items() if (count := count_fractions(twist))}
+    counts = {
+        name: (count, twist > MOST_BLENDED) for name, twist in twists.items() if (count := count_fractions(twist))
+    }
     if needs is not None and needs.counts == counts:
         counts = needs.counts
     used = (*np.unique(rotations.modes).tolist(), SCALE)

@@ -411,40 +411,31 @@ def skin_by_running_sum(points: np.ndarray, weights: np.ndarray, rest_to_pose: n
 
 
 class Fraction(NamedTuple):
-    """A joint between others: what it moves with and is between, its shares, and the line that a twist is spread on."""
+    """A joint between two others, and its share of the rotation of the one against the other about an axis."""
 
-    base: int
     first: int
     last: int
-    twist: float
-    swing: float
+    share: float
     axis: np.ndarray
-    start: np.ndarray | None
 
 
 def list_fractions(
-    centers: np.ndarray, tails: np.ndarray, parents: np.ndarray, levels: dict[int, int], lines: dict[int, list[int]]
+    centers: np.ndarray, tails: np.ndarray, parents: np.ndarray, levels: dict[int, int]
 ) -> tuple[list[Fraction], np.ndarray]:
     """The fractions of joints, and what comes before each joint on its path.
 
     Parameters
     ----------
     levels : from a joint to how many fractions it has
-    lines : from a joint to the bones before it that its twist is spread along, from the first to the last
     """
     found: list[Fraction] = []
     path = list(parents)
     for joint, level in sorted(levels.items()):
-        parent, line = parents[joint], lines.get(joint)
-        before = parent
-        for bone in line or [parent]:
-            before, start = bone, None if line is None else centers[line[0]]
-            along = tails[joint] - centers[joint] if start is None else centers[joint] - start
-            for step in range(1, level + 1):
-                twist, swing = (step / level, 0.0) if line else (step / (level + 1),) * 2
-                found.append(Fraction(bone, parent, joint, twist, swing, along / np.linalg.norm(along), start))
-                path.append(before)
-                before = len(path) - 1
+        before, along = parents[joint], tails[joint] - centers[joint]
+        for step in range(1, level + 1):
+            found.append(Fraction(parents[joint], joint, step / (level + 1), along / np.linalg.norm(along)))
+            path.append(before)
+            before = len(path) - 1
         path[joint] = before
     return found, np.array(path)
 
@@ -464,6 +455,16 @@ def read_turn(rotation: np.ndarray) -> tuple[np.ndarray, float]:
     return (across / sine if sine > 0 else across), np.arctan2(sine, 0.5 * (np.trace(rotation) - 1))
 
 
+def read_swing_and_twist(turn: np.ndarray, axis: np.ndarray, hint: float) -> tuple[np.ndarray, float, float]:
+    """Axis and angle of the swing, the least rotation that takes the axis where it goes, and the angle of the twist."""
+    swing = carry(axis, turn @ axis)
+    about, angle = read_turn(swing.T @ turn)
+    angle *= np.sign(about @ axis) if angle else 1.0
+    while abs(angle - hint) > np.pi:
+        angle += 2 * np.pi * np.sign(hint - angle)
+    return *read_turn(swing), angle
+
+
 def pose_fraction(
     fraction: Fraction,
     rest_to_pose: np.ndarray,
@@ -471,32 +472,20 @@ def pose_fraction(
     center: np.ndarray,
     hint: float,
 ) -> np.ndarray:
-    """Where a fraction goes: the swing is the least rotation that takes the axis where it goes, the twist the rest."""
-    base, first, last, twist, share, axis, _ = fraction
-    turn = parts[first][0].T @ parts[last][0]
-    swing = carry(axis, turn @ axis)
-    about, angle = read_turn(swing.T @ turn)
-    angle *= np.sign(about @ axis) if angle else 1.0
-    while abs(angle - hint) > np.pi:
-        angle += 2 * np.pi * np.sign(hint - angle)
-    aside, bend = read_turn(swing)
-    if spread(fraction):
-        twist *= min(max(2 * np.cos(bend) + 1, 0.0), 1.0)
-    stretch = (1 - share) * parts[base][1] + share * parts[last][1]
-    linear = parts[base][0] @ turn_about(aside, share * bend) @ turn_about(axis, twist * angle) @ stretch
-    goal = (1 - share) * apply(rest_to_pose[base], center) + share * apply(rest_to_pose[last], center)
+    """Where a fraction goes."""
+    first, last, share, axis = fraction
+    aside, bend, angle = read_swing_and_twist(parts[first][0].T @ parts[last][0], axis, hint)
+    stretch = (1 - share) * parts[first][1] + share * parts[last][1]
+    linear = parts[first][0] @ turn_about(aside, share * bend) @ turn_about(axis, share * angle) @ stretch
+    goal = (1 - share) * apply(rest_to_pose[first], center) + share * apply(rest_to_pose[last], center)
     return affine(linear, goal - linear @ center)
 
 
-def split_row(
-    row: np.ndarray, point: np.ndarray, parents: np.ndarray, fractions: list[Fraction], centers: np.ndarray
-) -> np.ndarray:
+def split_row(row: np.ndarray, parents: np.ndarray, fractions: list[Fraction]) -> np.ndarray:
     """Weights of a vertex for joints and fractions, shape (B + F,), from those for joints, shape (B,)."""
     count = len(row)
     result = np.append(row, np.zeros(len(fractions)))
-    at_joint = {
-        f.last: [count + k for k, g in enumerate(fractions) if g.last == f.last] for f in fractions if not spread(f)
-    }
+    at_joint = {f.last: [count + k for k, g in enumerate(fractions) if g.last == f.last] for f in fractions}
     below: dict[int, int] = {}  # on the path of each joint
     for joint in at_joint:
         parent = parents[joint]
@@ -515,44 +504,77 @@ def split_row(
         result[chain] = 0.0
         for number, joint in enumerate(joints):
             result[joint] += total * np.interp(position, knots, np.eye(len(knots))[number])
-    for bone in {f.base for f in fractions if spread(f)}:
-        own = [k for k, f in enumerate(fractions) if f.base == bone and spread(f)]
-        first = fractions[own[0]]
-        line = centers[first.last] - first.start
-        along = np.clip((point - first.start) @ line / (line @ line), 0, 1)
-        knots = np.array([0.0, *(fractions[k].twist for k in own)])
-        weight, result[bone] = result[bone], 0.0
-        for number, joint in enumerate([bone, *(count + k for k in own)]):
-            tapered = np.log(1 - 0.6 * along) / np.log(0.4)
-            result[joint] += weight * np.interp(tapered, knots, np.eye(len(knots))[number])
     return result
 
 
-def spread(fraction: Fraction) -> bool:
-    return fraction.start is not None
-
-
 def extend(
-    points: np.ndarray,
     weights: np.ndarray,
     centers: np.ndarray,
     parents: np.ndarray,
     rest_to_pose: np.ndarray,
     hints: np.ndarray,
     fractions: list[Fraction],
+    back: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, centers and pose of joints and fractions, and what rotation centers follow of them."""
+    """Weights, centers and pose of joints and fractions, and what rotation centers follow of them.
+
+    Parameters
+    ----------
+    back : what the joints do before, shape (B, 4, 4): see `spread_twists`
+    """
     parts = find_rotations(rest_to_pose[:, :3, :3], parents)
-    posed = [pose_fraction(f, rest_to_pose, parts, centers[f.last], hints[f.last]) for f in fractions]
-    mixed = [
-        matrix if spread(f) else (1 - f.swing) * rest_to_pose[f.base] + f.swing * rest_to_pose[f.last]
-        for f, matrix in zip(fractions, posed, strict=True)
-    ]
-    rows = [split_row(row, point, parents, fractions, centers) for row, point in zip(weights, points, strict=True)]
+    posed = [pose_fraction(f, rest_to_pose, parts, centers[f.last], hints[f.last]) @ back[f.first] for f in fractions]
+    joints = rest_to_pose @ back
+    mixed = [(1 - f.share) * joints[f.first] + f.share * joints[f.last] for f in fractions]
+    rows = [split_row(row, parents, fractions) for row in weights]
     others = [centers[f.last] for f in fractions]
-    return (
-        np.array(rows),
-        np.array([*centers, *others]),
-        np.array([*rest_to_pose, *posed]),
-        np.array([*rest_to_pose, *mixed]),
-    )
+    return np.array(rows), np.array([*centers, *others]), np.array([*joints, *posed]), np.array([*joints, *mixed])
+
+
+def spread_twists(
+    points: np.ndarray,
+    weights: np.ndarray,
+    centers: np.ndarray,
+    tails: np.ndarray,
+    parents: np.ndarray,
+    rest_to_pose: np.ndarray,
+    hints: np.ndarray,
+    lines: dict[int, list[int]],
+    most_blended: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """What each vertex is turned by at rest, shape (V, 4, 4), and what joints do before, shape (B, 4, 4).
+
+    Parameters
+    ----------
+    lines : from a joint to the bones before it that its twist is spread along, from the first to the last
+    most_blended : radians of a twist that go through the blend
+    """
+    parts = find_rotations(rest_to_pose[:, :3, :3], parents)
+    above = [{joint} for joint in range(len(parents))]
+    for joint in from_root(parents):
+        above[joint] |= above[parents[joint]] if parents[joint] >= 0 else set()
+    turned, back = np.tile(np.eye(4), (len(points), 1, 1)), np.tile(np.eye(4), (len(parents), 1, 1))
+    for joint in sorted(lines, key=lambda joint: -len(above[joint])):
+        parent, start = parents[joint], centers[lines[joint][0]]
+        along = tails[joint] - centers[joint]
+        relative = parts[parent][0].T @ parts[joint][0]
+        _, bend, twist = read_swing_and_twist(relative, along / np.linalg.norm(along), hints[joint])
+        twist *= min(max(2 * np.cos(bend) + 1, 0.0), 1.0)
+        blended = min(max(twist, -most_blended), most_blended)
+        line = centers[joint] - start
+        length = np.linalg.norm(line)
+
+        def turn(angle: float, axis: np.ndarray = line / length, end: np.ndarray = centers[joint]) -> np.ndarray:
+            rotation = turn_about(axis, angle)
+            return affine(rotation, end - rotation @ end)
+
+        is_below = np.array([joint in those for those in above])
+        back[is_below] = back[is_below] @ turn(blended - twist)
+        for vertex, (point, row) in enumerate(zip(points, weights / weights.sum(axis=1, keepdims=True), strict=True)):
+            below, held = row[is_below].sum(), row[lines[joint]].sum()
+            position = min(max((point - start) @ line / length**2, 0.0), 1.0)
+            whole = below + held * np.log(1 - 0.6 * position) / np.log(0.4)
+            half = 0.5 * blended
+            by_itself = 2 * np.arctan2(below * np.sin(half), 1 - below + below * np.cos(half))
+            turned[vertex] = turn(whole * twist - by_itself) @ turned[vertex]
+    return turned, back

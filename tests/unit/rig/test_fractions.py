@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from supple.deformers.rig.fraction_plan import count_fractions, plan_fractions
-from supple.deformers.rig.fraction_weights import find_spread_feet, split_weights
-from supple.deformers.rig.fractions import pose_fractions, split_turns
+from supple.deformers.rig.fraction_plan import count_fractions, plan_twists
+from supple.deformers.rig.fraction_weights import split_weights
+from supple.deformers.rig.fractions import Fractions, pose_fractions, split_turns
 from supple.deformers.rig.rest import Joints, Weights
 
 from ..cases import each
@@ -38,9 +38,13 @@ def as_dense(weights: Weights, count: int, joints: int) -> np.ndarray:
     return dense
 
 
+def plan_fractions(joints: Joints, levels: np.ndarray) -> Fractions | None:
+    return plan_twists(joints, levels, np.zeros(len(levels), int))[0]
+
+
 def test_no_fractions_where_none_are_asked_for() -> None:
-    assert plan_fractions(chain(), np.zeros(3, int), np.zeros(3, int)) is None
-    assert plan_fractions(chain(), np.array([5, 0, 0]), np.zeros(3, int)) is None  # a root
+    assert plan_fractions(chain(), np.zeros(3, int)) is None
+    assert plan_fractions(chain(), np.array([5, 0, 0])) is None  # a root
 
 
 @each(("degrees", "count"), [(0, 0), (90, 0), (120, 1), (180, 2), (270, 3), (540, 5), (5000, 5)])
@@ -49,16 +53,16 @@ def test_more_twist_takes_more_fractions(degrees: float, count: int) -> None:
 
 
 def test_the_path_of_a_joint_runs_through_its_fractions() -> None:
-    fractions = plan_fractions(chain(), np.array([0, 2, 1]), np.zeros(3, int))
+    fractions = plan_fractions(chain(), np.array([0, 2, 1]))
     assert fractions.parents.tolist() == [-1, 4, 5, 0, 3, 1]
     assert fractions.joint_parents.tolist() == [-1, 0, 1]
-    assert fractions.twists.tolist() == fractions.swings.tolist() == [1 / 3, 2 / 3, 1 / 2]
+    assert fractions.shares.tolist() == [1 / 3, 2 / 3, 1 / 2]
 
 
 @each("degrees", [-540, -200, -170, 30, 180, 190, 400, 540])
 def test_fractions_share_a_twist_as_often_as_it_goes_round(degrees: float) -> None:
     joints = chain(2)
-    fractions = plan_fractions(joints, np.array([0, 3]), np.zeros(2, int))
+    fractions = plan_fractions(joints, np.array([0, 3]))
     pose = turned(joints, [np.eye(3), rotation((0, 1, 0), degrees)])
     posed = pose_fractions(fractions, pose, np.radians([0.0, degrees + 100.0]))
     for share, matrix in zip((0.25, 0.5, 0.75), posed, strict=True):
@@ -68,14 +72,14 @@ def test_fractions_share_a_twist_as_often_as_it_goes_round(degrees: float) -> No
 
 def test_without_hint_the_short_way() -> None:
     joints = chain(2)
-    fractions = plan_fractions(joints, np.array([0, 1]), np.zeros(2, int))
+    fractions = plan_fractions(joints, np.array([0, 1]))
     posed = pose_fractions(fractions, turned(joints, [np.eye(3), rotation((0, 1, 0), 200.0)]))
     np.testing.assert_allclose(posed[0, :3, :3], rotation((0, 1, 0), -80.0), atol=1e-9)
 
 
 def test_a_swing_is_shared_beside_the_twist() -> None:
     joints = chain(2)
-    fractions = plan_fractions(joints, np.array([0, 1]), np.zeros(2, int))
+    fractions = plan_fractions(joints, np.array([0, 1]))
     above, swing, twist = rotation((1, 2, 3), 50.0), rotation((1, 0, 1), 80.0), rotation((0, 1, 0), 300.0)
     posed = pose_fractions(fractions, turned(joints, [above, swing @ twist]), np.radians([0.0, 280.0]))
     expected = above @ rotation((1, 0, 1), 40.0) @ rotation((0, 1, 0), 150.0)
@@ -88,21 +92,9 @@ def test_a_swing_by_180_degrees_has_no_twist() -> None:
     assert twists.tolist() == [0.0]
 
 
-def test_a_spread_twist_does_not_jump_where_a_joint_swings_by_half_a_turn() -> None:
-    joints = chain(2)
-    fractions = plan_fractions(joints, np.array([0, 3]), np.array([0, 1]))
-    assert fractions.is_spread.all()
-    turns = [rotation((1, 0, 0), degrees) @ rotation((1, 0.3, 0), 60.0) for degrees in range(0, 300, 2)]
-    posed = np.stack([pose_fractions(fractions, turned(joints, [np.eye(3), turn])) for turn in turns])
-    twisted = np.degrees(np.arccos(0.5 * (np.trace(posed[:, -1, :3, :3], axis1=1, axis2=2) - 1.0)))
-    assert np.abs(np.diff(posed[:, :, :3, :3], axis=0)).max() < np.radians(8.0)
-    assert twisted[0] > 15.0
-    assert twisted.min() < 0.1
-
-
 def test_stretched_joints_hold_together_at_their_fractions() -> None:
     joints = chain(2)
-    fractions = plan_fractions(joints, np.array([0, 3]), np.zeros(2, int))
+    fractions = plan_fractions(joints, np.array([0, 3]))
     first = affine(rotation((1, 0, 0), 20.0) @ np.diag([1.0, 1.5, 1.0]), np.zeros(3))
     joint = first @ (0, 1, 0, 1)
     turn = rotation((1, 0, 0), 90.0) @ np.diag([0.5, 1.0, 0.5])
@@ -115,9 +107,9 @@ def test_stretched_joints_hold_together_at_their_fractions() -> None:
 
 
 def test_weights_between_two_bones_are_divided_along_their_path() -> None:
-    fractions = plan_fractions(chain(2), np.array([0, 3]), np.zeros(2, int))
+    fractions = plan_fractions(chain(2), np.array([0, 3]))
     dense = np.array([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5], [0.3, 0.1], [0.2, 1.4], [0.0, 0.0]])
-    split = as_dense(split_weights(Weights.from_dense(dense), np.zeros((6, 3)), fractions), 6, 5)
+    split = as_dense(split_weights(Weights.from_dense(dense), fractions), 6, 5)
     expected = np.zeros((6, 5))
     expected[0, 0] = expected[1, 2] = expected[2, 3] = 1.0
     expected[3, 2] = 0.4
@@ -126,19 +118,19 @@ def test_weights_between_two_bones_are_divided_along_their_path() -> None:
 
 
 def test_listed_twice_and_negative_weights_count_as_elsewhere() -> None:
-    fractions = plan_fractions(chain(2), np.array([0, 1]), np.zeros(2, int))
+    fractions = plan_fractions(chain(2), np.array([0, 1]))
     weights = Weights(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1, 0, 1]), np.array([0.5, 0.25, 0.25, 1.0, -2.0]))
-    split = as_dense(split_weights(weights, np.zeros((2, 3)), fractions), 2, 3)
+    split = as_dense(split_weights(weights, fractions), 2, 3)
     np.testing.assert_allclose(split, [[0, 0, 1], [1, 0, 0]])
 
 
 def test_no_vertex_follows_more_joints_than_before() -> None:
     heads = np.array([[0, 0, 0], [0, 1, 0], [0, 2, 0], [1, 0, 0], [2, 0, 0.0]])
     joints = Joints(heads, np.array([-1, 0, 1, 0, 3]), heads + np.array((0.0, 1.0, 0.0)))
-    fractions = plan_fractions(joints, np.array([0, 3, 0, 2, 5]), np.zeros(5, int))
+    fractions = plan_fractions(joints, np.array([0, 3, 0, 2, 5]))
     generator = np.random.default_rng(0)
     dense = generator.random((500, 5)) * (generator.random((500, 5)) < 0.6)
-    split = as_dense(split_weights(Weights.from_dense(dense), np.zeros((500, 3)), fractions), 500, 5 + fractions.count)
+    split = as_dense(split_weights(Weights.from_dense(dense), fractions), 500, 5 + fractions.count)
     np.testing.assert_allclose(split.sum(axis=1), dense.sum(axis=1))
     assert ((split > 1e-12).sum(axis=1) <= (dense > 0).sum(axis=1)).all()
 
@@ -146,38 +138,7 @@ def test_no_vertex_follows_more_joints_than_before() -> None:
 def test_of_two_thighs_the_heavier_goes_with_the_pelvis() -> None:
     heads = np.array([[0, 0, 0], [-1, 0, 0], [1, 0, 0.0]])
     joints = Joints(heads, np.array([-1, 0, 0]), heads - np.array((0.0, 1.0, 0.0)))
-    fractions = plan_fractions(joints, np.array([0, 1, 1]), np.zeros(3, int))
+    fractions = plan_fractions(joints, np.array([0, 1, 1]))
     dense = np.array([[0.5, 0.3, 0.2], [0.5, 0.2, 0.3]])
-    split = as_dense(split_weights(Weights.from_dense(dense), np.zeros((2, 3)), fractions), 2, 5)
+    split = as_dense(split_weights(Weights.from_dense(dense), fractions), 2, 5)
     np.testing.assert_allclose(split, [[0.2, 0, 0.2, 0.6, 0], [0.2, 0.2, 0, 0, 0.6]], atol=1e-12)
-
-
-def test_a_spread_twist_runs_along_two_bones_in_line() -> None:
-    joints = chain(3)
-    fractions = plan_fractions(joints, np.array([0, 0, 4]), np.array([0, 0, 2]))
-    assert fractions.base.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
-    assert fractions.twists.tolist() == [0.25, 0.5, 0.75, 1.0] * 2
-    assert fractions.parents.tolist() == [-1, 0, 10, 0, 3, 4, 5, 1, 7, 8, 9]
-    assert not fractions.swings.any()
-    pose = turned(joints, [rotation((1, 0, 0), 30.0), np.eye(3), rotation((0, 1, 0), 500.0)])
-    every = np.concatenate([pose, pose_fractions(fractions, pose, np.radians([0.0, 0.0, 500.0]))])
-    # between two fractions, 125 degrees apart, turns are mixed linearly
-    for place, bone in ((0.0, 0), (0.2, 0), (0.5, 0), (0.5, 1), (0.7, 1), (1.0, 1)):
-        point = np.array([[0.1, 2.0 * place, 0.0]])
-        weights = split_weights(Weights(np.zeros(1, int), np.array([bone]), np.ones(1)), point, fractions)
-        turn = np.einsum("n,nij->ij", weights.values, every[weights.joints])[:3, :3]
-        angles = np.degrees(np.arctan2(turn[0, 2], turn[0, 0]))
-        share = np.log(1.0 - 0.6 * place) / np.log(0.4)
-        assert abs((angles - 500.0 * share + 180.0) % 360.0 - 180.0) < 16.0
-    below = split_weights(Weights(np.zeros(1, int), np.array([2]), np.ones(1)), np.array([[0, 2.5, 0]]), fractions)
-    assert below.joints.tolist() == [2]
-
-
-def test_feet_are_on_the_line_that_a_twist_is_spread_along() -> None:
-    joints = chain(3)
-    fractions = plan_fractions(joints, np.array([0, 0, 4]), np.array([0, 0, 1]))
-    points = np.array([[0.3, 1.5, 0.1], [0.3, 0.5, 0.1]])
-    weights = Weights(np.array([0, 1]), np.array([1, 0]), np.ones(2))
-    shares, feet = find_spread_feet(weights, points, fractions)
-    assert shares.tolist() == [1.0, 0.0]
-    np.testing.assert_allclose(feet, [[0.0, 1.5, 0.0], [0.3, 0.5, 0.1]], atol=1e-12)

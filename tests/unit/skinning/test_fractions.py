@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, Weights
-from supple.deformers.rig.fraction_plan import find_long_bones, plan_fractions
+from supple.deformers.rig.fraction_plan import find_long_bones, plan_twists
+from supple.deformers.rig.spread_twists import MOST_BLENDED
 from supple.deformers.skinning import centers, ssd
 
 from .. import reference
 from ..cases import each
 from ..characters import Character, diagonal, make_hand, make_tube, pose_chain, rotation
-from .limbs import HEADS, make_limb, pose_limb
+from .limbs import make_limb, pose_limb
 
 TUBE, HAND = make_tube(joint_count=4, rings=24), make_hand()
 METHODS = {
@@ -25,8 +26,10 @@ METHODS = {
 CASES = {
     "at joints": (TUBE, {1: 3, 2: 2, 3: 5}, {}),
     "one joint": (TUBE, {2: 4}, {}),
-    "spread along one bone": (TUBE, {3: 4}, {3: [2]}),
-    "spread along two bones, and at a joint": (TUBE, {1: 2, 3: 3}, {3: [1, 2]}),
+    "spread along one bone": (TUBE, {}, {3: [2]}),
+    "spread along two bones, and at a joint": (TUBE, {1: 2}, {3: [1, 2]}),
+    "spread along bones one after the other": (TUBE, {}, {2: [1], 3: [2]}),
+    "fractions below": (HAND, {2: 2, 7: 3}, {1: [0]}),
     "branches": (HAND, {1: 3, 2: 1, 4: 2, 7: 5, 8: 2}, {}),
 }
 
@@ -56,17 +59,25 @@ def test_against_the_slow_reference(method, case, stretched) -> None:
     matrices, hints = pose(character, stretched)
     tails, count = tails_of(character), len(character.parents)
     joints = Joints(character.centers, character.parents, tails)
-    chosen, spread = np.zeros((2, count), int)
-    for joint, level in levels.items():
-        chosen[joint], spread[joint] = level, len(lines.get(joint, ()))
-    joints = replace(joints, fractions=plan_fractions(joints, chosen, spread))
-    rest = Rest(character.points, Weights.from_dense(character.weights), joints)
+    chosen, counts = np.zeros((2, count), int)
+    for joint in range(count):
+        chosen[joint], counts[joint] = levels.get(joint, 0), len(lines.get(joint, ()))
+    most = 0.0 if key == "SSD" else MOST_BLENDED
+    fractions, spread = plan_twists(joints, chosen, counts, most)
+    rest = Rest(
+        character.points,
+        Weights.from_dense(character.weights),
+        replace(joints, fractions=fractions, spread=spread),
+    )
     module = DEFORMERS[key]
     posed = module.deform(module.bind(rest, params), Pose(matrices, hints=hints))
 
-    found, path = reference.list_fractions(character.centers, tails, character.parents, levels, lines)
+    found, path = reference.list_fractions(character.centers, tails, character.parents, levels)
+    turned, back = reference.spread_twists(
+        character.points, character.weights, character.centers, tails, character.parents, matrices, hints, lines, most
+    )
     rows, places, every, followed = reference.extend(
-        character.points, character.weights, character.centers, character.parents, matrices, hints, found
+        character.weights, character.centers, character.parents, matrices, hints, found, back
     )
     if key == "CENTERS":
         move = reference.prepare_centers(every, places, path, followed)
@@ -74,19 +85,24 @@ def test_against_the_slow_reference(method, case, stretched) -> None:
     else:
         move, middles = reference.METHODS[method](every, places, path), np.zeros((len(rows), 3))
     expected = np.array([
-        move(row / row.sum(), point, about) for row, point, about in zip(rows, character.points, middles, strict=True)
+        move(row / row.sum(), reference.apply(turn, point), reference.apply(turn, about))
+        for row, turn, point, about in zip(rows, turned, character.points, middles, strict=True)
     ])  # fmt: skip
     assert np.abs(posed - expected).max() / diagonal(expected) < 1e-5
+
+
+def divide(rest: Rest, level: int, is_spread: bool = False) -> Rest:
+    """A limb whose joint has fractions, or whose twist is spread."""
+    levels, counts = np.array([0, 0 if is_spread else level]), np.array([0, int(is_spread)])
+    fractions, spread = plan_twists(rest.joints, levels, counts)
+    return replace(rest, joints=replace(rest.joints, fractions=fractions, spread=spread))
 
 
 @each("twist", [90.0, 170.0, 270.0, -400.0])
 @each("method", METHODS)
 def test_a_twist_goes_all_the_way_round_and_keeps_the_section(method, twist) -> None:
     key, params = METHODS[method]
-    rest = make_limb(0.9)
-    rest = replace(
-        rest, joints=replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 5]), np.zeros(2, int)))
-    )
+    rest = divide(make_limb(0.9), 5)
     module = DEFORMERS[key]
     posed = module.deform(module.bind(rest, params), Pose(pose_limb(twist=twist), hints=np.radians([0, twist])))
     rings = posed[:-2].reshape(67, -1, 3)
@@ -99,17 +115,14 @@ def test_a_twist_goes_all_the_way_round_and_keeps_the_section(method, twist) -> 
 def test_bends_look_as_without_fractions() -> None:
     rest, matrices = make_limb(), pose_limb(bend=100.0)
     plain = centers.deform(centers.bind(rest, centers.Params()), Pose(matrices))
-    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 3]), np.zeros(2, int)))
-    divided = centers.deform(centers.bind(replace(rest, joints=joints), centers.Params()), Pose(matrices))
+    divided = centers.deform(centers.bind(divide(rest, 3), centers.Params()), Pose(matrices))
     assert np.linalg.norm(divided - plain, axis=1).max() < 0.02 * 0.25 * 2
 
 
-@each("spread", [0, 1])
-def test_limits_look_at_the_bones(spread) -> None:
+@each("is_spread", [False, True])
+def test_limits_look_at_the_bones(is_spread) -> None:
     """A bone that bends moves skin that only fractions hold, if limits ask for it, whatever was there before."""
-    rest = make_limb(0.1)
-    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 5]), np.array([0, spread])))
-    rest, params = replace(rest, joints=joints), ssd.Params(bulge_limit=1.0, contact=1.0)
+    rest, params = divide(make_limb(0.1), 5, is_spread), ssd.Params(bulge_limit=1.0, contact=1.0)
     binding = ssd.bind(rest, params)
     for bend in (0.0, 100.0, 40.0, 150.0):
         found = ssd.deform(binding, Pose(pose_limb(bend)))
@@ -117,22 +130,11 @@ def test_limits_look_at_the_bones(spread) -> None:
 
 
 def test_sharpness_hardly_narrows_a_twist() -> None:
-    rest = make_limb(0.9)
-    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 5]), np.zeros(2, int)))
-    rest = replace(rest, joints=joints)
+    rest = divide(make_limb(0.9), 5)
     for twist in (90.0, 170.0, 540.0):
         matrices, hints = pose_limb(twist=twist), np.radians([0, twist])
         posed = centers.deform(centers.bind(rest, centers.Params()), Pose(matrices, hints=hints))
         assert np.linalg.norm(posed[:-2, :2], axis=1).min() > 0.98 * np.linalg.norm(rest.points[0, :2])
-
-
-def test_vertices_of_a_spread_bone_rotate_about_its_line() -> None:
-    rest = make_limb()
-    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 4]), np.array([0, 1])))
-    found = centers.place_centers(replace(rest, joints=joints), centers.Params())
-    alone = np.flatnonzero(rest.points[:, 2] < -0.4)
-    np.testing.assert_allclose(found.points[alone, :2], 0.0, atol=1e-9)
-    np.testing.assert_allclose(found.points[alone, 2], np.clip(rest.points[alone, 2], *HEADS[:, 2]), atol=1e-9)
 
 
 def test_forearms_and_shins_are_long_bones() -> None:

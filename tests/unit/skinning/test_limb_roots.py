@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from supple.deformers import Joints, Pose, Rest, Weights
-from supple.deformers.rig.fraction_plan import plan_fractions
+from supple.deformers.rig.fraction_plan import plan_twists
 from supple.deformers.skinning import dlbnt, ssd
 from supple.deformers.skinning.limb_roots import find_limb_roots, find_linear_shares, with_linear_roots
 
@@ -88,8 +88,7 @@ def test_bones_that_a_twist_is_spread_along_are_not_blended_linearly() -> None:
     rest, dense = make_rest(joints)
     spread = np.zeros(len(names), int)
     spread[names.index("hand 1")] = 1
-    levels = np.where(spread, 4, 0)
-    divided = replace(joints, fractions=plan_fractions(joints, levels, spread))
+    divided = replace(joints, spread=plan_twists(joints, 0 * spread, spread)[1])
     plain, shares = (find_linear_shares(rest.weights, each, len(dense)) for each in (joints, divided))
     forearm = dense[:, names.index("forearm 1")] / np.maximum(dense.sum(axis=1), 1e-12)
     assert (forearm[plain > 0.01] > 0.1).any()
