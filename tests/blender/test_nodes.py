@@ -50,9 +50,9 @@ from scenes import (
 )
 from supple.deformers import METHODS
 from supple.nodes.fractions import FRACTION
-from supple.nodes.spread_twists import AXIS
 from supple.nodes.methods import NODE_METHODS
 from supple.nodes.skin import LINEAR_ATTRIBUTE
+from supple.nodes.spread_twists import AXIS
 from supple.settings.objects import settings_of
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
