@@ -31,7 +31,7 @@ from benchmarks.range_of_motion import BONES, CHARACTERS, KINDS
 from benchmarks.skins import make_params
 from benchmarks.studio import Row, Studio, cell_width, draw, write_page
 from deformers import DEFORMERS
-from deformers.rig.fraction_plan import LEAST_SPREAD, find_long_bones, plan_fractions
+from deformers.rig.fraction_plan import find_long_bones, plan_twists
 
 METHODS = ("SSD", PRESERVE_VOLUME, "DLBNT", "CENTERS")
 BLENDERS = METHODS[:2]
@@ -54,9 +54,9 @@ def bind_as_made(parts: list[Part], method: str) -> Callable[[np.ndarray], list[
         return find_deform(parts, method)
     rests, module = make_rests(parts), DEFORMERS[method]
     long_bones = find_long_bones(rests[0].joints)
-    spread = np.where(long_bones.is_long, long_bones.counts, 0)
-    fractions = plan_fractions(rests[0].joints, np.where(long_bones.is_long, LEAST_SPREAD, 0), spread)
-    joints = replace(rests[0].joints, fractions=fractions)
+    counts = np.where(long_bones.is_long, long_bones.counts, 0)
+    _, spread = plan_twists(rests[0].joints, 0 * counts, counts)
+    joints = replace(rests[0].joints, spread=spread)
     bindings = [module.bind(replace(rest, joints=joints), make_params(method)) for rest in rests]
     return BoundCharacter(module, bindings).deform
 

@@ -38,7 +38,8 @@ from benchmarks.skins import make_params, make_rest
 from benchmarks.timing import WARM, Character, bind, find_character
 from deformers import DEFORMERS, Pose, Rest
 from deformers.measures.stretch import SHORT_EDGE, edge_stretches, mesh_edges
-from deformers.rig.fraction_plan import LEAST_SPREAD, find_long_bones, plan_fractions
+from deformers.rig.fraction_plan import find_long_bones, plan_twists
+from deformers.rig.spread_twists import MOST_BLENDED
 
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
 EVALUATES = ("PYTHON", "NODES")
@@ -238,15 +239,15 @@ Bound = tuple[Any, Any]
 """A deformer and its binding."""
 
 
-def bind_shape(shape: Shape, method: str, levels: np.ndarray, spread: np.ndarray | None = None) -> Bound:
-    """Bind a shape whose joints have so many fractions, each, and twists spread along so many bones before."""
-    return bind_rest(make_rest(shape), method, levels, spread)
+def bind_shape(shape: Shape, method: str, levels: np.ndarray) -> Bound:
+    """Bind a shape whose joints have so many fractions, each."""
+    return bind_rest(make_rest(shape), method, levels, 0 * levels)
 
 
-def bind_rest(rest: Rest, method: str, levels: np.ndarray, spread: np.ndarray | None = None) -> Bound:
-    spread = np.zeros(len(levels), np.intp) if spread is None else spread
-    fractions = plan_fractions(rest.joints, levels, spread)
-    rest = replace(rest, joints=replace(rest.joints, fractions=fractions))
+def bind_rest(rest: Rest, method: str, levels: np.ndarray, counts: np.ndarray) -> Bound:
+    """Bind a character whose joints have so many fractions, each, and twists spread along so many bones before."""
+    fractions, spread = plan_twists(rest.joints, levels, counts, 0.0 if method == "SSD" else MOST_BLENDED)
+    rest = replace(rest, joints=replace(rest.joints, fractions=fractions, spread=spread))
     return DEFORMERS[method], DEFORMERS[method].bind(rest, make_params(method))
 
 
@@ -275,16 +276,16 @@ def measure_wrist(
     shape, wrist = part.shape, part.shape.names.index(bone)
     long_bones, degrees = find_long_bones(rest.joints), np.zeros(len(shape.names))
     degrees[wrist] = TURN
-    levels, spread = np.zeros((2, len(degrees)), np.intp)
-    levels[wrist], spread[wrist] = LEAST_SPREAD, long_bones.counts[wrist]
-    arm = list_arm(shape, wrist, int(spread[wrist]))
+    counts = np.zeros(len(degrees), np.intp)
+    counts[wrist] = long_bones.counts[wrist]
+    arm = list_arm(shape, wrist, int(counts[wrist]))
     pose = Pose(
         shape.pose({wrist: rotation(shape.heads[wrist] - shape.heads[arm[-1]], TURN)}), hints=np.radians(degrees)
     )
     measure = partial(measure_edges, read_edges(assets, name, len(shape.points)), shape, arm)
     yield PRESERVE_VOLUME, (measure(preserve_volume(rest, pose.rest_to_pose)), float("nan"))
     for method in methods:
-        bound = [bind_rest(rest, method, *choice) for choice in ((0 * levels, spread), (levels, spread))]
+        bound = [bind_rest(rest, method, 0 * counts, choice) for choice in (0 * counts, counts)]
         plain, along = (measure(module.deform(binding, pose).astype(np.float64)) for module, binding in bound)
         yield method, (plain, along)
 

@@ -35,13 +35,13 @@ from benchmarks.studio import (
     set_points,
     write_page,
 )
-from benchmarks.twist import LEAST_SPREAD, MOST, TURN, WRISTS, bind_rest, list_arm, make_tube
+from benchmarks.twist import MOST, TURN, WRISTS, bind_rest, list_arm, make_tube
 from deformers import Pose, Rest
 from deformers.rig.fraction_plan import find_long_bones
 from deformers.rig.surfaces import WeightedSurface
 
 COLUMNS = (("SSD", False), (PRESERVE_VOLUME, False), ("CENTERS", False), ("CENTERS", True))
-"""Methods, and whether they have fractions."""
+"""Methods, and whether they have fractions, and spread twists."""
 TITLES = ("linear (SSD)", "Preserve Volume", "Centers, Twist off", "Centers, Twist")
 STRIPES, PALE = 8, 0.72
 """Around a limb; what every second one's color is multiplied by."""
@@ -57,8 +57,8 @@ class Subject:
     Attributes
     ----------
     rest : Rest
-    levels, spread : int arrays, shape (B,)
-        As `plan_fractions` takes them.
+    levels, counts : int arrays, shape (B,)
+        As `plan_twists` takes them.
     start, end : float arrays, shape (3,)
         Of the limb that has stripes.
     striped : bool array, shape (V,)
@@ -66,7 +66,7 @@ class Subject:
 
     rest: Rest
     levels: np.ndarray
-    spread: np.ndarray
+    counts: np.ndarray
     start: np.ndarray
     end: np.ndarray
     striped: np.ndarray
@@ -88,11 +88,11 @@ class Subject:
     def shoot(self, pose: Pose, view: View, studio: Studio, height: float) -> list[np.ndarray]:
         """A cell for each of `COLUMNS`."""
         obj, cells, width = self.show(), [], cell_width(len(COLUMNS))
-        for method, has_fractions in COLUMNS:
+        for method, has_twist in COLUMNS:
             if method == PRESERVE_VOLUME:
                 posed = preserve_volume(self.rest, pose.rest_to_pose)
             else:
-                module, binding = bind_rest(self.rest, method, self.levels * has_fractions, self.spread)
+                module, binding = bind_rest(self.rest, method, self.levels * has_twist, self.counts * has_twist)
                 posed = module.deform(binding, pose)
             set_points(obj, posed)
             cells.append(studio.shoot(view, width, height))
@@ -104,11 +104,11 @@ def read_wrist(assets: Path, name: str) -> tuple[Subject, Shape, int]:
     part = read_character(assets, name, 100).parts[0]
     shape, rest = part.shape, make_rest(part.shape)
     wrist = shape.names.index(WRISTS[name])
-    levels, spread = np.zeros((2, len(shape.names)), np.intp)
-    levels[wrist], spread[wrist] = LEAST_SPREAD, find_long_bones(rest.joints).counts[wrist]
-    arm = list_arm(shape, wrist, int(spread[wrist]))
+    counts = np.zeros(len(shape.names), np.intp)
+    counts[wrist] = find_long_bones(rest.joints).counts[wrist]
+    arm = list_arm(shape, wrist, int(counts[wrist]))
     striped = shape.weights[:, arm].sum(axis=1) > 0.5 * shape.weights.sum(axis=1)
-    return Subject(rest, levels, spread, shape.heads[arm[-1]], shape.heads[wrist], striped), shape, wrist
+    return Subject(rest, 0 * counts, counts, shape.heads[arm[-1]], shape.heads[wrist], striped), shape, wrist
 
 
 def draw_wrists(assets: Path, studio: Studio) -> Iterator[Row]:

@@ -17,9 +17,9 @@ from .joints import distance_from_rotation
 from .pose import PARENT
 
 FRACTION = "fraction"
-"""Attribute of a joint's first point, a matrix, by columns: the joints above and below a fraction, which of the inputs of
-`name_hint` asks for its twist, 0 for none, and whether the point is a fraction; its share, that in radians of a whole
-turn, twice the share, and the parent of a joint without fractions; the axis; the center."""
+"""Attribute of a joint's first point, a matrix, by columns: the joints above and below a fraction, which of the inputs
+of `name_hint` asks for its twist, 0 for none, and whether the point is a fraction; its share, that of a whole turn in
+radians, twice the share, and the parent of a joint without fractions; the axis; the center."""
 
 COLUMNS = ("X", "Y", "Z", "Origin")
 
@@ -110,7 +110,7 @@ def build_fractions(name: str, stretches: Any, hint_count: int, has_turns: bool)
 
 
 def _share_turn(graph: Graph, fraction: _Fraction, rotations: _Ends, hint: Value) -> Value:
-    """Rotations of fractions: those of the joints above, and shares of how the joints below are turned against these."""
+    """Rotations of fractions: those of the joints above, and shares of how those below are turned against them."""
     axis = fraction.axis
     with graph.frame("How is one joint turned against the other? By a twist about the axis, then by a swing"):
         between = rotations.first.transposed() @ rotations.last

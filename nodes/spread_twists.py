@@ -1,12 +1,13 @@
 """Spread Twist as nodes: skin is turned at rest, and joints lose what of a twist does not go through the blend.
 
-The same steps as `spread_twists` and `twist_shares` in `deformers/rig`. Drivers tell the joints object how far each joint
-twists. It passes that on with its points, so that all meshes of an armature read it there. Twists are numbered from 1 on.
+The same steps as `spread_twists` and `twist_shares` in `deformers/rig`. Drivers tell the joints object how far each
+joint twists. It passes that on with its points, where all meshes of an armature read it. Twists are numbered from 1 on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .graph import Graph, Value
 
@@ -61,7 +62,7 @@ class SpreadForm:
         return f"{self.input_count} by {self.depth}"
 
 
-def build_lines(name: str, input_count: int) -> object:
+def build_lines(name: str, input_count: int) -> Any:
     """The group that puts with each twist all that is read of it.
 
     Parameters
@@ -92,7 +93,7 @@ def build_lines(name: str, input_count: int) -> object:
     return graph.finish()
 
 
-def build_untwist(name: str, depth: int, has_mixed: bool) -> object:
+def build_untwist(name: str, depth: int, has_mixed: bool) -> Any:
     """The group that turns joints back by what does not go through the blend of the twists above them: `untwist`.
 
     Parameters

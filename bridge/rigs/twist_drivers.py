@@ -100,13 +100,14 @@ def drive_twists(modifier: bpy.types.Modifier, armature: bpy.types.Object, drive
         From `find_twist_drivers`.
     """
     obj, used = modifier.id_data, {}
+    names = [name for name in list_inputs(modifier) if name.startswith(OWN_INPUTS)]
+    if not names:
+        return
     for driver in drivers:
         used[driver.name] = path = input_path(modifier, driver.name)
         drive_by_properties(obj, path, armature, driver.paths, driver.expression, rotation_of=driver.bone)
-    names = [name for name in list_inputs(modifier) if name.startswith(OWN_INPUTS)]
-    if names:
-        start = input_path(modifier, names[0]).partition("]")[0]
-        keep_drivers(obj, start, {(path, 0) for path in used.values()})
+    start = input_path(modifier, names[0]).partition("]")[0]
+    keep_drivers(obj, start, {(path, 0) for path in used.values()})
     for name in names:
         if name not in used and read_input(modifier, name):
             write_input(modifier, name, 0.0)

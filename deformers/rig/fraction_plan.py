@@ -1,4 +1,4 @@
-"""Which fractions joints get, and which twists are spread: by what users chose, by twists, and by which bones are long."""
+"""Which fractions joints get, and which twists are spread: by what users chose, by twists, by which bones are long."""
 
 from __future__ import annotations
 

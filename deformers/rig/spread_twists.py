@@ -75,8 +75,8 @@ def measure_twists(
 
     Notes
     -----
-    The more a joint swings, the less is known of its twist, and of half a turn nothing. So what is spread goes down from
-    all of it, where the joint swings by 90 degrees, to none, by 120 degrees; what is left of it stays at the joint.
+    The more a joint swings, the less is known of its twist, and of half a turn nothing. So what is spread goes down
+    from all of it, where the joint swings by 90 degrees, to none, by 120 degrees; what is left stays at the joint.
     """
     rotations, _ = decompose_polar(np.asarray(matrices[:, :3, :3], np.float64), parents)
     turns = rotations[parents[spread.joints]].transpose(0, 2, 1) @ rotations[spread.joints]

@@ -28,11 +28,14 @@ BLENDS = {name_of(*blend): blend for blend in NODE_BLENDS}
 CASES = (
     "SSD workbench", "DLB cycles", "DLBNT-GH workbench", "DLBNT-GH cycles", "DLBNT-GH cycles-blur",
     "DLBNT-HG workbench", "CENTERS workbench", "B-Bones workbench", "linear group cycles-blur",
-    "subdivided workbench", "twist cycles-blur", "made independent workbench",
+    "subdivided workbench", "twist cycles-blur", "spread twist workbench", "made independent workbench",
 )  # fmt: skip
 """Each kind, and each engine: what deforms knows nothing of engines."""
 
-SAVED = ("DLBNT-GH workbench", "CENTERS workbench", "twist cycles-blur", "made independent workbench")
+SAVED = (
+    "DLBNT-GH workbench", "CENTERS workbench", "twist cycles-blur", "spread twist workbench",
+    "made independent workbench",
+)  # fmt: skip
 """Those that are opened here again."""
 
 
@@ -53,6 +56,10 @@ def prepare_case(kind: str, engine: str, groups_file: Path) -> bpy.types.Object:
         obj.modifiers.move(1, 0)
     if kind == "twist":
         settings_of(obj).twist = "3"
+        twist_on(armature.pose.bones["bone.2"])
+    if kind == "spread twist":
+        settings_of(obj).twist = "OFF"
+        armature.data.bones["bone.2"].supple.spread_twist = "ON"
         twist_on(armature.pose.bones["bone.2"])
     if kind in BLENDS:
         choose(obj, *BLENDS[kind])

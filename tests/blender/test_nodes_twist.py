@@ -83,13 +83,6 @@ def test_as_by_python(method: str, params: Any, subtests: pytest.Subtests):
                 strike(armature, degrees, scale)
                 assert_alike(obj, twin)
                 assert FRACTION in joints_of(obj).data.attributes
-    settings_of(obj).twist = settings_of(twin).twist = "OFF"
-    strike(armature, 170, (1.2, 1.0, 0.9))
-    assert FRACTION not in joints_of(obj).data.attributes
-    with subtests.test("spread"):
-        armature.data.bones[LAST].supple.spread_twist = "ON"
-        assert_alike(obj, twin)
-        assert FRACTION in joints_of(obj).data.attributes
 
 
 def with_a_b_bone(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
