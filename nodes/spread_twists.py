@@ -31,6 +31,9 @@ COLUMNS = ("X", "Y", "Z", "Origin")
 
 UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
+LEAST_TWIST = 1e-6
+"""Radians: where no joint twists by more, no vertex is looked at."""
+
 MOST_BLENDED_INPUT = "Most Blended"
 
 
@@ -78,7 +81,7 @@ def build_lines(name: str, input_count: int) -> Any:
         geometry, held = graph.capture(geometry, "POINT", Twist=graph.choose(index, twists))
         twist = held["Twist"]
         blended = twist.minimum(most).maximum(most * -1.0)
-        is_any = graph.is_any(geometry, twist.absolute() > 0.0)
+        is_any = graph.is_any(geometry, twist.absolute() > LEAST_TWIST)
     with graph.frame("Kept with the line that it is about"):
         sine, cosine = (graph.add("ShaderNodeMath", blended * 0.5, operation=each) for each in ("SINE", "COSINE"))
         axis, end = (graph.attribute(attribute, "FLOAT_VECTOR").components() for attribute in (AXIS, END))
