@@ -89,7 +89,7 @@ def build_lines(name: str, input_count: int) -> Any:
         rows = (*axis, twist, *end, sine, twist - blended, cosine - 1.0, flag)
         matrix = graph.add("FunctionNodeCombineMatrix", *rows, *[0.0] * (16 - len(rows)))
         graph.output("Geometry", graph.store(geometry, **{TWIST: matrix}))
-        graph.output("Is Beyond", graph.is_any(geometry, twist.absolute() > most))
+        graph.output("Is Beyond", graph.is_any(geometry, twist.absolute() > most + LEAST_TWIST))
     return graph.finish()
 
 
