@@ -264,13 +264,15 @@ def _build_joints_modifier(
         columns, parent = {name: found.get(f"Mixed {name}", joints[name]) for name in JOINT_COLUMNS}, found["Parent"]
     bones = columns
     if spread is not None:
-        with graph.frame("Twists that are spread: joints lose what does not go through the blend"):
+        with graph.frame("Twists that are spread: joints are turned at rest by what does not go through the blend"):
             told = {name.replace(" ", "_"): value for name, value in twists.items()}
             lines = graph.call(_ensure_lines(spread), Geometry=geometry, **told)
-            geometry, given = lines["Geometry"], {name: joints[name] for name in ("Joints", *JOINT_COLUMNS)}
+            geometry, given = lines["Geometry"], {name: joints[name] for name in ("Joints", *JOINT_COLUMNS, "Center")}
             mixed = {f"Mixed_{name}": value for name, value in columns.items() if f"Mixed {name}" in found}
             group = _ensure_untwist(spread, bool(mixed))
-            untwisted = graph.call(group, Geometry=geometry, Is_Beyond=lines["Is Beyond"], **given, **mixed)
+            told = {"Geometry": geometry, "Is_Beyond": lines["Is Beyond"], "Axis": axis}
+            untwisted = graph.call(group, **told, **given, **mixed)
+            axis = untwisted["Axis"]
         joints |= {name: untwisted[name] for name in given}
         columns = {name: untwisted.get(f"Mixed {name}", joints[name]) for name in JOINT_COLUMNS}
     packed = {"Joints": joints["Joints"]}

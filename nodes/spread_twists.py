@@ -1,4 +1,4 @@
-"""Spread Twist as nodes: skin is turned at rest, and joints lose what of a twist does not go through the blend.
+"""Spread Twist as nodes: skin is turned at rest, and so are joints by what of a twist does not go through the blend.
 
 The same steps as `spread_twists` and `twist_shares` in `deformers/rig`. Drivers tell the joints object how far each
 joint twists. It passes that on with its points, where all meshes of an armature read it. Twists are numbered from 1 on.
@@ -33,6 +33,9 @@ TWIST_AXIS_ATTRIBUTE, TWIST_END_ATTRIBUTE = "supple_twist_axis_", "supple_twist_
 COLUMNS = ("X", "Y", "Z", "Origin")
 
 UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+LEAST_TWIST = 1e-6
+"""Radians: where no joint twists by more, no vertex is looked at."""
 
 MOST_BLENDED_INPUT = "Most Blended"
 
@@ -81,7 +84,7 @@ def build_lines(name: str, input_count: int) -> Any:
         geometry, held = graph.capture(geometry, "POINT", Twist=graph.choose(index, twists))
         twist = held["Twist"]
         blended = twist.minimum(most).maximum(most * -1.0)
-        is_any = graph.is_any(geometry, twist.absolute() > 0.0)
+        is_any = graph.is_any(geometry, twist.absolute() > LEAST_TWIST)
     with graph.frame("Kept with the line that it is about"):
         sine, cosine = (graph.add("ShaderNodeMath", blended * 0.5, operation=each) for each in ("SINE", "COSINE"))
         axis, end = (graph.attribute(attribute, "FLOAT_VECTOR").components() for attribute in (AXIS, END))
@@ -89,12 +92,14 @@ def build_lines(name: str, input_count: int) -> Any:
         rows = (*axis, twist, *end, sine, twist - blended, cosine - 1.0, flag)
         matrix = graph.add("FunctionNodeCombineMatrix", *rows, *[0.0] * (16 - len(rows)))
         graph.output("Geometry", graph.store(geometry, **{TWIST: matrix}))
-        graph.output("Is Beyond", graph.is_any(geometry, twist.absolute() > most))
+        graph.output("Is Beyond", graph.is_any(geometry, twist.absolute() > most + LEAST_TWIST))
     return graph.finish()
 
 
 def build_untwist(name: str, depth: int, has_mixed: bool) -> Any:
-    """The group that turns joints back by what does not go through the blend of the twists above them: `untwist`.
+    """The group that turns joints at rest by what does not go through the blend of the twists above them.
+
+    As `find_turns_beyond` and `Pose.extend`: their transforms go on from there.
 
     Parameters
     ----------
@@ -109,7 +114,8 @@ def build_untwist(name: str, depth: int, has_mixed: bool) -> Any:
     geometry, joints = graph.input("Geometry", "GEOMETRY"), graph.input("Joints", "GEOMETRY")
     is_beyond = graph.input("Is Beyond", "BOOLEAN")
     starts = ("", "Mixed ") if has_mixed else ("",)
-    given = {f"{start}{name}": graph.input(f"{start}{name}", "VECTOR") for start in starts for name in COLUMNS}
+    names = *(f"{start}{name}" for start in starts for name in COLUMNS), "Center", "Axis"
+    given = {name: graph.input(name, "VECTOR") for name in names}
     with graph.frame("Back about the line of each twist above"):
         back, index = None, graph.add("GeometryNodeInputIndex")
         for number in range(depth):
@@ -122,14 +128,15 @@ def build_untwist(name: str, depth: int, has_mixed: bool) -> Any:
             back = turned if back is None else back @ turned
         assert back is not None
     with graph.frame("Before what each joint does"):
-        found = {}
+        turned = back.inverted()
+        found = {"Center": turned.move(given["Center"]), "Axis": turned.rotate(given["Axis"])}
         for start in starts:
             columns = [given[f"{start}{name}"] for name in COLUMNS]
             matrix = graph.matrix(*columns) @ back
             vectors = (*matrix.columns(), matrix.move((0.0, 0.0, 0.0)))
             found |= {f"{start}{name}": vector for name, vector in zip(COLUMNS, vectors, strict=True)}
-        untwisted, held = graph.capture(joints, "POINT", **found)
-    graph.output("Joints", graph.switch(is_beyond, joints, untwisted))
+        turned_joints, held = graph.capture(joints, "POINT", **found)
+    graph.output("Joints", graph.switch(is_beyond, joints, turned_joints))
     for column, value in given.items():
         graph.output(column, graph.switch(is_beyond, value, held[column]))
     return graph.finish()

@@ -20,7 +20,7 @@ FEATURES = {
     "[Bind, live](#bind-and-deform)": r"/skinning/|tasks/skin/|preview$|/carriers$|settings/objects$|/bind$|ui/panels$",
     "[Nodes](nodes.md)": r"^nodes/|/by_nodes$|/node_(setup|checks)$|/rigs/joints$|meshes/influences$",
     "[Centers](centers.md)": r"center(s|_table)$|/joint_(limits|shares)$|nodes/limits$",
-    "[Twist](twist.md)": r"/twists?$|/fraction|/turns$|/twist_rules$",
+    "[Twist](twist.md)": r"/(spread_)?twists?$|/fraction|/turns$|/twist_",
     "[Particles](particles.md)": r"/particles|/geometry/solid",
     "[Bakes](#bakes)": r"/bak(e|ed|es|ing|e_arguments)($|/)|/point_caches$",
     "[Farm](farms.md)": r"/farm",

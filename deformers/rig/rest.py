@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import SkinningError, find_unusable
 from .fractions import Fractions, pose_fractions
 from .skeleton import Chains
-from .spread_twists import SpreadTwists, measure_twists, untwist
+from .spread_twists import SpreadTwists, find_turns_beyond, measure_twists
 
 T = TypeVar("T")
 
@@ -99,6 +99,14 @@ class Joints:
         return Joints(
             centers, fractions.parents, centers + axes, fractions=fractions, spread=self.spread, is_extended=True
         )
+
+    def turned_at_rest(self, turns: np.ndarray) -> Joints:
+        """The same joints, turned at rest by matrices, shape (B, 4, 4)."""
+        ends = [np.asarray(points, np.float64) for points in (self.centers, self.tails) if points is not None]
+        ends = [np.einsum("bij,bj->bi", turns[:, :3, :3], points) + turns[:, :3, 3] for points in ends]
+        turned = replace(self, centers=ends[0], tails=ends[1] if len(ends) > 1 else None)
+        vars(turned)["chains"] = self.chains  # not found again in each pose
+        return turned
 
     @property
     def bone_count(self) -> int:
@@ -272,17 +280,29 @@ class Pose:
 
     def extended_to(self, joints: Joints) -> Pose:
         """The pose of what vertices follow, from that of the joints; the same for joints that are not `extended`."""
+        return self.extend(joints)[1]
+
+    def extend(self, joints: Joints) -> tuple[Joints, Pose]:
+        """What vertices follow, as it is turned at rest, and its pose from there.
+
+        Notes
+        -----
+        With T that turns a joint at rest, the pose is M T^-1, of a joint whose center is where T takes it.
+        """
         if not joints.is_extended:
-            return self
+            return joints, self
         if joints not in self.known:
             fractions, spread, matrices = joints.fractions, joints.spread, self.rest_to_pose
             if fractions is not None:
                 matrices = np.concatenate([matrices, pose_fractions(fractions, matrices, self.hints)])
-            if spread is not None:
-                matrices = untwist(spread, matrices, self.find_twists(joints), fractions)
-            if matrices is self.rest_to_pose:
-                return self
-            self.known[joints] = Pose(matrices)
+            turns = None if spread is None else find_turns_beyond(spread, self.find_twists(joints), fractions)
+            if turns is not None:
+                joints_at_rest, matrices = joints.turned_at_rest(turns), matrices @ np.linalg.inv(turns)
+            elif matrices is self.rest_to_pose:
+                return joints, self
+            else:
+                joints_at_rest = joints
+            self.known[joints] = joints_at_rest, Pose(matrices)
         return self.known[joints]
 
     def find_twists(self, joints: Joints) -> np.ndarray:
@@ -340,8 +360,8 @@ def check_pose(joints: Joints, pose: Pose) -> None:
 def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joints, Pose, Any], Any]:
     """Have a function of joints, their pose and a method's Params computed once, for all meshes that share these.
 
-    It gets the pose of the fractions, too, where there are any among the joints. It raises SkinningError where the pose
-    is one of another number of joints.
+    Where joints are extended, it gets what `Pose.extend` makes of both. It raises SkinningError where the pose is one
+    of another number of joints.
     """
 
     @wraps(find)
@@ -349,7 +369,7 @@ def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joint
         check_pose(joints, pose)
         key = (find, joints, params)
         if key not in pose.known:
-            pose.known[key] = find(joints, pose.extended_to(joints), params)
+            pose.known[key] = find(*pose.extend(joints), params)
         return pose.known[key]
 
     return find_once

@@ -15,7 +15,7 @@ from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..algebra.polar import decompose_polar
 from .fractions import Fractions, split_turns
 
-MOST_BLENDED = np.radians(172.0)
+MOST_BLENDED = 0.0
 """Twist that goes through the blend of both bones, at most: by half a turn there is no telling which way round they are
 to be blended. What is beyond is left out of the pose of the joints, and vertices are turned by it at rest."""
 
@@ -105,15 +105,13 @@ def split_twists(twists: np.ndarray, most_blended: float) -> tuple[np.ndarray, n
     return blended, twists - blended
 
 
-def untwist(
-    spread: SpreadTwists, matrices: np.ndarray, twists: np.ndarray, fractions: Fractions | None = None
-) -> np.ndarray:
-    """Joints in a pose, without what does not go through the blend of the twists above them.
+def find_turns_beyond(
+    spread: SpreadTwists, twists: np.ndarray, fractions: Fractions | None = None
+) -> np.ndarray | None:
+    """By what joints are turned at rest, for what does not go through the blend of the twists above them.
 
     Parameters
     ----------
-    matrices : float array, shape (B, 4, 4) or (B + F, 4, 4)
-        From rest to pose, armature space.
     twists : float array, shape (L,)
         Of the joints, radians.
     fractions : Fractions, optional
@@ -121,20 +119,20 @@ def untwist(
 
     Returns
     -------
-    float array
-        The same object where there is nothing to leave out. M T(-e) for a joint below a twist that is beyond by e,
-        where T turns about the line.
+    float array, shape (B + F, 4, 4), or None
+        T(e) for a joint below a twist that is beyond by e, where T turns about the line. None where there is nothing to
+        be turned by.
     """
     _, beyond = split_twists(twists, spread.most_blended)
     if not beyond.any():
-        return matrices
+        return None
     below = spread.below if fractions is None else np.append(spread.below, spread.below[:, fractions.first], axis=1)
-    back = np.tile(np.eye(4), (len(matrices), 1, 1))
-    for number in np.argsort(-spread.depths, kind="stable"):  # what is turned first is turned back first
+    turns = np.tile(np.eye(4), (below.shape[1], 1, 1))
+    for number in np.argsort(-spread.depths, kind="stable"):  # as vertices: a joint comes before those above it
         if beyond[number]:
-            turned_back = turn_about(spread.axes[number], spread.ends[number], -beyond[number])
-            back[below[number]] = back[below[number]] @ turned_back
-    return matrices @ back
+            turn = turn_about(spread.axes[number], spread.ends[number], beyond[number])
+            turns[below[number]] = turn @ turns[below[number]]
+    return turns
 
 
 def turn_about(axis: np.ndarray, point: np.ndarray, angle: float) -> np.ndarray:

@@ -35,6 +35,7 @@ from scenes import (
 )
 from supple.bridge.modifiers import read_input
 from supple.deformers import METHODS
+from supple.deformers.rig.spread_twists import MOST_BLENDED
 from supple.nodes.fractions import FRACTION
 from supple.nodes.groups import is_deformation_by
 from supple.nodes.spread_twists import AXIS, MOST_BLENDED_INPUT, SHARE_ATTRIBUTE, name_twist
@@ -306,7 +307,7 @@ def test_linear_blending_gets_none_of_a_twist():
     assert read_input(joints_of(linear).modifiers["Supple"], MOST_BLENDED_INPUT) == 0.0
     clear()
     other, _, _ = bound_both("DLBNT")
-    assert read_input(joints_of(other).modifiers["Supple"], MOST_BLENDED_INPUT) == pytest.approx(radians(172.0))
+    assert read_input(joints_of(other).modifiers["Supple"], MOST_BLENDED_INPUT) == pytest.approx(MOST_BLENDED)
 
 
 # Several objects, and files

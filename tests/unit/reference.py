@@ -520,15 +520,16 @@ def extend(
 
     Parameters
     ----------
-    back : what the joints do before, shape (B, 4, 4): see `spread_twists`
+    back : what the joints do before, shape (B, 4, 4): see `spread_twists`; centers are where it takes them from
     """
     parts = find_rotations(rest_to_pose[:, :3, :3], parents)
     posed = [pose_fraction(f, rest_to_pose, parts, centers[f.last], hints[f.last]) @ back[f.first] for f in fractions]
     joints = rest_to_pose @ back
     mixed = [(1 - f.share) * joints[f.first] + f.share * joints[f.last] for f in fractions]
     rows = [split_row(row, parents, fractions) for row in weights]
-    others = [centers[f.last] for f in fractions]
-    return np.array(rows), np.array([*centers, *others]), np.array([*joints, *posed]), np.array([*joints, *mixed])
+    every = [*zip(back, centers, strict=True), *((back[f.first], centers[f.last]) for f in fractions)]
+    turned = [apply(np.linalg.inv(own), center) for own, center in every]
+    return np.array(rows), np.array(turned), np.array([*joints, *posed]), np.array([*joints, *mixed])
 
 
 def spread_twists(
