@@ -143,7 +143,7 @@ def _choose(
             levels[joint] = int(level)
         elif level == "AUTO" or is_spread:
             levels[joint] = max(of_armature.get(name, 0) for of_armature in needs)
-        if is_spread and _turns_with(armature, name, skeleton.name_joint(above)):
+        if is_spread and _turns_with(armature, name, skeleton.name_joint(int(above))):
             counts[joint] = long_bones.counts[joint]
     return levels, counts
 
