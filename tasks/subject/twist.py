@@ -79,6 +79,9 @@ class TwistChoice(NamedTuple):
     """Whether joints are blended linearly: none of a twist that is spread may go through the blend."""
 
 
+NO_TWIST = TwistChoice()
+
+
 def read_choice(settings: ObjectSettings, method: str) -> TwistChoice:
     """What an object's settings say about twist, as `with_twists` takes it.
 
