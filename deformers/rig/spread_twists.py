@@ -16,9 +16,10 @@ from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..algebra.polar import decompose_polar
 from .fractions import split_turns
 
-MOST_BLENDED = np.radians(172.0)
-"""Twist that goes through the blend of both bones, at most: by half a turn there is no telling which way round they are
-to be blended. What is beyond is left out of the pose of the joints, and vertices are turned by it at rest."""
+MOST_BLENDED = 0.0
+"""Radians of a twist that go through the blend of both bones, at most: none, as a blend of a twist bends what swings at
+the same time to another side, and narrows what it blends linearly. What is beyond is left out of the pose of the joints,
+and vertices are turned by it at rest."""
 
 
 @dataclass(frozen=True, eq=False)
