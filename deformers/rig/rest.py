@@ -108,6 +108,13 @@ class Joints:
         vars(turned)["chains"] = self.chains  # not found again in each pose
         return turned
 
+    @cached_property
+    def innermost_twists(self) -> np.ndarray:
+        """`SpreadTwists.innermost` of these joints and their fractions, int array, shape (B + F,)."""
+        assert self.spread is not None
+        of_joints, fractions = self.spread.innermost, self.fractions
+        return of_joints if fractions is None else np.append(of_joints, of_joints[fractions.first])
+
     @property
     def bone_count(self) -> int:
         """B: how many of these joints bones make."""
@@ -295,9 +302,11 @@ class Pose:
             fractions, spread, matrices = joints.fractions, joints.spread, self.rest_to_pose
             if fractions is not None:
                 matrices = np.concatenate([matrices, pose_fractions(fractions, matrices, self.hints)])
-            turns = None if spread is None else find_turns_beyond(spread, self.find_twists(joints), fractions)
+            turns = None if spread is None else find_turns_beyond(spread, self.find_twists(joints))
             if turns is not None:
-                joints_at_rest, matrices = joints.turned_at_rest(turns), matrices @ np.linalg.inv(turns)
+                twists = joints.innermost_twists
+                joints_at_rest = joints.turned_at_rest(turns[twists])
+                matrices = matrices @ np.linalg.inv(turns)[twists]
             elif matrices is self.rest_to_pose:
                 return joints, self
             else:

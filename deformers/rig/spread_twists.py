@@ -8,16 +8,18 @@ are blended by. What the blend will give of the twist by itself is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..algebra.polar import decompose_polar
-from .fractions import Fractions, split_turns
+from .fractions import split_turns
 
 MOST_BLENDED = 0.0
-"""Twist that goes through the blend of both bones, at most: by half a turn there is no telling which way round they are
-to be blended. What is beyond is left out of the pose of the joints, and vertices are turned by it at rest."""
+"""Radians of a twist that go through the blend of both bones, at most: none, as a blend of a twist bends what swings at
+the same time to another side, and narrows what it blends linearly. What is beyond is left out of the pose of the joints,
+and vertices are turned by it at rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +53,24 @@ class SpreadTwists:
     lengths: np.ndarray
     most_blended: float = MOST_BLENDED
 
-    @property
+    @cached_property
     def depths(self) -> np.ndarray:
         """How many of these joints there are down to each, with itself, int array, shape (L,)."""
         return self.below.sum(axis=0)[self.joints]
+
+    @cached_property
+    def innermost(self) -> np.ndarray:
+        """Of the twists that each joint is below, that which is farthest down; L for none: int array, shape (B,)."""
+        return self._find_innermost(self.below)
+
+    @cached_property
+    def above(self) -> np.ndarray:
+        """The same of the twists that each of these joints is below, but for its own: int array, shape (L,)."""
+        return self._find_innermost(self.below[:, self.joints] & ~np.eye(len(self.joints), dtype=bool))
+
+    def _find_innermost(self, below: np.ndarray) -> np.ndarray:
+        depths = self.depths[:, None] * below
+        return np.where(below.any(axis=0), depths.argmax(axis=0), len(depths))
 
 
 def measure_twists(
@@ -100,46 +116,42 @@ def clear_twists(swings: np.ndarray, twists: np.ndarray, hints: np.ndarray) -> n
 
 
 def split_twists(twists: np.ndarray, most_blended: float) -> tuple[np.ndarray, np.ndarray]:
-    """Twists, radians, as what goes through the blend of both bones, so much at most, and what does not."""
+    """Twists, radians, shape (L,), as what goes through the blend of both bones, so much at most, and what does not."""
     blended = np.clip(twists, -most_blended, most_blended)
     return blended, twists - blended
 
 
-def find_turns_beyond(
-    spread: SpreadTwists, twists: np.ndarray, fractions: Fractions | None = None
-) -> np.ndarray | None:
+def find_turns_beyond(spread: SpreadTwists, twists: np.ndarray) -> np.ndarray | None:
     """By what joints are turned at rest, for what does not go through the blend of the twists above them.
 
     Parameters
     ----------
     twists : float array, shape (L,)
         Of the joints, radians.
-    fractions : Fractions, optional
-        Where they are among the joints.
 
     Returns
     -------
-    float array, shape (B + F, 4, 4), or None
-        T(e) for a joint below a twist that is beyond by e, where T turns about the line. None where there is nothing to
-        be turned by.
+    float array, shape (L + 1, 4, 4), or None
+        For the joints below each twist, but for those below a further one; the last for those below none. They are
+        turned by T(e) where a twist is beyond by e and T turns about its line: as vertices, first by the twist that is
+        farthest down. None where there is nothing to be turned by.
     """
     _, beyond = split_twists(twists, spread.most_blended)
     if not beyond.any():
         return None
-    below = spread.below if fractions is None else np.append(spread.below, spread.below[:, fractions.first], axis=1)
-    turns = np.tile(np.eye(4), (below.shape[1], 1, 1))
-    for number in np.argsort(-spread.depths, kind="stable"):  # as vertices: a joint comes before those above it
-        if beyond[number]:
-            turn = turn_about(spread.axes[number], spread.ends[number], beyond[number])
-            turns[below[number]] = turn @ turns[below[number]]
+    turns = np.concatenate([turn_about(spread.axes, spread.ends, beyond), np.eye(4)[None]])
+    for number in np.argsort(spread.depths, kind="stable").tolist():
+        if spread.above[number] < len(beyond):
+            turns[number] = turns[spread.above[number]] @ turns[number]
     return turns
 
 
-def turn_about(axis: np.ndarray, point: np.ndarray, angle: float) -> np.ndarray:
-    """The matrix, (4, 4), that turns about a line: a unit vector and a point on it."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    matrix = np.eye(4)
-    matrix[:3, :3] += np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
-    matrix[:3, 3] = point - matrix[:3, :3] @ point
-    return matrix
+def turn_about(axes: np.ndarray, points: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """The matrices, (N, 4, 4), that turn by angles about lines: unit vectors and points on them, shape (N, 3)."""
+    cosines, sines = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
+    crosses = np.cross(np.eye(3), axes[:, None])  # a x v as a row for each v
+    matrices = np.tile(np.eye(4), (len(angles), 1, 1))
+    outer = axes[:, :, None] * axes[:, None]
+    linear = matrices[:, :3, :3] = cosines * np.eye(3) + (1.0 - cosines) * outer + sines * crosses
+    matrices[:, :3, 3] = points - np.einsum("nij,nj->ni", linear, points)
+    return matrices

@@ -50,7 +50,7 @@ class TwistShares:
     is_held: np.ndarray
 
     def ordered_by(self, order: np.ndarray) -> TwistShares:
-        """The same entries in another order, or some of them: int array."""
+        """The same entries in another order, or some of them: int array, shape (n,)."""
         return TwistShares(*(getattr(self, each.name)[order] for each in fields(self)))
 
     @property
@@ -126,6 +126,9 @@ def find_turns(shares: TwistShares, twists: np.ndarray, most_blended: float) -> 
     second term is what the sum of both bones' quaternions, by the weights 1 - b and b, turns by.
     """
     blended, _ = split_twists(twists, most_blended)
+    if not blended.any():
+        angles = shares.whole * twists.astype(np.float32)[shares.twists]
+        return np.cos(angles), np.sin(angles)
     of_twists = np.array([twists, np.cos(0.5 * blended), np.sin(0.5 * blended)], np.float32)
     angles, cosines, sines = of_twists[:, shares.twists]
     along, across = 1.0 - shares.below + shares.below * cosines, shares.below * sines

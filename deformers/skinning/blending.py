@@ -27,7 +27,7 @@ from ..rig.rest import Joints, Pose, Rest, normalize_weights
 from .blocks import RUN_SIZE, Block, find_runs, round_up, sort_values, sort_vertices, wrap_points
 from .joint_limits import LimitRows, sort_limits
 from .joint_shares import LimitParams, find_joint_shares
-from .rotation_centers import ARE_POINTS, CenterRows, RotationCenters, Turns, sort_centers
+from .rotation_centers import CENTERS, CenterRows, RotationCenters, Turns, sort_centers
 from .stages import (
     IDENTITY_COEFFICIENTS,
     WRAP,
@@ -290,10 +290,10 @@ def _turn_at_rest(binding: Binding, pose: Pose, twists: np.ndarray, transforms: 
         columns = np.repeat(into[:3], len(entries.ranks), axis=2)
     else:
         columns = _into_armature(pose, into, binding.points[:3, :, entries.ranks])
-    is_point = np.arange(columns.shape[1]) == columns.shape[1] - 1
     if binding.centers is not None:
-        columns = np.concatenate([columns, binding.centers.find_columns(entries.ranks)], axis=1)
-        is_point = np.append(is_point, ARE_POINTS)
+        columns = np.concatenate([binding.centers.find_columns(entries.ranks), columns], axis=1)
+    is_point = np.arange(columns.shape[1]) == columns.shape[1] - 1
+    is_point[CENTERS] |= binding.centers is not None
     return entries.turn(twists, binding.twists.spread.most_blended, columns, is_point)
 
 
@@ -359,7 +359,7 @@ def _skin_run(
         at_rest = _into_armature(pose, into, binding.points[:3, :, first:last])[WRAP]
     start = at_rest
     if turned is not None:
-        start = turned.put(first, last, slice(at_rest.shape[1]), at_rest, memory)
+        start = turned.put(first, last, slice(-at_rest.shape[1], None), at_rest, memory)
     if binding.centers is None or turns is None:
         posed = run_stages(stages, sums, start, memory)
     else:

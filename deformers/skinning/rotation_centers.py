@@ -18,11 +18,8 @@ from .turned_rows import TurnedRows
 LEAST_LOSS = 1e-9
 """What a twist costs counts as more: there is dividing by it."""
 
-CENTERS, LEANS, OFFSETS = slice(-3, -2), slice(-2, -1), -1
+CENTERS, LEANS, OFFSETS = slice(0, 1), slice(1, 2), 2
 """Columns of what is turned along with vertices."""
-
-ARE_POINTS = np.array([True, False, False])
-"""Which of these columns are points."""
 
 
 @dataclass(frozen=True)
@@ -158,13 +155,16 @@ class CenterRows:
     sdef: SdefRows | None = None
 
     def find_columns(self, ranks: np.ndarray) -> np.ndarray:
-        """What is turned along with some vertices: center, lean and offset of SDEF, float32, shape (3, 3, N)."""
-        columns = np.zeros((3, 3, len(ranks)), np.float32)
-        columns[:, 0], columns[:, 1] = self.points[:3, ranks], self.leans[:3, ranks]
+        """What is turned along with some vertices, float32, shape (3, C, N): center, lean and, if any, offset of SDEF.
+
+        The first is a point, the others are vectors.
+        """
+        columns = [self.points[:3, ranks], self.leans[:3, ranks]]
         if self.sdef is not None:
             _, own, others = np.intersect1d(ranks, self.sdef.ranks, assume_unique=True, return_indices=True)
-            columns[:, 2, own] = self.sdef.offsets[others].T
-        return columns
+            columns.append(np.zeros((3, len(ranks)), np.float32))
+            columns[OFFSETS][:, own] = self.sdef.offsets[others].T
+        return np.stack(columns, axis=1)
 
     def place(
         self,
@@ -186,7 +186,7 @@ class CenterRows:
         half_twists : float array, shape (N, 2)
             Of all joints that the run follows.
         turned : TurnedRows or None
-            Its last three columns are of `find_columns`.
+            Its first columns are those of `find_columns`.
 
         Returns
         -------

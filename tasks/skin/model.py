@@ -26,7 +26,7 @@ from ...settings.objects import PARTICLE_METHODS
 from ..subject.character import find_method_in_use, object_to_armature, read_character, uses_envelopes
 from ..subject.stack import SkinnedObject
 from ..subject.surfaces import find_bound_space, with_surfaces
-from ..subject.twist import TwistChoice, read_choice, with_twists
+from ..subject.twist import NO_TWIST, TwistChoice, read_choice, with_twists
 from .poses import find_skeleton
 
 SAME_SPACE = 1e-7
@@ -66,7 +66,7 @@ class Choices:
     solid_group: str = ""
     vertex_group: str = ""
     invert: bool = False
-    twist: TwistChoice = TwistChoice()
+    twist: TwistChoice = NO_TWIST
     is_blenders: bool = False
 
     @classmethod

@@ -102,6 +102,9 @@ def _has_changed(armature: bpy.types.Object, needs: _Needs, is_frame: bool) -> b
     return _read_rotations(armature)[0].state() != rotations.state()
 
 
+NO_TWIST = TwistChoice()
+
+
 def read_choice(settings: ObjectSettings, method: str) -> TwistChoice:
     """What an object's settings say about twist, as `with_twists` takes it.
 
@@ -167,7 +170,7 @@ def _choose(
         elif level == "AUTO" or is_spread:
             found = [of_armature[name] for of_armature in needs if name in of_armature]
             levels[joint] = max((count for count, is_beyond in found if is_beyond or not choice.is_rigid), default=0)
-        if is_spread and _turns_with(armature, name, skeleton.name_joint(above)):
+        if is_spread and _turns_with(armature, name, skeleton.name_joint(int(above))):
             counts[joint] = long_bones.counts[joint]
     return levels, counts
 

@@ -10,7 +10,9 @@ import pytest
 
 from scenes import add_tube, bind, evaluated_points, reset, rest_points, save, select, update
 from supple.bridge.animation.curves import list_curves
+from supple.bridge.rigs.armatures import read_pose
 from supple.bridge.rigs.twists import Moved, measure_twists, read_keys, read_rotations
+from supple.deformers import Pose
 from supple.settings.objects import settings_of
 from supple.tasks.skin import by_python
 from supple.tasks.subject.actions import list_actions
@@ -144,6 +146,50 @@ def test_a_twist_is_spread_along_the_bone_before():
     armature.data.bones["bone.2"].supple.spread_twist = "OFF"
     update()
     assert find_middle_angle(obj) == pytest.approx(before, abs=1e-3)
+
+
+def test_twists_are_read_as_the_joints_turn(subtests: pytest.Subtests):
+    obj, armature = tube()
+    armature.data.bones["bone.2"].supple.spread_twist = "ON"
+    before, bone = (armature.pose.bones[name] for name in ("bone.1", "bone.2"))
+    before.rotation_mode = bone.rotation_mode = "XYZ"
+    before.rotation_euler, before.scale = (0.6, 1.1, -0.3), (1.2, 1.2, 1.2)
+    for name, rotation in (
+        ("twist", (0, 2, 0)),
+        ("bent", (0.9, -1, 0.5)),
+        ("far", (1.8, 2, 0)),
+        ("turns", (0.4, 9, 0)),
+    ):
+        bone.rotation_euler = rotation
+        update()
+        with subtests.test(name):
+            check_twist(obj, armature)
+    with subtests.test("constraint"):
+        constraint = bone.constraints.new("COPY_ROTATION")
+        constraint.target, constraint.subtarget = armature, "bone.1"
+        bone.rotation_euler = 0, 0, 0
+        update()
+        assert check_twist(obj, armature) == pytest.approx(0.0, abs=1e-5)  # as the bone before, against which it turns
+
+
+def check_twist(obj: bpy.types.Object, armature: bpy.types.Object) -> float:
+    """The twist that a pose tells, which is that of its matrices."""
+    skeleton = by_python.find(obj).skin.skeleton
+    assert skeleton.joints.spread.joints.tolist() == [2]
+    pose = read_pose(armature.evaluated_get(bpy.context.evaluated_depsgraph_get()), skeleton)
+    measured = Pose(pose.rest_to_pose, hints=pose.hints).find_twists(skeleton.joints)
+    np.testing.assert_allclose(pose.twists, measured, atol=1e-5)
+    return float(pose.twists[0])
+
+
+def test_a_bone_that_does_not_inherit_rotation_keeps_its_twist():
+    obj, armature = tube(twist="OFF")
+    bone = armature.data.bones["bone.2"]
+    bone.supple.spread_twist = "ON"
+    for inherits in (True, False, True):
+        bone.use_inherit_rotation = inherits
+        update()
+        assert (by_python.find(obj).skin.skeleton.joints.spread is not None) == inherits
 
 
 def share_half() -> float:
