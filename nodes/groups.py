@@ -29,7 +29,7 @@ from .polar import (
 from .pose import build_pose
 from .sets import COLUMNS, DUAL_QUATERNION_VECTORS, TURN_VECTORS, build_packing, build_sets
 from .skin import build_linear_blending, build_skin
-from .spread_twists import MOST_BLENDED_INPUT, SpreadForm, build_lines, build_turning, build_untwist, name_twist
+from .spread_twists import HINT, build_lines, build_turning
 from .turns import build_twists
 
 OWN = "supple_"
@@ -205,7 +205,7 @@ def ensure_native(method: str, params: Any, passes: int, input_count: int) -> An
 
 
 def ensure_joints(
-    method: str, params: Any, has_segments: bool, hint_count: int = 0, spread: SpreadForm | None = None
+    method: str, params: Any, has_segments: bool, hint_count: int = 0, has_fractions: bool = False, has_spread: bool = False
 ) -> Any:
     """The group by which the joints object of an armature brings the pose to a method's skin.
 
@@ -218,18 +218,17 @@ def ensure_joints(
     has_segments : bool
         Whether the armature has B-Bones.
     hint_count : int
-        How many inputs ask for twists of joints that have fractions; 0 where none have.
-    spread : SpreadForm, optional
-        Where twists are spread.
+        How many inputs ask for twists of joints that have fractions, or whose twist is spread; 0 where there are none.
+    has_fractions, has_spread : bool
+        Whether there are joints that have fractions, and whose twist is spread.
     """
     label, kind = METHODS[method].name_variant(params), " B-Bones" if has_segments else ""
     build = partial(
         _build_joints_modifier,
-        label=label, steps=NODE_METHODS[method](params), kind=kind, hint_count=hint_count, spread=spread,
+        label=label, steps=NODE_METHODS[method](params), kind=kind, hint_count=hint_count,
+        has_fractions=has_fractions, has_spread=has_spread,
     )  # fmt: skip
-    label += kind
-    label += f" Fractions {hint_count}" if hint_count else ""
-    label += "" if spread is None else f" Spread {spread.name()}"
+    label += f"{kind}{' Fractions' * has_fractions}{' Spread' * has_spread}{f' {hint_count}' if hint_count else ''}"
     return ensure_group(f"joints {label}", f"Supple Joints {label}", build)
 
 
@@ -241,7 +240,7 @@ def remove_unused_groups() -> None:
 
 
 def _build_joints_modifier(
-    name: str, *, label: str, steps: NodeMethod, kind: str, hint_count: int, spread: SpreadForm | None
+    name: str, *, label: str, steps: NodeMethod, kind: str, hint_count: int, has_fractions: bool, has_spread: bool
 ) -> Any:
     pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=bool(kind)))
     limits = ensure_group("joint limits", "Supple Joint Limits", build_joint_limits)
@@ -249,32 +248,17 @@ def _build_joints_modifier(
     geometry = graph.input("Geometry", "GEOMETRY")
     inputs = {name: graph.input(name, *rest) for name, *rest in JOINTS_INPUTS}
     hints = {name_hint(number): graph.input(name_hint(number), "VALUE") for number in range(1, 1 + hint_count)}
-    names = [] if spread is None else [MOST_BLENDED_INPUT, *map(name_twist, range(1, 1 + spread.input_count))]
-    twists = {name: graph.input(name, "VALUE") for name in names}
     with graph.frame("Where the bones are"):
         joints = graph.call(pose, Geometry=geometry, Count=inputs["Count"], Reach=inputs["Reach"])
         axis = joints.pop("Axis")
     columns, parent, found = {column: joints[column] for column in JOINT_COLUMNS}, joints["Parent"], {}
-    if hint_count:
+    if has_fractions:
         with graph.frame("Where the fractions of joints are"):
             known = {name: joints[name] for name in ("Joints", *JOINT_COLUMNS)}
             group = _ensure_fractions(hint_count, steps.has_turns)
             found = graph.call(group, Geometry=geometry, **known, Levels=inputs["Levels"], **hints)
         joints |= {name: found[name] for name in ("Joints", *JOINT_COLUMNS)}
         columns, parent = {name: found.get(f"Mixed {name}", joints[name]) for name in JOINT_COLUMNS}, found["Parent"]
-    bones = columns
-    if spread is not None:
-        with graph.frame("Twists that are spread: joints are turned at rest by what does not go through the blend"):
-            told = {name.replace(" ", "_"): value for name, value in twists.items()}
-            lines = graph.call(_ensure_lines(spread), Geometry=geometry, **told)
-            geometry, given = lines["Geometry"], {name: joints[name] for name in ("Joints", *JOINT_COLUMNS, "Center")}
-            mixed = {f"Mixed_{name}": value for name, value in columns.items() if f"Mixed {name}" in found}
-            group = _ensure_untwist(spread, bool(mixed))
-            told = {"Geometry": geometry, "Is_Beyond": lines["Is Beyond"], "Axis": axis}
-            untwisted = graph.call(group, **told, **given, **mixed)
-            axis = untwisted["Axis"]
-        joints |= {name: untwisted[name] for name in given}
-        columns = {name: untwisted.get(f"Mixed {name}", joints[name]) for name in JOINT_COLUMNS}
     packed = {"Joints": joints["Joints"]}
     if steps.split is not None:
         with graph.frame("What each joint does: stretch and turn"):
@@ -282,6 +266,14 @@ def _build_joints_modifier(
             motion = _ensure_motion(label, steps.split, bool(told))
             packed = graph.call(motion, **joints, Levels=inputs["Levels"], **told)
             packed["Linear_Blending"] = inputs["Linear Blending"]
+            if has_spread:
+                hint = graph.choose(graph.attribute(HINT, "INT"), list(hints.values()))
+                both = packed["Dual Quaternion"]
+                lines = graph.call(
+                    ensure_group("lines", "Supple Lines", build_lines), Geometry=geometry, Joints=packed["Joints"],
+                    Dual_Quaternion=both, Hint=hint,
+                )  # fmt: skip
+                geometry = lines["Geometry"]
             if steps.has_turns:
                 mixed = {name: found[name] for name in ("Above", "Below", "Share") if name in found}
                 twisted = graph.call(
@@ -294,7 +286,7 @@ def _build_joints_modifier(
         packed = {name.replace(" ", "_"): value for name, value in packed.items()}
         sets = graph.call(_ensure_sets(steps), Geometry=geometry, **columns, **packed)["Geometry"]
     with graph.frame("Where a mesh has bulge limit or contact"):
-        limited = graph.call(limits, Geometry=sets, Joints=joints["Joints"], **bones, Parent=parent)
+        limited = graph.call(limits, Geometry=sets, Joints=joints["Joints"], **columns, Parent=parent)
         graph.output("Geometry", graph.switch(inputs["Joint Limits"], sets, limited["Geometry"]))
     return graph.finish()
 
@@ -305,17 +297,6 @@ def _ensure_fractions(hint_count: int, has_turns: bool) -> Any:
     build = partial(build_fractions, stretches=stretches, hint_count=hint_count, has_turns=has_turns)
     kind = f"{hint_count}{' Turns' if has_turns else ''}"
     return ensure_group(f"fractions {kind}", f"Supple Fractions {kind}", build)
-
-
-def _ensure_lines(form: SpreadForm) -> Any:
-    count = form.input_count
-    return ensure_group(f"lines {count}", f"Supple Lines {count}", partial(build_lines, input_count=count))
-
-
-def _ensure_untwist(form: SpreadForm, has_mixed: bool) -> Any:
-    kind = f"{form.depth}{' Turns' if has_mixed else ''}"
-    build = partial(build_untwist, depth=form.depth, has_mixed=has_mixed)
-    return ensure_group(f"untwist {kind}", f"Supple Untwist {kind}", build)
 
 
 def _ensure_twists(has_fractions: bool) -> Any:

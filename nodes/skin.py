@@ -116,7 +116,7 @@ def build_skin(
     turn, turned = None, start
     if passes:
         with graph.frame("Spread Twist: turn at rest"):
-            turn = find_rest_turn(graph, joints, passes, is_interpolable)
+            turn = find_rest_turn(graph, joints, passes)
             turned = turn.move(start)
     points = Influenced(graph, joints, set_count, is_interpolable, linear_blending, has_sdef, turn)
     posed = turned

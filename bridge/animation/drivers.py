@@ -163,13 +163,13 @@ def drive_by_properties(
     slot : int
         Index of the entry.
     rotation_of : str
-        A bone of `source`, an armature: two more variables are its twist about itself, and its swing, radians, as
-        `measure_rotation` has them.
+        A bone of `source`, an armature: three more variables are x, y and z of the quaternion of its rotation, as
+        `measure_rotation` has it.
     """
     driver = ensure_driver(owner, path, slot).driver
-    variables = ensure_variables(driver, len(paths) + (2 if rotation_of else 0))
-    for variable, channel in zip(variables[len(paths) :], "YW", strict=False):
-        measure_rotation(variable, cast(bpy.types.Object, source), rotation_of, channel)
+    variables = ensure_variables(driver, len(paths) + (3 if rotation_of else 0))
+    for variable, channel in zip(variables[len(paths) :], "XYZ", strict=False):
+        measure_rotation(variable, cast(bpy.types.Object, source), rotation_of, channel, "QUATERNION")
     for variable, source_path in zip(variables, paths, strict=False):
         set_values(variable, type="SINGLE_PROP")
         set_values(variable.targets[0], id_type=source.id_type)
@@ -348,7 +348,8 @@ def ensure_driver(owner: bpy.types.ID, path: str, slot: int) -> bpy.types.FCurve
     for curve in data.drivers if data is not None else ():
         if (curve.data_path, curve.array_index) == (path, slot):
             return curve
-    curve: Any = owner.driver_add(path, slot) if path.startswith('["') else owner.driver_add(path)
+    has_slots = path.startswith('["') or hasattr(owner.path_resolve(path), "__len__")
+    curve: Any = owner.driver_add(path, slot) if has_slots else owner.driver_add(path)
     for modifier in list(curve.modifiers):
         curve.modifiers.remove(modifier)
     curve.keyframe_points.clear()  # from 5.0 on there are two, to which values near them snap

@@ -13,8 +13,8 @@ from ...deformers.skinning.joint_shares import JointShares
 from ...deformers.skinning.rotation_centers import RotationCenters
 from ...nodes.limits import AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE
 from ...nodes.skin import LINEAR_ATTRIBUTE, SET_ATTRIBUTE, SHARE_ATTRIBUTE, WEIGHTS_ATTRIBUTE
+from ...nodes.spread_twists import AXIS_ATTRIBUTE, END_ATTRIBUTE
 from ...nodes.spread_twists import SHARE_ATTRIBUTE as TWIST_ATTRIBUTE
-from ...nodes.spread_twists import TWIST_AXIS_ATTRIBUTE, TWIST_END_ATTRIBUTE
 from ...nodes.turns import (
     ALLOWANCE_ATTRIBUTE,
     CENTER_ATTRIBUTE,
@@ -106,7 +106,7 @@ def write_turns(mesh: bpy.types.Mesh, twists: np.ndarray | None, lines: tuple[np
         Axes and points of the lines of these, object space.
     """
     attributes = _list_passes(TWIST_ATTRIBUTE, twists)
-    for start, rows in zip((TWIST_AXIS_ATTRIBUTE, TWIST_END_ATTRIBUTE), lines or (None, None), strict=True):
+    for start, rows in zip((AXIS_ATTRIBUTE, END_ATTRIBUTE), lines or (None, None), strict=True):
         attributes |= _list_passes(start, rows)
     for name, (kind, values) in attributes.items():
         _write(mesh, name, kind, values)

@@ -16,9 +16,9 @@ from ...deformers.errors import find_unusable
 from ...deformers.rig.fractions import Fractions
 from ...deformers.rig.rest import Joints, Pose
 from ...deformers.rig.skeleton import find_joint_parents
-from ...deformers.rig.spread_twists import SpreadTwists, clear_twists
+from ...deformers.rig.spread_twists import SpreadTwists
 from ..arrays import read_array
-from .twists import read_hints, read_swings_and_twists
+from .twists import list_hinted, read_hints
 
 SMALLEST_VOLUME = 1e-30
 """Determinant of a bone's axes, or of those of a segment, from which on they can be inverted."""
@@ -126,11 +126,6 @@ class Skeleton:
     def has_twists(self) -> bool:
         """Whether a bone has a twist of its own, or its twist is spread whatever its mesh says."""
         return any(own or spread == "ON" for own, spread in self.twists)
-
-    @property
-    def has_hints(self) -> bool:
-        """Whether some joints are asked for their twists: those with fractions, or whose twist is spread."""
-        return self.plain is not None
 
     def name_joint(self, joint: int) -> str:
         """The bone that a joint is of, "" for none (-1)."""
@@ -377,29 +372,20 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
     with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
         rest_to_pose = posed @ skeleton.rest_inverses
-    if not skeleton.has_hints:
-        return Pose(rest_to_pose)
-    hints, spread = _read_joint_hints(armature, skeleton), skeleton.joints.spread
-    twists = None if spread is None else _read_spread_twists(armature, skeleton, spread, hints)
-    return Pose(rest_to_pose, hints=hints, twists=twists)
+    return Pose(rest_to_pose, hints=_read_joint_hints(armature, skeleton))
 
 
-def _read_joint_hints(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray:
-    """Twists that are asked of joints with fractions, or whose twist is spread, radians, shape (B,); 0 for others."""
-    fractions, spread = skeleton.joints.fractions, skeleton.joints.spread
-    asked = [] if fractions is None else [fractions.last]
-    asked += [] if spread is None else [spread.joints]
-    hints, joints = np.zeros(len(skeleton.joints.parents)), np.unique(np.concatenate(asked))
-    hints[joints] = read_hints(armature, [skeleton.name_joint(joint) for joint in joints.tolist()])
+def _read_joint_hints(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | None:
+    """Twists that are asked of joints with fractions, or whose twist is spread, radians, shape (B,); 0 for others.
+
+    None where there are none.
+    """
+    joints = list_hinted(skeleton.joints)
+    if not joints:
+        return None
+    hints = np.zeros(len(skeleton.joints.parents))
+    hints[joints] = read_hints(armature, [skeleton.name_joint(joint) for joint in joints])
     return hints
-
-
-def _read_spread_twists(
-    armature: bpy.types.Object, skeleton: Skeleton, spread: SpreadTwists, hints: np.ndarray
-) -> np.ndarray:
-    """How far joints twist whose twist is spread, radians, shape (L,), by what is asked of joints, shape (B,)."""
-    swings, twists = read_swings_and_twists(armature, [skeleton.name_joint(joint) for joint in spread.joints.tolist()])
-    return clear_twists(swings, twists, hints[spread.joints])
 
 
 def read_segment_indices(pose_bone: bpy.types.PoseBone, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -34,7 +34,6 @@ from ...nodes.pose import (
     TAIL,
 )
 from ...nodes.sets import JOINTS as SLOTS
-from ...nodes.spread_twists import MOST_BLENDED_INPUT
 from ..animation.drivers import retarget_drivers
 from ..arrays import read_array, write_array
 from ..meshes.data import mesh_of
@@ -220,8 +219,6 @@ def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bp
     count, levels = len(parents) + 1, Chains(parents).level_count
     for name, value in (("Count", count), ("Reach", _find_reach(skeleton)), ("Levels", levels)):
         write_input(nodes, name, value)
-    if skeleton.joints.spread is not None:
-        write_input(nodes, MOST_BLENDED_INPUT, float(skeleton.joints.spread.most_blended))
     obj.parent = armature  # its space is the armature's
     return obj
 
@@ -247,7 +244,7 @@ def _with_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Object:
     known = {CENTER: joints.centers, TAIL: joints.tails, REST: _describe_at_rest(skeleton)}
     values |= {name: _fill(rows, count) for name, rows in known.items()}
     if joints.fractions is not None:
-        values[FRACTION] = _fill(describe_fractions(joints.fractions), count)
+        values[FRACTION] = _fill(describe_fractions(joints), count)
     if joints.spread is not None:
         values |= {name: _fill(rows, count) for name, rows in describe_spread(joints).items()}
     for attribute, rows in values.items():

@@ -1,4 +1,4 @@
-"""Spread twists for node modifiers: what the joints object has of them."""
+"""Spread twists for node modifiers: what the joints object has of them, and a mesh whose joints an Armature modifier blends."""
 
 from __future__ import annotations
 
@@ -7,21 +7,12 @@ from mathutils import Matrix
 
 from ...deformers.rig.rest import Joints
 from ...deformers.rig.spread_twists import SpreadTwists
-from ...nodes.spread_twists import AXIS, BELOW, END, SpreadForm
-from .armatures import Skeleton
-from .fractions import round_up
-
-
-def find_spread_form(skeleton: Skeleton) -> SpreadForm | None:
-    """The form of the node groups for the spread twists of a skeleton; None where there are none."""
-    spread = skeleton.joints.spread
-    if spread is None:
-        return None
-    return SpreadForm(round_up(len(spread.joints)), round_up(int(spread.below.sum(axis=0).max()), 1))
+from ...nodes.spread_twists import AXIS, END, ENDS_JOINT, HINT
+from .twists import list_hinted
 
 
 def find_lines(twists: np.ndarray, spread: SpreadTwists, space: Matrix) -> tuple[np.ndarray, np.ndarray]:
-    """The lines about which vertices are turned, in object space: their axes, unit vectors, and points on them.
+    """The lines about which vertices are turned, in object space: their axes, unit vectors, and where they end.
 
     Parameters
     ----------
@@ -36,30 +27,29 @@ def find_lines(twists: np.ndarray, spread: SpreadTwists, space: Matrix) -> tuple
         Zero where a vertex takes nothing.
     """
     back = np.linalg.inv(np.array(space, np.float64))
-    axes = spread.axes @ back[:3, :3].T
-    axes /= np.linalg.norm(axes, axis=1)[:, None] * np.sign(np.linalg.det(back[:3, :3]))
-    ends = spread.ends @ back[:3, :3].T + back[:3, 3]
+    axes, ends = spread.axes @ find_rotation(space).T, spread.ends @ back[:3, :3].T + back[:3, 3]
     numbers, none = twists[:, :, 2].astype(np.intp), np.zeros((1, 3))
     axes, ends = (np.append(none, rows, axis=0).astype(np.float32)[numbers] for rows in (axes, ends))
     return axes, ends
 
 
+def find_rotation(space: Matrix) -> np.ndarray:
+    """From armature to object space, what turns axes of rotations, shape (3, 3), if that keeps angles."""
+    back = np.linalg.inv(np.array(space, np.float64)[:3, :3])
+    return back / np.cbrt(np.linalg.det(back))
+
+
 def describe_spread(joints: Joints) -> dict[str, np.ndarray]:
-    """What nodes read of spread twists, by attribute: arrays of L + 1 vectors, and of an integer for each joint.
+    """What nodes read of spread twists, by attribute: arrays of L + 1 rows.
 
     Parameters
     ----------
     joints : Joints
         With their fractions, if there are any.
     """
-    spread, fractions = joints.spread, joints.fractions
+    spread = joints.spread
     assert spread is not None
-    none = np.zeros((1, 3))
-    known = {AXIS: np.append(none, spread.axes, axis=0), END: np.append(none, spread.ends, axis=0)}
-    below = spread.below if fractions is None else np.append(spread.below, spread.below[:, fractions.first], axis=1)
-    order = np.argsort(-spread.depths, kind="stable")
-    ranks = np.cumsum(below[order], axis=0) - 1
-    for number in range(int(below.sum(axis=0).max())):
-        is_next = below[order] & (ranks == number)
-        known[f"{BELOW}{number}"] = np.where(is_next.any(axis=0), order[is_next.argmax(axis=0)] + 1, 0)
-    return known
+    hints = np.searchsorted(list_hinted(joints), spread.joints) + 1
+    of_joints = np.stack([spread.joints, spread.parents[spread.joints], np.zeros(len(hints))], axis=1)
+    known = {AXIS: spread.axes, END: spread.ends, ENDS_JOINT: of_joints, HINT: hints}
+    return {name: np.concatenate([np.zeros((1, *rows.shape[1:]), rows.dtype), rows]) for name, rows in known.items()}

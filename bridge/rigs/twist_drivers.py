@@ -7,18 +7,19 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...nodes.fractions import name_hint
-from ...nodes.spread_twists import name_twist
+from ...nodes.spread_twists import name_turn
 from ..animation.drivers import VARIABLES, drive_by_properties, input_path, keep_drivers, remove_drivers
 from ..modifiers import list_inputs, read_input, write_input
 from .armatures import Skeleton
-from .fractions import list_hinted
-from .twists import EULER, PROPERTY
+from .spread_twists import find_rotation
+from .twists import EULER, PROPERTY, list_hinted
 
 TURNS_PER_RADIAN = 0.5 / np.pi
 
-OWN_INPUTS = tuple(name(1).removesuffix("1") for name in (name_hint, name_twist))
+OWN_INPUTS = tuple(name(1).removesuffix("1") for name in (name_hint, name_turn))
 """How the names of the inputs begin that are driven."""
 
 
@@ -30,33 +31,53 @@ class TwistDriver:
     ----------
     name : str
         Of the input.
+    slot : int
+        Index of the entry of a vector; 0 for a number.
     paths : tuple of str
         Data paths of the armature object's properties that it reads.
     expression : str
         Names them a, b, ...
     bone : str
-        If not empty, two more variables are the bone's twist and its swing, radians.
+        If not empty, three more variables are x, y and z of the quaternion of the bone's rotation.
     """
 
     name: str
+    slot: int
     paths: tuple[str, ...]
     expression: str
     bone: str = ""
 
 
-def find_twist_drivers(armature: bpy.types.Object, skeleton: Skeleton) -> tuple[TwistDriver, ...]:
-    """What drives the joints object of an armature: whole turns of joints that have fractions, and spread twists."""
-    joints, found, bones = skeleton.joints, [], armature.pose.bones
-    for number, joint in enumerate(list_hinted(joints.fractions), 1):
+def find_hint_drivers(armature: bpy.types.Object, skeleton: Skeleton) -> tuple[TwistDriver, ...]:
+    """What drives the joints object of an armature: whole turns that are asked of joints."""
+    found, bones = [], armature.pose.bones
+    for number, joint in enumerate(list_hinted(skeleton.joints), 1):
         paths, expression = _find_hint(bones[skeleton.name_joint(joint)])
         if paths:
-            found.append(TwistDriver(name_hint(number), paths, expression))
-    for number, joint in enumerate([] if joints.spread is None else joints.spread.joints.tolist(), 1):
-        bone = bones[skeleton.name_joint(joint)]
-        paths, hint = _find_hint(bone)
-        twist, swing = VARIABLES[len(paths) : len(paths) + 2]
-        whole = f"{twist}+2*pi*round({hint}-{twist}/(2*pi))"
-        found.append(TwistDriver(name_twist(number), paths, f"({whole})*clamp(1+2*cos({swing}))", bone.name))
+            found.append(TwistDriver(name_hint(number), 0, paths, expression))
+    return tuple(found)
+
+
+def find_turn_drivers(skeleton: Skeleton, twists: np.ndarray, space: Matrix) -> tuple[TwistDriver, ...]:
+    """What drives a mesh whose joints an Armature modifier blends: how joints are turned whose twist is spread.
+
+    Parameters
+    ----------
+    twists : float32 array, shape (P, V, 3)
+        What its vertices take of these.
+    space : Matrix
+        From its object to armature space.
+    """
+    spread, found = skeleton.joints.spread, []
+    assert spread is not None
+    for number in np.unique(twists[:, :, 2].astype(np.intp)).tolist():
+        if number == 0:
+            continue
+        joint = int(spread.joints[number - 1])
+        axes = find_rotation(space) @ np.linalg.inv(skeleton.rest_inverses[joint])[:3, :3]
+        for slot, row in enumerate(axes.tolist()):
+            expression = "+".join(f"({factor:.9g})*{variable}" for factor, variable in zip(row, VARIABLES, strict=False))
+            found.append(TwistDriver(name_turn(number), slot, (), expression, skeleton.name_joint(joint)))
     return tuple(found)
 
 
@@ -76,12 +97,6 @@ def _find_hint(bone: Any) -> tuple[tuple[str, ...], str]:
     return (), "0"
 
 
-def list_driven_twists(drivers: tuple[TwistDriver, ...], twists: np.ndarray) -> tuple[TwistDriver, ...]:
-    """The drivers that a mesh itself takes, by what its vertices take of spread twists, shape (P, V, 3)."""
-    names = {name_twist(int(number)) for number in np.unique(twists[:, :, 2]) if number}
-    return tuple(driver for driver in drivers if driver.name in names)
-
-
 def stop_driving(modifier: bpy.types.Modifier) -> None:
     """Take the drivers of its inputs off a node modifier."""
     if modifier.node_group is None:
@@ -97,18 +112,19 @@ def drive_twists(modifier: bpy.types.Modifier, armature: bpy.types.Object, drive
     Parameters
     ----------
     drivers : tuple of TwistDriver
-        From `find_twist_drivers`.
+        From `find_hint_drivers` or `find_turn_drivers`.
     """
-    obj, used = modifier.id_data, {}
     names = [name for name in list_inputs(modifier) if name.startswith(OWN_INPUTS)]
     if not names:
         return
+    obj, used = modifier.id_data, set()
     for driver in drivers:
-        used[driver.name] = path = input_path(modifier, driver.name)
-        drive_by_properties(obj, path, armature, driver.paths, driver.expression, rotation_of=driver.bone)
-    start = input_path(modifier, names[0]).partition("]")[0]
-    keep_drivers(obj, start, {(path, 0) for path in used.values()})
+        path = input_path(modifier, driver.name)
+        drive_by_properties(obj, path, armature, driver.paths, driver.expression, driver.slot, rotation_of=driver.bone)
+        used.add((path, driver.slot))
+    keep_drivers(obj, input_path(modifier, names[0]).partition("]")[0], used)
+    is_driven = {driver.name for driver in drivers}
     for name in names:
-        if name not in used and read_input(modifier, name):
+        if name not in is_driven and name.startswith(OWN_INPUTS[0]) and read_input(modifier, name):
             write_input(modifier, name, 0.0)
     armature.update_tag()  # properties that were just added are else not known to what Blender evaluates

@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 from ...deformers.algebra.dual_quaternions import multiply_quaternions
+from ...deformers.rig.rest import Joints
 from ..animation.curves import iterate_curves, split_bone_path
 from ..arrays import read_array
 
@@ -31,6 +32,13 @@ SIZES = {"rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4
 """Numbers of each channel."""
 
 
+def list_hinted(joints: Joints) -> list[int]:
+    """Joints whose twists are asked for, in the order of the inputs."""
+    asked = [] if joints.fractions is None else [joints.fractions.last]
+    asked += [] if joints.spread is None else [joints.spread.joints]
+    return np.unique(np.concatenate(asked)).tolist() if asked else []
+
+
 def read_hints(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
     """Twists that are asked of bones in the pose of an evaluated armature, radians, shape (N,).
 
@@ -41,28 +49,6 @@ def read_hints(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
     """
     bones: Any = armature.pose.bones
     return np.array([_read_hint(bones[name]) for name in names], np.float64)
-
-
-def read_swings_and_twists(armature: bpy.types.Object, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """By what angles bones swing against their parents, and then twist about themselves: radians, shape (N,) each.
-
-    As drivers read them that take *Swing and Y Twist* in local space, which constraints are part of.
-
-    Parameters
-    ----------
-    armature : Object
-        Evaluated.
-    """
-    bones: Any = armature.pose.bones
-    found = []
-    for name in names:
-        local = armature.convert_space(
-            pose_bone=bones[name], matrix=bones[name].matrix, from_space="POSE", to_space="LOCAL"
-        )
-        swing, twist = local.to_quaternion().to_swing_twist("Y")
-        found.append((2.0 * np.arccos(np.clip(swing.w, -1.0, 1.0)), twist))
-    swings, twists = np.array(found, np.float64).reshape(-1, 2).T
-    return swings, twists
 
 
 def _read_hint(bone: Any) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .fractions import Fractions
 from .rest import Joints
-from .spread_twists import MOST_BLENDED, SpreadTwists
+from .spread_twists import SpreadTwists
 
 MOST = 5
 """Fractions of a joint, at most."""
@@ -42,7 +42,7 @@ def count_fractions(twist: float) -> int:
 
 
 def plan_twists(
-    joints: Joints, levels: np.ndarray, counts: np.ndarray, most_blended: float = MOST_BLENDED
+    joints: Joints, levels: np.ndarray, counts: np.ndarray
 ) -> tuple[Fractions | None, SpreadTwists | None]:
     """The fractions of some joints, and the twists of others that are spread; None where there are none.
 
@@ -52,14 +52,12 @@ def plan_twists(
         How many fractions each joint has.
     counts : int array, shape (B,)
         Along how many of the bones before it each joint's twist is spread; 0 for none. Such a joint has no fractions.
-    most_blended : float
-        As of `SpreadTwists`.
 
     Notes
     -----
     A bone has the twist of one joint spread along it: of several, the first. The others have their fractions.
     """
-    spread = _plan_spread(joints, counts, most_blended)
+    spread = _plan_spread(joints, counts)
     levels = np.where(joints.parents >= 0, levels, 0)
     if spread is not None:
         levels[spread.joints] = 0
@@ -80,7 +78,7 @@ def _plan_fractions(joints: Joints, levels: np.ndarray) -> Fractions | None:
     return Fractions(np.append(parents, before), first, last, shares, joints.axes[last], centers)
 
 
-def _plan_spread(joints: Joints, counts: np.ndarray, most_blended: float) -> SpreadTwists | None:
+def _plan_spread(joints: Joints, counts: np.ndarray) -> SpreadTwists | None:
     centers, chosen, taken = np.asarray(joints.centers, np.float64), [], set()
     for joint in np.flatnonzero((counts > 0) & (joints.parents >= 0)).tolist():
         line = _list_before(joints, joint, int(counts[joint]))
@@ -98,7 +96,7 @@ def _plan_spread(joints: Joints, counts: np.ndarray, most_blended: float) -> Spr
     axes = (centers[ends] - centers[starts]) / np.array(lengths)[:, None]
     is_end = np.eye(len(counts), dtype=np.intp)[:, ends]
     below = joints.chains.sum(is_end).T > 0
-    return SpreadTwists(np.array(ends), along, below, axes, centers[ends], np.array(lengths), most_blended)
+    return SpreadTwists(np.array(ends), joints.parents, along, below, axes, centers[ends], np.array(lengths))
 
 
 def _list_before(joints: Joints, joint: int, count: int) -> list[int]:

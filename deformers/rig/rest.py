@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import SkinningError, find_unusable
 from .fractions import Fractions, pose_fractions
 from .skeleton import Chains
-from .spread_twists import SpreadTwists, find_turns_beyond, measure_twists
+from .spread_twists import SpreadTurns, SpreadTwists, measure_turns
 
 T = TypeVar("T")
 
@@ -74,8 +74,6 @@ class Joints:
         Joints between these, for the methods that blend joints.
     spread : SpreadTwists or None
         Joints whose twist is spread along the bones before them, for these methods.
-    is_extended : bool
-        Whether the last of these are fractions, and joints have no more twist than blends can bear.
     """
 
     centers: np.ndarray
@@ -84,41 +82,21 @@ class Joints:
     sharpness: np.ndarray | None = None
     fractions: Fractions | None = None
     spread: SpreadTwists | None = None
-    is_extended: bool = False
 
     @cached_property
     def extended(self) -> Joints:
-        """What vertices follow: these joints and, after them, their fractions."""
+        """These joints and, after them, their fractions."""
         fractions = self.fractions
-        if self.is_extended or (fractions is None and self.spread is None):
+        if fractions is None or self.is_extended:
             return self
-        if fractions is None:
-            return replace(self, is_extended=True)
         centers = np.concatenate([self.centers, fractions.centers])
         axes = np.concatenate([self.axes, fractions.axes])
-        return Joints(
-            centers, fractions.parents, centers + axes, fractions=fractions, spread=self.spread, is_extended=True
-        )
-
-    def turned_at_rest(self, turns: np.ndarray) -> Joints:
-        """The same joints, turned at rest by matrices, shape (B, 4, 4)."""
-        ends = [np.asarray(points, np.float64) for points in (self.centers, self.tails) if points is not None]
-        ends = [np.einsum("bij,bj->bi", turns[:, :3, :3], points) + turns[:, :3, 3] for points in ends]
-        turned = replace(self, centers=ends[0], tails=ends[1] if len(ends) > 1 else None)
-        vars(turned)["chains"] = self.chains  # not found again in each pose
-        return turned
-
-    @cached_property
-    def innermost_twists(self) -> np.ndarray:
-        """`SpreadTwists.innermost` of these joints and their fractions, int array, shape (B + F,)."""
-        assert self.spread is not None
-        of_joints, fractions = self.spread.innermost, self.fractions
-        return of_joints if fractions is None else np.append(of_joints, of_joints[fractions.first])
+        return Joints(centers, fractions.parents, centers + axes, fractions=fractions, spread=self.spread)
 
     @property
-    def bone_count(self) -> int:
-        """B: how many of these joints bones make."""
-        return len(self.parents) if self.fractions is None else self.fractions.joint_count
+    def is_extended(self) -> bool:
+        """Whether the last of these joints are fractions."""
+        return self.fractions is not None and len(self.parents) == len(self.fractions.parents)
 
     @cached_property
     def chains(self) -> Chains:
@@ -259,8 +237,6 @@ class Pose:
         From the mesh object's space to the armature's in this frame. None: they are the same.
     hints : float array, shape (B,), or None
         Twist of each joint that is asked for, radians: it tells how many whole turns a joint makes. None: 0.
-    twists : float array, shape (L,), or None
-        Of the joints whose twist is spread, radians. None: what `measure_twists` finds.
     known : dict
         What `once_for_a_pose` has computed of the joints, in armature space.
     """
@@ -268,7 +244,6 @@ class Pose:
     rest_to_pose: np.ndarray
     object_to_armature: np.ndarray | None = None
     hints: np.ndarray | None = None
-    twists: np.ndarray | None = None
     known: dict = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -286,45 +261,19 @@ class Pose:
                 raise SkinningError("The object or the armature has zero scale: give both a scale other than 0")
 
     def extended_to(self, joints: Joints) -> Pose:
-        """The pose of what vertices follow, from that of the joints; the same for joints that are not `extended`."""
-        return self.extend(joints)[1]
+        """The pose of joints and their fractions, from that of the joints; the same for joints that have none."""
+        fractions = joints.fractions
+        if fractions is None or not joints.is_extended:
+            return self
+        if fractions not in self.known:
+            posed = pose_fractions(fractions, self.rest_to_pose, self.hints)
+            self.known[fractions] = Pose(np.concatenate([self.rest_to_pose, posed]))
+        return self.known[fractions]
 
-    def extend(self, joints: Joints) -> tuple[Joints, Pose]:
-        """What vertices follow, as it is turned at rest, and its pose from there.
-
-        Notes
-        -----
-        With T that turns a joint at rest, the pose is M T^-1, of a joint whose center is where T takes it.
-        """
-        if not joints.is_extended:
-            return joints, self
-        if joints not in self.known:
-            fractions, spread, matrices = joints.fractions, joints.spread, self.rest_to_pose
-            if fractions is not None:
-                matrices = np.concatenate([matrices, pose_fractions(fractions, matrices, self.hints)])
-            turns = None if spread is None else find_turns_beyond(spread, self.find_twists(joints))
-            if turns is not None:
-                twists = joints.innermost_twists
-                joints_at_rest = joints.turned_at_rest(turns[twists])
-                matrices = matrices @ np.linalg.inv(turns)[twists]
-            elif matrices is self.rest_to_pose:
-                return joints, self
-            else:
-                joints_at_rest = joints
-            self.known[joints] = joints_at_rest, Pose(matrices)
-        return self.known[joints]
-
-    def find_twists(self, joints: Joints) -> np.ndarray:
-        """Twists that are spread, radians, shape (L,)."""
-        spread = joints.spread
-        assert spread is not None
-        if self.twists is not None:
-            return self.twists
+    def find_turns(self, spread: SpreadTwists) -> SpreadTurns:
+        """How joints are turned whose twist is spread."""
         if spread not in self.known:
-            asked = None if self.hints is None else self.hints[spread.joints]
-            count = joints.bone_count
-            parents = joints.parents if joints.fractions is None else joints.fractions.joint_parents
-            self.known[spread] = measure_twists(spread, self.rest_to_pose, parents, joints.axes[:count], asked)
+            self.known[spread] = measure_turns(spread, self.rest_to_pose, self.hints)
         return self.known[spread]
 
     def seen_from(self, object_to_armature: np.ndarray | None) -> Pose:
@@ -361,7 +310,7 @@ def check_pose(joints: Joints, pose: Pose) -> None:
     SkinningError
         Where it has another number of joints.
     """
-    count = joints.bone_count if joints.is_extended else len(joints.parents)
+    count = len(joints.parents) - (joints.fractions.count if joints.fractions is not None and joints.is_extended else 0)
     if len(pose.rest_to_pose) != count:
         raise SkinningError(f"{count} joints but a pose of {len(pose.rest_to_pose)}: bind again")
 
@@ -369,8 +318,8 @@ def check_pose(joints: Joints, pose: Pose) -> None:
 def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joints, Pose, Any], Any]:
     """Have a function of joints, their pose and a method's Params computed once, for all meshes that share these.
 
-    Where joints are extended, it gets what `Pose.extend` makes of both. It raises SkinningError where the pose is one
-    of another number of joints.
+    It gets the pose of the fractions, too, where there are any among the joints. It raises SkinningError where the pose
+    is one of another number of joints.
     """
 
     @wraps(find)
@@ -378,7 +327,7 @@ def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joint
         check_pose(joints, pose)
         key = (find, joints, params)
         if key not in pose.known:
-            pose.known[key] = find(*pose.extend(joints), params)
+            pose.known[key] = find(joints, pose.extended_to(joints), params)
         return pose.known[key]
 
     return find_once

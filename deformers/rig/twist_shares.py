@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ..algebra.dual_quaternions import multiply_quaternions
 from .rest import Weights
-from .spread_twists import SpreadTwists, split_twists
+from .spread_twists import CONJUGATE, SpreadTurns, SpreadTwists, twist_about
 
 TAPER = 0.6
 """How much thinner the skin of a long bone is at its end than at its start."""
 
 LEAST_SHARE = 1e-3
-"""Weights and shares below are none: by 172 degrees, a vertex would turn by .2."""
-
-ALL = 1e-5
-"""Weight that a vertex with all its weight below a twist may have beside, at most."""
-
-MOST_OF = 0.5
-"""Weight of what is below a twist from which on a vertex goes with it, where the limb itself holds nothing of it."""
+"""Weights of the limb below are none: by half a turn, a vertex would turn by .2 degrees."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +32,6 @@ class TwistShares:
         k: share of the twist that the vertex is to be turned by.
     below : float32 array, shape (N,)
         b: weight of the joint and all below it.
-    is_held : bool array, shape (N,)
-        Whether the bones that the twist is spread along have weight there. Elsewhere k = b: where that is 1, a vertex
-        is turned by what does not go through the blend, and by nothing else.
     """
 
     vertices: np.ndarray
@@ -47,21 +39,10 @@ class TwistShares:
     passes: np.ndarray
     whole: np.ndarray
     below: np.ndarray
-    is_held: np.ndarray
 
     def ordered_by(self, order: np.ndarray) -> TwistShares:
-        """The same entries in another order, or some of them: int array, shape (n,)."""
+        """The same entries in another order, or some of them: int array."""
         return TwistShares(*(getattr(self, each.name)[order] for each in fields(self)))
-
-    @property
-    def is_turned(self) -> np.ndarray:
-        """Whether there is anything to turn as long as all of a twist goes through the blend, bool array, shape (N,)."""
-        return self.is_held | (self.below < 1.0 - ALL)
-
-    def only(self, chosen: np.ndarray) -> TwistShares:
-        """Some entries, bool array, shape (N,)."""
-        some = self.ordered_by(np.flatnonzero(chosen))
-        return replace(some, passes=_number_passes(some.vertices))
 
 
 def share_along(positions: np.ndarray) -> np.ndarray:
@@ -86,22 +67,15 @@ def find_twist_shares(weights: Weights, points: np.ndarray, spread: SpreadTwists
     parts = []
     for number, end in enumerate(spread.ends):
         held, below = (_sum_of(weights, mask[number], len(points)) for mask in (spread.along, spread.below))
-        chosen = np.flatnonzero((held > LEAST_SHARE) | (below > MOST_OF))
+        chosen = np.flatnonzero(held > LEAST_SHARE)
         along = 1.0 + (points[chosen] - end) @ spread.axes[number] / spread.lengths[number]
         whole = share_along(along) * held[chosen] + below[chosen]
-        taking = whole > LEAST_SHARE
-        chosen, whole = chosen[taking], whole[taking]
-        parts.append((chosen, np.full(len(chosen), number), whole, below[chosen], held[chosen] > LEAST_SHARE))
-    vertices, twists, whole, below, is_held = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        parts.append((chosen, np.full(len(chosen), number), whole, below[chosen]))
+    vertices, twists, whole, below = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.lexsort((-spread.depths[twists], vertices))
-    vertices, twists, whole, below, is_held = (rows[order] for rows in (vertices, twists, whole, below, is_held))
-    whole, below = whole.astype(np.float32), below.astype(np.float32)
-    return TwistShares(vertices, twists, _number_passes(vertices), whole, below, is_held)
-
-
-def _number_passes(vertices: np.ndarray) -> np.ndarray:
-    """How many entries of the same vertex come before each, by their vertices, ascending: shape (N,)."""
-    return np.arange(len(vertices)) - np.searchsorted(vertices, vertices)
+    vertices, twists, whole, below = (rows[order] for rows in (vertices, twists, whole, below))
+    passes = np.arange(len(vertices)) - np.searchsorted(vertices, vertices)
+    return TwistShares(vertices, twists, passes, whole.astype(np.float32), below.astype(np.float32))
 
 
 def _sum_of(weights: Weights, chosen: np.ndarray, count: int) -> np.ndarray:
@@ -110,30 +84,25 @@ def _sum_of(weights: Weights, chosen: np.ndarray, count: int) -> np.ndarray:
     return np.bincount(weights.vertices, weights.values * is_chosen, minlength=count)
 
 
-def find_turns(shares: TwistShares, twists: np.ndarray, most_blended: float) -> tuple[np.ndarray, np.ndarray]:
-    """By how much vertices are turned at rest about the lines of their twists: cosines and sines, float32, shape (N,).
-
-    Parameters
-    ----------
-    twists : float array, shape (L,)
-        Of the joints, radians.
-    most_blended : float
-        Radians that go through the blend, at most.
+def turn_vertices(shares: TwistShares, spread: SpreadTwists, turns: SpreadTurns) -> np.ndarray:
+    """By how much vertices are turned at rest about the ends of their limbs, unit quaternions, float32, shape (N, 4).
 
     Notes
     -----
-    delta = k alpha - 2 atan2(b sin(c / 2), 1 - b + b cos(c / 2)), with c what goes through the blend of alpha: the
-    second term is what the sum of both bones' quaternions, by the weights 1 - b and b, turns by.
+    B(r)^-1 B(s) t(k alpha) with B(q) = (1 - b + b q) / |1 - b + b q|: the blend of both bones turns by B(r) itself. So a
+    vertex ends where it would if it was turned by k alpha, and the joint had no more than its swing.
     """
-    blended, _ = split_twists(twists, most_blended)
-    if not blended.any():
-        angles = shares.whole * twists.astype(np.float32)[shares.twists]
-        return np.cos(angles), np.sin(angles)
-    of_twists = np.array([twists, np.cos(0.5 * blended), np.sin(0.5 * blended)], np.float32)
-    angles, cosines, sines = of_twists[:, shares.twists]
-    along, across = 1.0 - shares.below + shares.below * cosines, shares.below * sines
-    squares = along * along + across * across
-    cosines, sines = (along * along - across * across) / squares, 2.0 * along * across / squares
-    angles = shares.whole * angles
-    whole_cosines, whole_sines = np.cos(angles), np.sin(angles)
-    return whole_cosines * cosines + whole_sines * sines, whole_sines * cosines - whole_cosines * sines
+    below, axes = shares.below[:, None], spread.axes.astype(np.float32)
+    by_itself, wanted = (
+        _blend(quaternions.astype(np.float32)[shares.twists], below) for quaternions in (turns.turns, turns.swings)
+    )
+    whole = twist_about(axes[shares.twists], shares.whole * turns.twists.astype(np.float32)[shares.twists])
+    found = multiply_quaternions(by_itself * CONJUGATE.astype(np.float32), multiply_quaternions(wanted, whole))
+    return found.astype(np.float32)
+
+
+def _blend(quaternions: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """1 - b + b q, normalized; shape (N, 4)."""
+    blended = below * quaternions
+    blended[:, 0] += 1.0 - below[:, 0]
+    return blended / np.sqrt(np.square(blended).sum(axis=1, keepdims=True))

@@ -24,6 +24,7 @@ import numpy as np
 from ..algebra.products import multiply_columns
 from ..rig.fraction_weights import extend_weights
 from ..rig.rest import Joints, Pose, Rest, normalize_weights
+from ..rig.spread_twists import SpreadTurns
 from .blocks import RUN_SIZE, Block, find_runs, round_up, sort_values, sort_vertices, wrap_points
 from .joint_limits import LimitRows, sort_limits
 from .joint_shares import LimitParams, find_joint_shares
@@ -58,8 +59,8 @@ class Latest:
     kind : tuple
         Which stages, in which space, for points or for transforms.
     coefficients : float32 array, shape (B + 1, rows)
-    twists : float array, shape (L,)
-        Those that vertices are turned by at rest.
+    twists : SpreadTurns or None
+        What vertices are turned by at rest.
     rows : float32 array, shape (3, C, V)
         Posed points (C = 1) or the columns of the transforms (C = 4), in the order of the blocks.
     result : float32 array
@@ -68,7 +69,7 @@ class Latest:
 
     kind: tuple = ()
     coefficients: np.ndarray = field(default_factory=lambda: EMPTY)
-    twists: np.ndarray = field(default_factory=lambda: EMPTY)
+    twists: SpreadTurns | None = None
     rows: np.ndarray = field(default_factory=lambda: EMPTY)
     result: np.ndarray = field(default_factory=lambda: EMPTY)
 
@@ -212,7 +213,7 @@ def _skin(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None
     mixed_in = None if binding.linear is None else _blend_linearly(binding.joints, pose, turns)
     coefficients = _gather_coefficients(stages, turns, mixed_in)
     kind = (transforms, None if space is None else space.tobytes(), *(stage.kind for stage in stages))
-    twists = EMPTY if binding.twists is None else pose.find_twists(binding.joints)
+    twists = None if binding.twists is None else pose.find_turns(binding.twists.spread)
     changed = _find_changed(binding, kind, coefficients, twists)
     if latest.kind == kind and not changed.any():
         return latest.result
@@ -246,14 +247,14 @@ def _gather_coefficients(stages: list[Stage], turns: Turns | None, mixed_in: Sta
     return np.concatenate(rows, axis=1).astype(np.float32)
 
 
-def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray, twists: np.ndarray) -> np.ndarray:
+def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray, twists: SpreadTurns | None) -> np.ndarray:
     """Which blocks the latest result does not hold, bool array."""
     latest = binding.latest
     if latest.kind != kind or not binding.blocks:
         return np.ones(len(binding.blocks), bool)
     moved = (coefficients != latest.coefficients).any(axis=1)
-    if binding.twists is not None:
-        moved |= binding.twists.followed[twists != latest.twists].any(axis=0)
+    if binding.twists is not None and twists is not None and latest.twists is not None:
+        moved |= binding.twists.followed[(twists.rows != latest.twists.rows).any(axis=1)].any(axis=0)
     if binding.limits is not None:
         moved = _look_around(binding.limits.skeleton, moved)
     return np.logical_or.reduceat(moved[binding.block_joints], binding.block_starts)
@@ -281,20 +282,22 @@ def _look_around(joints: Joints, moved: np.ndarray) -> np.ndarray:
     return np.concatenate([around[:-1], moved[count:-1] | ends, around[-1:]])
 
 
-def _turn_at_rest(binding: Binding, pose: Pose, twists: np.ndarray, transforms: bool) -> TurnedRows | None:
+def _turn_at_rest(
+    binding: Binding, pose: Pose, twists: SpreadTurns | None, transforms: bool
+) -> TurnedRows | None:
     """Vertices that spread twists turn: their points, or the columns of their space, and what centers need."""
-    if binding.twists is None or not twists.any():
+    if binding.twists is None or twists is None or not twists.twists.any():
         return None
-    entries, (into, _) = binding.twists.find_entries(twists), _object_space(pose)
+    ranks, (into, _) = binding.twists.ranks, _object_space(pose)
     if transforms:
-        columns = np.repeat(into[:3], len(entries.ranks), axis=2)
+        columns = np.repeat(into[:3], len(ranks), axis=2)
     else:
-        columns = _into_armature(pose, into, binding.points[:3, :, entries.ranks])
+        columns = _into_armature(pose, into, binding.points[:3, :, ranks])
     if binding.centers is not None:
-        columns = np.concatenate([binding.centers.find_columns(entries.ranks), columns], axis=1)
+        columns = np.concatenate([binding.centers.find_columns(ranks), columns], axis=1)
     is_point = np.arange(columns.shape[1]) == columns.shape[1] - 1
     is_point[CENTERS] |= binding.centers is not None
-    return entries.turn(twists, binding.twists.spread.most_blended, columns, is_point)
+    return binding.twists.turn(twists, columns, is_point)
 
 
 def _into_armature(pose: Pose, into: np.ndarray, points: np.ndarray) -> np.ndarray:

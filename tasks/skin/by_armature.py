@@ -20,7 +20,6 @@ from ...bridge.modifiers import (
 )
 from ...deformers.rig.reach import Reach, do_signs_agree, find_pairs
 from ...deformers.rig.rest import Joints, Rest, normalize_weights
-from ...deformers.rig.spread_twists import MOST_BLENDED
 from ...deformers.skinning import dlb, dlbnt, ssd
 from ..subject.character import uses_envelopes
 from ..subject.stack import BoundObject, read_toggles
@@ -29,8 +28,9 @@ from .model import SkinSource
 SAME_SCALE = 1e-5
 """Difference of scales along axes, as a share, from which on angles are not kept."""
 
-LARGEST_TWIST = MOST_BLENDED - np.radians(4.0)
-"""Twist of the keys and channels of a joint, at most, where it is spread: between keys, there may be more."""
+LARGEST_TWIST = np.radians(168.0)
+"""Twist of the keys and channels of a joint, at most, where it is spread: between keys, there may be more, and by half a turn
+drivers and blend may not take the same way round."""
 
 PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True, dlbnt.INFO.key: True}
 """The methods that the Armature modifier has, and its Preserve Volume."""

@@ -21,7 +21,7 @@ from ...bridge.modifiers import clear_inputs, list_own_armatures
 from ...bridge.per_object import PerObject
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
-from ...bridge.rigs.fractions import count_hints
+from ...bridge.rigs.fractions import count_hints, round_up
 from ...bridge.rigs.joints import (
     add_sets,
     bring_limits,
@@ -34,12 +34,12 @@ from ...bridge.rigs.joints import (
     remove_unused_joints_objects,
     tell_twists,
 )
-from ...bridge.rigs.spread_twists import find_lines, find_spread_form
+from ...bridge.rigs.spread_twists import find_lines
 from ...bridge.rigs.twist_drivers import (
     TwistDriver,
     drive_twists,
-    find_twist_drivers,
-    list_driven_twists,
+    find_hint_drivers,
+    find_turn_drivers,
     stop_driving,
 )
 from ...deformers import SkinningError
@@ -177,7 +177,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     if joints is not None:
         tell_twists(joints, surroundings.drivers)
     elif setup.twists is not None:
-        drive_twists(bound.supple, bound.armature, list_driven_twists(surroundings.drivers, setup.twists))
+        drive_twists(bound.supple, bound.armature, find_turn_drivers(skeleton, setup.twists, setup.bound_space))
     surroundings = replace(surroundings, has_own_version=True)
     space = find_bound_space(bound.obj, bound.armature)
     _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup))
@@ -186,13 +186,14 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
 def _blend_by_armature(bound: BoundObject, setup: NodeSetup) -> None:
     """Have Blender's own Armature modifier blend the joints."""
     choices = setup.choices
-    spread, form = setup.character.skeleton.joints.spread, find_spread_form(setup.character.skeleton)
-    passes, input_count = (0, 0) if setup.twists is None or form is None else (len(setup.twists), form.input_count)
-    group = ensure_native(choices.method, choices.params, passes, input_count)
+    spread = setup.character.skeleton.joints.spread
+    has_turns = setup.twists is not None and spread is not None
+    counts = (len(setup.twists), round_up(len(spread.joints))) if has_turns else (0, 0)
+    group = ensure_native(choices.method, choices.params, *counts)
     if bound.supple.node_group != group:
         _leave_inputs(bound.supple)
         bound.supple.node_group = group
-    lines = None if setup.twists is None or spread is None else find_lines(setup.twists, spread, setup.bound_space)
+    lines = find_lines(setup.twists, spread, setup.bound_space) if has_turns else None
     write_turns(mesh_of(bound.obj), setup.twists, lines)
     linear_group = choices.linear_group or write_linear_group(bound.obj, setup.linear)
     install_armatures(bound, choices.method, linear_group)
@@ -209,8 +210,9 @@ def _blend_by_nodes(bound: BoundObject, setup: NodeSetup, influences: Influences
     """Have nodes blend the joints, by what the mesh and the joints object hold."""
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
     remove_armatures(bound.obj)
-    forms = count_hints(skeleton), find_spread_form(skeleton)
-    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy), *forms)
+    has_twists = skeleton.joints.fractions is not None, skeleton.joints.spread is not None
+    counts = bool(skeleton.bendy), count_hints(skeleton)
+    joints_group = ensure_joints(choices.method, choices.params, *counts, *has_twists)
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
     indices = add_sets(joints, influences)
     linear_group = choices.linear_group or ("" if setup.linear is None else LINEAR_ATTRIBUTE)
@@ -459,7 +461,7 @@ def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier], sour
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
         modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
         is_interpolated=is_interpolated(bound.obj, above),
-        drivers=find_twist_drivers(bound.armature, source.skeleton),
+        drivers=find_hint_drivers(bound.armature, source.skeleton),
     )
 
 

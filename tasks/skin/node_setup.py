@@ -136,7 +136,6 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     shares = _find_twist_shares(rest)
     pairs = None if shares is not None and _may_move(skinned) else find_native_pairs(source, rest)
     if pairs is not None and is_native(choices.method, skeleton.joints, find_reach(skeleton, skinned.armature), pairs):
-        shares = None if shares is None else shares.only(shares.is_turned)
         twists = _pack_twists(obj, rest, shares, is_interpolated(obj, above))
         return NodeSetup(character, choices, linear, twists, pairs)
     check_modifiers_above(skinned, above)

@@ -26,7 +26,6 @@ from ...bridge.rigs.twists import (
 )
 from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
 from ...deformers.rig.reach import Reach
-from ...deformers.rig.spread_twists import MOST_BLENDED
 from ...deformers.skinning import dlb, dlbnt, ssd
 from ...settings.choices import find_method
 from ...settings.objects import ObjectSettings
@@ -80,6 +79,9 @@ def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
     return is_changed
 
 
+HALF_TURN = np.radians(172.0)
+"""Twist that two quaternions can be blended by: beyond, the shorter way round is the other one, or soon may be."""
+
 RIGID_METHODS = {dlb.INFO.key, dlbnt.INFO.key}
 
 
@@ -88,7 +90,7 @@ class TwistChoice(NamedTuple):
 
     twist: str = "OFF"
     is_linear: bool = False
-    """Whether joints are blended linearly: none of a twist that is spread may go through the blend."""
+    """Whether joints are blended linearly, which narrows a limb that twists: no twist is spread."""
     is_rigid: bool = False
     """Whether vertices keep their distance from a joint's axis as they twist, up to half a turn: *Auto* leaves that."""
 
@@ -141,10 +143,9 @@ def with_twists(
     known = plain.known.get(choice)
     if known is None or len(known[0]) != len(needs) or any(a is not b for a, b in zip(known[0], needs, strict=True)):
         levels, counts = _choose(plain, armature, needs, choice)
-        most_blended = 0.0 if choice.is_linear else MOST_BLENDED
-        key = levels.tobytes(), counts.tobytes(), most_blended
+        key = levels.tobytes(), counts.tobytes()
         if key not in plain.known:
-            plain.known[key] = plain.with_twists(*plan_twists(plain.joints, levels, counts, most_blended))
+            plain.known[key] = plain.with_twists(*plan_twists(plain.joints, levels, counts))
         known = plain.known[choice] = needs, plain.known[key]
     return known[1]
 
@@ -170,7 +171,7 @@ def _choose(
         elif level == "AUTO" or is_spread:
             found = [of_armature[name] for of_armature in needs if name in of_armature]
             levels[joint] = max((count for count, is_beyond in found if is_beyond or not choice.is_rigid), default=0)
-        if is_spread and _turns_with(armature, name, skeleton.name_joint(int(above))):
+        if is_spread and not choice.is_linear and _turns_with(armature, name, skeleton.name_joint(int(above))):
             counts[joint] = long_bones.counts[joint]
     return levels, counts
 
@@ -216,7 +217,7 @@ def _find_needs(armature: bpy.types.Object) -> _Needs:
     rotations, moved = _read_rotations(armature)
     twists = measure_twists(rotations, moved, [_read_keys(action) for action in actions])
     counts = {
-        name: (count, twist > MOST_BLENDED) for name, twist in twists.items() if (count := count_fractions(twist))
+        name: (count, twist > HALF_TURN) for name, twist in twists.items() if (count := count_fractions(twist))
     }
     if needs is not None and needs.counts == counts:
         counts = needs.counts
