@@ -39,7 +39,6 @@ from benchmarks.timing import WARM, Character, bind, find_character
 from deformers import DEFORMERS, Pose, Rest
 from deformers.measures.stretch import SHORT_EDGE, edge_stretches, mesh_edges
 from deformers.rig.fraction_plan import find_long_bones, plan_twists
-from deformers.rig.spread_twists import MOST_BLENDED
 
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
 EVALUATES = ("PYTHON", "NODES")
@@ -246,7 +245,7 @@ def bind_shape(shape: Shape, method: str, levels: np.ndarray) -> Bound:
 
 def bind_rest(rest: Rest, method: str, levels: np.ndarray, counts: np.ndarray) -> Bound:
     """Bind a character whose joints have so many fractions, each, and twists spread along so many bones before."""
-    fractions, spread = plan_twists(rest.joints, levels, counts, 0.0 if method == "SSD" else MOST_BLENDED)
+    fractions, spread = plan_twists(rest.joints, levels, counts)
     rest = replace(rest, joints=replace(rest.joints, fractions=fractions, spread=spread))
     return DEFORMERS[method], DEFORMERS[method].bind(rest, make_params(method))
 

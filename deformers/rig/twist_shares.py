@@ -16,6 +16,9 @@ TAPER = 0.6
 LEAST_SHARE = 1e-3
 """Weights of the limb below are none: by half a turn, a vertex would turn by .2 degrees."""
 
+FIRM = 0.2
+"""Weight of the limb from which on it holds a vertex firmly."""
+
 
 @dataclass(frozen=True)
 class TwistShares:
@@ -76,6 +79,36 @@ def find_twist_shares(weights: Weights, points: np.ndarray, spread: SpreadTwists
     vertices, twists, whole, below = (rows[order] for rows in (vertices, twists, whole, below))
     passes = np.arange(len(vertices)) - np.searchsorted(vertices, vertices)
     return TwistShares(vertices, twists, passes, whole.astype(np.float32), below.astype(np.float32))
+
+
+def find_hold(weights: Weights, vertex_count: int, spread: SpreadTwists) -> tuple[np.ndarray, np.ndarray]:
+    """How firmly limbs hold vertices whose twist is spread along them: nothing there may be blended linearly.
+
+    Parameters
+    ----------
+    weights : Weights
+        As of `find_twist_shares`.
+
+    Returns
+    -------
+    holds : float array, shape (V,)
+        From 0, where the limb has no weight, to 1, where it has `FIRM` or more.
+    twists : int array, shape (V,)
+        Of the limb that has most.
+    """
+    held = np.stack([_sum_of(weights, mask, vertex_count) for mask in spread.along])
+    return np.minimum(held.max(axis=0) / FIRM, 1.0), held.argmax(axis=0)
+
+
+def find_feet(points: np.ndarray, twists: np.ndarray, spread: SpreadTwists) -> np.ndarray:
+    """Where points stand on the lines of twists, shape (V, 3); armature space.
+
+    Parameters
+    ----------
+    twists : int array, shape (V,)
+    """
+    axes, ends = spread.axes[twists], spread.ends[twists]
+    return ends + np.einsum("vi,vi->v", points - ends, axes)[:, None] * axes
 
 
 def _sum_of(weights: Weights, chosen: np.ndarray, count: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_
 from ..rig.sdef import find_sdef_pairs
 from ..rig.skeleton import Chains
 from ..rig.surfaces import WeightedSurface
+from ..rig.twist_shares import find_feet, find_hold
 from . import blending
 from .blending import Binding, skin_points, skin_transforms, with_points
 from .center_table import NAMED, find_centers, find_pairs
@@ -38,7 +39,7 @@ NARROWING = 0.05
 """How much a twist may narrow a limb, as a share of its radius, at most: centers go back where it would be more."""
 
 NARROWING_OF_FRACTIONS = 0.01
-"""The same at joints with fractions, which are made to twist."""
+"""The same at joints with fractions, and where a twist is spread: these are made to twist."""
 
 SHARPNESS = Option(
     name="sharpness",
@@ -107,21 +108,26 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
     Notes
     -----
     c = p + a (v - p), p the center of the vertex's weights, a its sharpness. With a = 1 the vertex moves as by linear
-    blending. Where a vertex has SDEF, c is its own C.
+    blending. Where a vertex has SDEF, c is its own C. Where a twist is spread, p is on the line of the limb: a twist about
+    it leaves it where it is.
     """
     joint_count = len(rest.joints.parents)
     surfaces = rest.surfaces or (WeightedSurface.of_rest(rest),)
     surface = surfaces[0]
     middles = find_centers(surface, surfaces, joint_count)
     sharpness = _find_sharpness(surface, rest.joints, params)
+    weights = normalize_weights(rest.weights, len(rest.points), joint_count)
+    narrowing, fractions = np.full(len(rest.points), NARROWING), rest.joints.fractions
+    if rest.joints.spread is not None:
+        holds, twists = find_hold(weights, len(rest.points), rest.joints.spread)
+        middles += holds[:, None] * (find_feet(middles, twists, rest.joints.spread) - middles)
+        narrowing[holds > 0.0] = NARROWING_OF_FRACTIONS
+    if fractions is not None:
+        narrowing[_find_divided(weights, fractions)] = NARROWING_OF_FRACTIONS
     pairs = find_sdef_pairs(rest)
     if pairs is not None:
         middles[pairs.vertices], sharpness[pairs.vertices] = pairs.centers, 0.0
     leans = sharpness[:, None] * (surface.points - middles)
-    weights = normalize_weights(rest.weights, len(rest.points), joint_count)
-    narrowing, fractions = np.full(len(rest.points), NARROWING), rest.joints.fractions
-    if fractions is not None:
-        narrowing[_find_divided(weights, fractions)] = NARROWING_OF_FRACTIONS
     spread = np.maximum(1.0 - np.bincount(weights.vertices, weights.values**2, minlength=len(rest.points)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         allowances = np.where(sharpness > 0.0, narrowing * spread / sharpness, np.inf)

@@ -9,6 +9,7 @@ import numpy as np
 from ..option import Option
 from ..rig.fraction_plan import IN_LINE, find_heirs, find_paired, measure_size
 from ..rig.rest import Joints, Rest, Weights, normalize_weights, once_for_joints
+from ..rig.twist_shares import find_hold
 from .joint_shares import find_shoulders
 
 LIMB_ROOTS = Option(
@@ -67,8 +68,8 @@ def find_linear_shares(weights: Weights, joints: Joints, vertex_count: int) -> n
     -----
     With weights w and F_ab, which is 1 where a root lies between the joints a and b, else 0:
     t = sum over a and b of w_a w_b F_ab / (1 - sum of w^2). Cut at its roots, the skeleton falls into pieces, and F_ab
-    is 1 for joints of different pieces: so the numerator is 1 - sum of (weight in a piece)^2. The weight of bones that
-    have a twist spread along them is none of it: linear blending would wring them.
+    is 1 for joints of different pieces: so the numerator is 1 - sum of (weight in a piece)^2. Vertices that are held by
+    bones that have a twist spread along them are none of it: linear blending would wring them.
     """
     count = len(joints.parents)
     roots = find_limb_roots(joints)
@@ -80,8 +81,7 @@ def find_linear_shares(weights: Weights, joints: Joints, vertex_count: int) -> n
     mixed = 1.0 - _sum_squares(held, pieces[held.joints], count + 1, vertex_count)
     shares = mixed / np.where(squares < 1.0 - LEAST, 1.0 - squares, np.inf)
     if joints.spread is not None:
-        is_spread = np.append(joints.spread.along.any(axis=0), False)
-        shares *= 1.0 - np.bincount(held.vertices, held.values * is_spread[held.joints], minlength=vertex_count)
+        shares *= 1.0 - find_hold(held, vertex_count, joints.spread)[0]
     return np.where(shares > LEAST, np.clip(shares, 0.0, 1.0), 0.0)
 
 
