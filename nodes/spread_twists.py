@@ -33,6 +33,11 @@ def name_turn(number: int) -> str:
     return f"Turn {number}"
 
 
+def name_rest(number: int) -> str:
+    """The input that they give the rest of it: w, and the twist that is spread, radians."""
+    return f"Turn and Twist {number}"
+
+
 def build_lines(name: str) -> object:
     """The group that puts with each twist all that is read of it: `measure_turns`.
 
@@ -91,11 +96,16 @@ class _Turn:
                 asked = graph.add("ShaderNodeMath", twist.times_plus(-0.5 / math.pi, hint), operation="ROUND")
                 twist = asked.times_plus(2.0 * math.pi, twist)
             clearness = (along.times_plus(along, w * w) * 4.0 - 1.0).clamped()
-            twist = twist * clearness
-            back = graph.add("FunctionNodeAxisAngleToRotation", axis, twist * -1.0)
-            swing_w, *swing = graph.add("FunctionNodeRotateRotation", back, turn).components()
-            sign = graph.switch(swing_w < 0.0, 1.0, -1.0)
-        return cls(graph, w, v, swing_w * sign, graph.vector(*swing) * sign, twist)
+            found = cls.of_twist(graph, turn, w, v, twist * clearness, axis)
+            sign = graph.switch(found.swing_w < 0.0, 1.0, -1.0)
+        return cls(graph, w, v, found.swing_w * sign, found.swing_vector * sign, found.twist)
+
+    @classmethod
+    def of_twist(cls, graph: Graph, turn: Value, w: Value, vector: Value, twist: Value, axis: Value) -> _Turn:
+        """That of a rotation, also given as a quaternion, whose twist is known."""
+        back = graph.add("FunctionNodeAxisAngleToRotation", axis, twist * -1.0)
+        swing_w, *swing = graph.add("FunctionNodeRotateRotation", back, turn).components()
+        return cls(graph, w, vector, swing_w, graph.vector(*swing), twist)
 
     def turn_by(self, whole: Value, below: Value, axis: Value) -> Value:
         """The rotation of a vertex about the end of the line: `turn_vertices`."""
@@ -188,16 +198,16 @@ def build_turning(name: str, passes: int, input_count: int) -> object:
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
-    turns = [graph.input(name_turn(number), "VECTOR") for number in range(1, input_count + 1)]
+    numbers = range(1, input_count + 1)
+    turns, rests = ([graph.input(name(number), "VECTOR") for number in numbers] for name in (name_turn, name_rest))
     for number in range(passes):
         with graph.frame("What the vertex takes of a twist"):
             whole, below, which = _read_share(graph, number)
             axis = graph.attribute(f"{AXIS_ATTRIBUTE}{number}", "FLOAT_VECTOR")
             end = graph.attribute(f"{END_ATTRIBUTE}{number}", "FLOAT_VECTOR")
-            vector = graph.choose(which, turns)
-            w = graph.add("ShaderNodeMath", 1.0 - vector.dot(vector), operation="SQRT")
+            vector, (w, twist, _) = graph.choose(which, turns), graph.choose(which, rests).components()
             rotation = graph.add("FunctionNodeQuaternionToRotation", w, *vector.components())
-        turn = _Turn.measure(graph, rotation, axis)
+            turn = _Turn.of_twist(graph, rotation, w, vector, twist, axis)
         with graph.frame("Spread Twist: turn at rest"):
             position = graph.add("GeometryNodeInputPosition")
             turned = turn_point(graph, position, turn.turn_by(whole, below, axis), end)

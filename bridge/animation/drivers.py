@@ -163,12 +163,12 @@ def drive_by_properties(
     slot : int
         Index of the entry.
     rotation_of : str
-        A bone of `source`, an armature: three more variables are x, y and z of the quaternion of its rotation, as
-        `measure_rotation` has it.
+        A bone of `source`, an armature: four more variables are x, y, z and w of the quaternion of its rotation,
+        as `measure_rotation` has it.
     """
     driver = ensure_driver(owner, path, slot).driver
-    variables = ensure_variables(driver, len(paths) + (3 if rotation_of else 0))
-    for variable, channel in zip(variables[len(paths) :], "XYZ", strict=False):
+    variables = ensure_variables(driver, len(paths) + (4 if rotation_of else 0))
+    for variable, channel in zip(variables[len(paths) :], "XYZW", strict=False):
         measure_rotation(variable, cast(bpy.types.Object, source), rotation_of, channel, "QUATERNION")
     for variable, source_path in zip(variables, paths, strict=False):
         set_values(variable, type="SINGLE_PROP")

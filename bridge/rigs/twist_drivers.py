@@ -10,7 +10,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...nodes.fractions import name_hint
-from ...nodes.spread_twists import name_turn
+from ...nodes.spread_twists import name_rest, name_turn
 from ..animation.drivers import VARIABLES, drive_by_properties, input_path, keep_drivers, remove_drivers
 from ..modifiers import list_inputs, read_input, write_input
 from .armatures import Skeleton
@@ -19,7 +19,7 @@ from .twists import EULER, PROPERTY, list_hinted
 
 TURNS_PER_RADIAN = 0.5 / np.pi
 
-OWN_INPUTS = tuple(name(1).removesuffix("1") for name in (name_hint, name_turn))
+OWN_INPUTS = tuple(name(1).removesuffix("1") for name in (name_hint, name_turn, name_rest))
 """How the names of the inputs begin that are driven."""
 
 
@@ -38,7 +38,7 @@ class TwistDriver:
     expression : str
         Names them a, b, ...
     bone : str
-        If not empty, three more variables are x, y and z of the quaternion of the bone's rotation.
+        If not empty, four more variables are x, y, z and w of the quaternion of the bone's rotation.
     """
 
     name: str
@@ -74,11 +74,18 @@ def find_turn_drivers(skeleton: Skeleton, twists: np.ndarray, space: Matrix) -> 
         if number == 0:
             continue
         joint = int(spread.joints[number - 1])
-        axes = find_rotation(space) @ np.linalg.inv(skeleton.rest_inverses[joint])[:3, :3]
-        for slot, row in enumerate(axes.tolist()):
-            expression = "+".join(f"({factor:.9g})*{variable}" for factor, variable in zip(row, VARIABLES, strict=False))
-            found.append(TwistDriver(name_turn(number), slot, (), expression, skeleton.name_joint(joint)))
+        rest, name = np.linalg.inv(skeleton.rest_inverses[joint])[:3, :3], skeleton.name_joint(joint)
+        for slot, row in enumerate(find_rotation(space) @ rest):
+            found.append(TwistDriver(name_turn(number), slot, (), _add_up(row), name))
+        along = f"({_add_up(spread.axes[number - 1] @ rest)})"
+        twist = f"2*atan2({along},d)*clamp(4*({along}*{along}+d*d)-1)"
+        found += [TwistDriver(name_rest(number), slot, (), each, name) for slot, each in enumerate(("d", twist))]
     return tuple(found)
+
+
+def _add_up(factors: np.ndarray) -> str:
+    """An expression of the product of three numbers with x, y and z: Blender reads no more than 255 letters."""
+    return "".join(f"{factor:+.7f}*{variable}" for factor, variable in zip(factors.tolist(), VARIABLES, strict=False))
 
 
 def _find_hint(bone: Any) -> tuple[tuple[str, ...], str]:
