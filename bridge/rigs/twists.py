@@ -82,7 +82,7 @@ class Rotations:
     turns : dict from bone to radians
         Of the custom property, 0 where that is moved.
     constraints : tuple of (str, str)
-        Names of bones, and kinds of constraints that act on them; "IK" for all bones of a chain.
+        Names of bones, and kinds of constraints that act on them; "IK" for all bones of its chain.
     """
 
     names: tuple[str, ...]
@@ -149,9 +149,18 @@ def read_rotations(armature: bpy.types.Object, moved: Moved) -> Rotations:
         for constraint in bone.constraints
         if not constraint.mute and constraint.is_valid
     )
-    if any(kind == "IK" for _, kind in constraints):
-        constraints += tuple((bone.name, "IK") for bone in bones if bone.is_in_ik)
+    chains = [_list_chain(bones[name]) for name, kind in constraints if kind == "IK"]
+    constraints += tuple((name, "IK") for chain in chains for name in chain)
     return Rotations(moved.names, _read_modes(bones), values, turns, constraints)
+
+
+def _list_chain(bone: Any) -> list[str]:
+    """Names of the bones that IK at a pose bone may rotate, without that bone."""
+    lengths = [constraint.chain_count for constraint in bone.constraints if constraint.type == "IK"]
+    names, longest = [], 0 if 0 in lengths else max(lengths, default=1)
+    while (bone := bone.parent) is not None and not 0 < longest <= len(names) + 1:
+        names.append(bone.name)
+    return names
 
 
 def read_unmoved(armature: bpy.types.Object, moved: Moved, channel: str) -> np.ndarray:

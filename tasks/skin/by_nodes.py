@@ -363,7 +363,7 @@ def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None)
     setup, method = seen.setup, seen.surroundings.choices.method
     if setup.influences is None:
         space = object_to_armature(bound.obj, bound.armature)
-        if not have_armatures(bound) or (setup.twists is not None and _has_moved(seen.space, space)):
+        if not have_armatures(bound) or (setup.twists is not None and _has_moved(setup.bound_space, space)):
             return True
     if setup.pairs is None or not PRESERVES_VOLUME[method]:
         return False

@@ -70,7 +70,8 @@ def play(armature: bpy.types.Object, action: bpy.types.Action) -> None:
 
 
 def armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
-    return next(modifier for modifier in obj.modifiers if modifier.type == "ARMATURE")
+    """The character's own."""
+    return next(each for each in obj.modifiers if each.type == "ARMATURE" and not each.name.startswith("Supple"))
 
 
 def reset() -> None:
@@ -125,8 +126,8 @@ def edit_bones(armature: bpy.types.Object, change: Callable) -> None:
 def select(*objects: bpy.types.Object) -> None:
     """Select these objects only; the first becomes the active one.
 
-    What was linked or unlinked just now Blender would bring into the view layer while its objects are gone through, some of
-    which it frees.
+    What was linked or unlinked just now Blender would bring into the view layer while its objects are gone through,
+    some of which it frees.
     """
     bpy.context.view_layer.update()
     for obj in list(bpy.context.view_layer.objects):

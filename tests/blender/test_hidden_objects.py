@@ -26,7 +26,7 @@ from supple.settings.objects import settings_of
 from supple.tasks.skin.inspect import describe_file
 from supple.tasks.subject.character import has_armature_modifier
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "nodes_alone")
 
 
 @pytest.fixture(scope="module", params=["NODES", "PYTHON"])

@@ -27,7 +27,7 @@ from supple.bridge.rigs.joints import find_posing, is_joints_object
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import make_independent, unbind
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups", "nodes_alone")
 
 
 def joints_objects() -> list[bpy.types.Object]:

@@ -28,7 +28,7 @@ from supple.tasks.skin import bind as binding
 from supple.tasks.skin import by_nodes, by_python
 from supple.tasks.skin.bind import unbind
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "nodes_alone")
 
 
 @pytest.fixture

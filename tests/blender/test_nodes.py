@@ -55,7 +55,7 @@ from supple.nodes.skin import LINEAR_ATTRIBUTE
 from supple.nodes.spread_twists import AXIS
 from supple.settings.objects import settings_of
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups", "nodes_alone")
 every_method = parametrize_blends(NODE_BLENDS)
 
 

@@ -39,7 +39,7 @@ from supple.nodes.methods import NODE_METHODS
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import unbind
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "nodes_alone")
 every_method = parametrize_blends(NODE_BLENDS)
 
 

@@ -40,7 +40,7 @@ from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_objects
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups", "nodes_alone")
 
 
 def strike(armature: bpy.types.Object, angle: float) -> None:

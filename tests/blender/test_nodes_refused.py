@@ -20,7 +20,7 @@ from scenes import (
 )
 from supple.settings.objects import settings_of
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups", "nodes_alone")
 
 
 def bend(armature: bpy.types.Object) -> None:
