@@ -205,7 +205,12 @@ def ensure_native(method: str, params: Any, passes: int, input_count: int) -> An
 
 
 def ensure_joints(
-    method: str, params: Any, has_segments: bool, hint_count: int = 0, has_fractions: bool = False, has_spread: bool = False
+    method: str,
+    params: Any,
+    has_segments: bool,
+    hint_count: int = 0,
+    has_fractions: bool = False,
+    has_spread: bool = False,
 ) -> Any:
     """The group by which the joints object of an armature brings the pose to a method's skin.
 

@@ -399,10 +399,10 @@ def _unbind_one(obj: bpy.types.Object) -> None:
         replaced = find_replaced_modifier(obj)
         if not settings.is_handed_over:  # Supple's own was removed, and could not hand over
             write_toggles(replaced, settings.live_toggles)
+    remove_armatures(obj)  # renamed, they are known by Supple's modifier
     for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
         stop_driving(modifier)
         modifiers.remove_modifier(obj, modifier, replaced)
-    remove_armatures(obj)
     _forget(obj)
     _note_change()
     for name in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -94,22 +94,35 @@ def install_armatures(bound: BoundObject, method: str, linear_group: str) -> Non
     wanted: dict[str, dict[str, Any]] = {BLEND_NAME: {"use_deform_preserve_volume": PRESERVES_VOLUME[method]}}
     if linear_group and PRESERVES_VOLUME[method]:
         wanted[LINEAR_NAME] = {"use_multi_modifier": True, "vertex_group": linear_group}
-    for modifier in [modifier for modifier in list_own_armatures(obj) if not modifier.name.startswith(tuple(wanted))]:
+    present = list_own_armatures(obj)
+    for modifier in present[len(wanted) :]:
         remove_modifier(obj, modifier, None)
-    for number, (name, settings) in enumerate(wanted.items(), start=1):
-        index = obj.modifiers.find(bound.supple.name) + number
-        modifier = next((each for each in list_own_armatures(obj) if each.name.startswith(name)), None)
+    for number, (name, settings) in enumerate(wanted.items()):
+        index = obj.modifiers.find(bound.supple.name) + 1 + number
+        modifier = present[number] if number < len(present) else None
         if modifier is None:
             modifier = add_modifier(obj, name, "ARMATURE", index)
-        elif obj.modifiers.find(modifier.name) != index:
-            obj.modifiers.move(obj.modifiers.find(modifier.name), index)
-            modifier = obj.modifiers[index]
+        elif (current := obj.modifiers.find(modifier.name)) != index:
+            name = modifier.name
+            obj.modifiers.move(current, index - (current < index))  # what is taken from above moves the others up
+            modifier = cast(bpy.types.ArmatureModifier, obj.modifiers[name])
         values = {name: getattr(bound.replaced, name) for name in ("use_vertex_groups", "use_bone_envelopes")}
         values |= {"show_in_editmode": bound.supple.show_in_editmode, "object": bound.armature}
-        values |= {"show_viewport": toggles[0], "show_render": toggles[1], **settings}
+        values |= {"show_viewport": toggles[0], "show_render": toggles[1], "vertex_group": "", **settings}
         for key, value in values.items():
             if getattr(modifier, key) != value:
                 setattr(modifier, key, value)
+
+
+def follow_override(bound: BoundObject, vertex_group: str, invert: bool) -> None:
+    """Have Armature modifiers of a library follow what an override has chosen in its own."""
+    for modifier in list_own_armatures(bound.obj):
+        values: dict[str, Any] = {"object": bound.armature}
+        if modifier.vertex_group != LINEAR_GROUP and not modifier.use_multi_modifier:
+            values |= {"vertex_group": vertex_group, "invert_vertex_group": invert}
+        for name, value in values.items():
+            if getattr(modifier, name) != value:
+                setattr(modifier, name, value)
 
 
 def remove_armatures(obj: bpy.types.Object) -> None:

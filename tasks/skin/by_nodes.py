@@ -17,7 +17,7 @@ from ...bridge import modifiers
 from ...bridge.files.render_frames import escape
 from ...bridge.meshes.data import mesh_of
 from ...bridge.meshes.influences import has_sdef, remove_influences, write_influences, write_turns
-from ...bridge.modifiers import clear_inputs, list_own_armatures
+from ...bridge.modifiers import clear_inputs
 from ...bridge.per_object import PerObject
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
@@ -75,6 +75,7 @@ from ..subject.surfaces import find_bound_space, is_one_changed
 from ..subject.twist import find_reach
 from .by_armature import (
     PRESERVES_VOLUME,
+    follow_override,
     have_armatures,
     install_armatures,
     is_native,
@@ -84,6 +85,7 @@ from .by_armature import (
 from .model import Choices, SkinSource
 from .node_checks import MOVED
 from .node_setup import NodeSetup, find_source, is_interpolated, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it
+from .poses import find_skeleton
 from .step import Step, is_baking
 
 
@@ -385,9 +387,8 @@ def _follow_library(bound: BoundObject, choices: Choices) -> None:
     obj = bound.obj
     original = cast(bpy.types.Object, obj.override_library.reference if obj.override_library is not None else obj)
     if is_native_group(bound.supple.node_group):
-        for modifier in list_own_armatures(obj):
-            if modifier.object != bound.armature:
-                modifier.object = bound.armature
+        follow_override(bound, choices.vertex_group, choices.invert)
+        _check_reach(bound, choices)
         _raise_message(obj, original)
         return
     joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
@@ -400,6 +401,16 @@ def _follow_library(bound: BoundObject, choices: Choices) -> None:
     if obj.override_library is not None:
         _write_inputs(bound.supple, {"Vertex Group": choices.vertex_group, "Invert": choices.invert})
     _raise_message(obj, original)
+
+
+def _check_reach(bound: BoundObject, choices: Choices) -> None:
+    """Raise SkinningError where nodes would have to blend what is linked, and Blender's own modifier does."""
+    reach = find_reach(find_skeleton(bound.armature), bound.armature)
+    if PRESERVES_VOLUME[choices.method] and reach.problem:
+        raise SkinningError(
+            f"'{bound.obj.name}' is blended as by Preserve Volume, since {reach.problem}: make its mesh local and bind "
+            "again, or bind it in its library in a pose with scaled bones"
+        )
 
 
 def _raise_message(obj: bpy.types.Object, original: bpy.types.Object) -> None:

@@ -134,7 +134,7 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     rest, params, centers = replace(character.rest, object_to_armature=space), choices.params, None
     linear = None if choices.linear_group else with_linear_roots(rest, getattr(params, "limb_roots", 0.0)).linear
     shares = _find_twist_shares(rest)
-    pairs = None if shares is not None and _may_move(skinned) else find_native_pairs(source, rest)
+    pairs = None if shares is not None and _is_moved(skinned) else find_native_pairs(source, rest)
     if pairs is not None and is_native(choices.method, skeleton.joints, find_reach(skeleton, skinned.armature), pairs):
         twists = _pack_twists(obj, rest, shares, is_interpolated(obj, above))
         return NodeSetup(character, choices, linear, twists, pairs)
@@ -153,10 +153,18 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
 
 
 def _may_move(skinned: SkinnedObject) -> bool:
-    """Whether an object may move within its armature, or is deformed by it before all modifiers."""
+    """Whether an object may move within its armature, by hand too, or is deformed by it before all modifiers."""
+    return not _is_tied(skinned) or _is_moved(skinned)
+
+
+def _is_tied(skinned: SkinnedObject) -> bool:
+    return skinned.obj.parent == skinned.armature and skinned.obj.parent_type == "OBJECT"
+
+
+def _is_moved(skinned: SkinnedObject) -> bool:
+    """Whether a parent, a constraint, keys or drivers may move an object within its armature."""
     obj = skinned.obj
-    is_tied = obj.parent == skinned.armature and obj.parent_type == "OBJECT"
-    movers = [obj] if is_tied else [*_list_line(obj), *_list_line(skinned.armature)]
+    movers = [obj] if _is_tied(skinned) else [*_list_line(obj), *_list_line(skinned.armature)]
     return any(each.parent_type != "OBJECT" or len(each.constraints) > 0 or _is_animated(each) for each in movers)
 
 

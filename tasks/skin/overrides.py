@@ -7,7 +7,7 @@ from typing import cast
 
 import bpy
 
-from ...bridge.modifiers import is_from_library, is_supple_modifier
+from ...bridge.modifiers import is_from_library, is_supple_modifier, list_own_armatures
 from ...deformers import SkinningError
 from ...settings.objects import needs_supple, settings_of
 from ..subject.stack import either, find_replaced_modifier, read_toggles, write_toggles
@@ -65,5 +65,6 @@ def _set_toggles(obj: bpy.types.Object, deforming: bpy.types.Modifier) -> None:
     toggles = either(*map(read_toggles, modifiers))
     for modifier in modifiers:
         wanted = toggles if modifier == deforming else (False, False)
-        if read_toggles(modifier) != wanted:
+        own = list_own_armatures(obj) if is_supple_modifier(modifier) else []
+        if any(read_toggles(each) != wanted for each in (modifier, *own)):
             write_toggles(modifier, wanted)

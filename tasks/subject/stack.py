@@ -11,9 +11,9 @@ from typing import cast
 
 import bpy
 
-from ...bridge.modifiers import is_own_armature, is_supple_modifier, list_own_armatures
+from ...bridge.modifiers import is_supple_modifier, list_own_armatures
 from ...deformers import SkinningError
-from ...nodes.groups import is_deformation, read_method
+from ...nodes.groups import is_deformation, is_native_group, read_method
 from ...settings.objects import ObjectSettings, needs_supple, settings_of
 
 
@@ -133,7 +133,8 @@ def is_deformed_by_parent(obj: bpy.types.Object) -> bool:
 
 def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
     """All Armature modifiers of an object, in their order, without those of Supple's own."""
-    found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and not is_own_armature(modifier)]
+    own = list_own_armatures(obj)
+    found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and modifier not in own]
     return cast(list[bpy.types.ArmatureModifier], found)
 
 
@@ -150,7 +151,8 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     for modifier in found:
         if modifier.name == name:
             return modifier
-    others = [modifier for modifier in obj.modifiers if not is_own_armature(modifier)]
+    own = list_own_armatures(obj)
+    others = [modifier for modifier in obj.modifiers if modifier not in own]
     below = [after for before, after in itertools.pairwise(others) if is_supple_modifier(before) and after in found]
     for modifier in (*below, *(found if len(found) == 1 else ())):
         return cast(bpy.types.ArmatureModifier, modifier)
@@ -318,5 +320,6 @@ def write_toggles(modifier: bpy.types.Modifier, toggles: tuple[bool, bool]) -> N
     """Switch a modifier on or off in the viewport, and in the render; with Supple's, all that it deforms by."""
     modifier.show_viewport, modifier.show_render = toggles
     if is_supple_modifier(modifier):
+        is_native = is_native_group(modifier.node_group)
         for own in list_own_armatures(cast(bpy.types.Object, modifier.id_data)):
-            own.show_viewport, own.show_render = toggles
+            own.show_viewport, own.show_render = toggles if is_native else (False, False)

@@ -216,9 +216,7 @@ def _find_needs(armature: bpy.types.Object) -> _Needs:
         return needs
     rotations, moved = _read_rotations(armature)
     twists = measure_twists(rotations, moved, [_read_keys(action) for action in actions])
-    counts = {
-        name: (count, twist > HALF_TURN) for name, twist in twists.items() if (count := count_fractions(twist))
-    }
+    counts = {name: (count, twist > HALF_TURN) for name, twist in twists.items() if (count := count_fractions(twist))}
     if needs is not None and needs.counts == counts:
         counts = needs.counts
     used = (*np.unique(rotations.modes).tolist(), SCALE)

@@ -37,6 +37,7 @@ from scenes import (
     turn,
     update,
 )
+from supple.bridge.modifiers import list_own_armatures
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_objects
@@ -277,8 +278,10 @@ def test_the_node_modifier_takes_the_place_and_the_toggles():
     with_subsurf_below(obj, armature)
     with_unequal_toggles(obj, armature)
     bind(obj, method="SSD")
-    assert [modifier.type for modifier in obj.modifiers] == ["CAST", "NODES", "ARMATURE", "SUBSURF"]
-    supple, replaced = obj.modifiers[1], obj.modifiers[2]
+    supple, replaced, own = obj.modifiers[1], armature_modifier(obj), list_own_armatures(obj)
+    kinds = ["CAST", "NODES", *["ARMATURE"] * len(own), "ARMATURE", "SUBSURF"]
+    assert [modifier.type for modifier in obj.modifiers] == kinds
+    assert [each.show_in_editmode for each in own] == [False] * len(own)
     assert (supple.show_viewport, supple.show_render, supple.show_in_editmode) == (True, False, False)
     assert (replaced.show_viewport, replaced.show_render) == (False, False)
 

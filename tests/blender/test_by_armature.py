@@ -110,7 +110,11 @@ def test_twists_are_spread_before_the_blend(subtests: pytest.Subtests):
         for spot in ((0.0, 0.0, 0.0), (0.5, 2.0, -1.0)):
             with subtests.test(twist=twist, spot=spot):
                 for one in (obj, bpy.data.objects["Twin"]):
-                    one.location, one.rotation_euler, one.scale = spot, spot, (1.3, 1.3, 1.3) if any(spot) else (1, 1, 1)
+                    one.location, one.rotation_euler, one.scale = (
+                        spot,
+                        spot,
+                        (1.3, 1.3, 1.3) if any(spot) else (1, 1, 1),
+                    )
                 bend(armature, twist)
                 assert_alike(obj, bpy.data.objects["Twin"])
                 assert is_native(obj)

@@ -22,6 +22,7 @@ from scenes import (
     turn,
     update,
 )
+from supple.bridge.modifiers import list_own_armatures
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import unbind
 
@@ -270,7 +271,8 @@ def test_weights_painted_away_are_reported_and_come_back():
     obj.data.update_tag()
     update()
     assert "No vertex of 'Tube' has a weight" in settings_of(obj).message
-    assert np.array_equal(evaluated_points(obj), shown)
+    expected = rest_points(obj) if list_own_armatures(obj) else shown  # Blender's own modifier reads the weights itself
+    assert np.array_equal(evaluated_points(obj), expected)
     for group in twin.vertex_groups:
         group.add(list(range(496)), 0.5, "REPLACE")
         obj.vertex_groups[group.name].add(list(range(496)), 0.5, "REPLACE")

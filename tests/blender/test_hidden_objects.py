@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("silent_handlers", "nodes_alone")
 
 @pytest.fixture(scope="module", params=["NODES", "PYTHON"])
 def character(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A file with a collection of a tube that is bound by DLB, and its rig."""
+    """A file with a collection of a tube that is bound by Centers, and its rig."""
     path = tmp_path_factory.mktemp("character") / f"{request.param}.blend"
     reset()
     obj, armature = add_tube(rings=10, sides=6)
@@ -40,7 +40,7 @@ def character(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     for one in (obj, armature):
         bpy.context.scene.collection.objects.unlink(one)
         collection.objects.link(one)
-    bind(obj, method="DLB", evaluate=request.param)
+    bind(obj, method="CENTERS", evaluate=request.param)
     save(path)
     bpy.ops.wm.open_mainfile(filepath=str(path))
     select(bpy.data.objects["Tube"], bpy.data.objects["Rig"])
