@@ -62,6 +62,17 @@ DRAGGED = {"a finger": "finger2-1.L", "an arm": "upperarm01.L", "all bones": ""}
 RENDERED_FRAMES, RENDERED_SIZE, RENDERS = 20, 64, 4
 """Frames and pixels of a rendered animation, and how many of them count in a round."""
 
+CHOICES = {
+    "no Twist, no Linear Roots": (("OFF", 0.0), False),
+    "Twist": (("AUTO", 0.0), False),
+    "both": (("AUTO", 1.0), False),
+    "both, a leg stretched": (("AUTO", 1.0), True),
+}
+"""What meshes are bound with: Twist and Linear Roots; and whether a bone is scaled."""
+STRETCHED = "lowerleg"
+
+CROWD, CROWD_BONES, CROWD_VERTICES = 30, 71, 2_000
+
 COLUMNS = (
     "character", "meshes", "vertices", "bones", f"{BARE}, ms", f"{LINEAR}, ms", f"{VOLUME}, ms", f"{PYTHON}, ms",
     f"{NODES}, ms", f"ratio {PYTHON}", f"ratio {NODES}",
@@ -96,6 +107,51 @@ def run_characters(arguments: argparse.Namespace) -> None:
     """Characters that play an action, all meshes bound by one method"""
     assets, rounds = arguments.assets, arguments.rounds
     print_table(COLUMNS, [measure_play(name, open_character(assets, name), rounds) for name in list_characters(assets)])
+
+
+def add_crowd() -> Character:
+    """Many characters in the scene, each of a small mesh on an armature of its own."""
+    new_scene()
+    characters = []
+    for number in range(CROWD):
+        armature = add_rig(CROWD_BONES)
+        add_skin(armature, f"Body {number}", CROWD_VERTICES)
+        characters.append(find_character(armature))
+    for character in characters:
+        character.armature.select_set(True)
+    return Character([mesh for each in characters for mesh in each.meshes], armature, characters[0].frames)
+
+
+def add_mesh() -> Character:
+    new_scene()
+    return find_character(add_parts(22_000, 71, 1))
+
+
+def stretch_leg(character: Character) -> None:
+    """Scale a bone of a leg, which nothing else moves then, along itself."""
+    bone = next(bone for bone in character.armature.pose.bones if bone.name.startswith(STRETCHED))
+    bone.scale = (1.0, 1.2, 1.0)
+
+
+def run_choices(arguments: argparse.Namespace) -> None:
+    """DLBNT by nodes: what Twist, Linear Roots and a stretched bone cost, over what Preserve Volume takes"""
+    scenes = {name: partial(open_character, arguments.assets, name) for name in list_characters(arguments.assets)}
+    scenes |= {"one mesh": add_mesh, f"{CROWD} characters": add_crowd}
+    rows = []
+    for name, prepare in scenes.items():
+        for label, (choices, is_stretched) in CHOICES.items():
+            if is_stretched and name != GENERATED:
+                continue
+            character = prepare()
+            if is_stretched:
+                stretch_leg(character)
+            for obj in character.meshes:
+                obj.supple.twist, obj.supple.limb_roots = choices
+            times = time_steps(character, character.play(), {NODES: WAYS[NODES]}, rounds=arguments.rounds)
+            over = times.least(NODES) - times.least(VOLUME)
+            first = times.binds[NODES][0]
+            rows.append((name, label, times.least(VOLUME), times.least(NODES), times.compare_least(NODES), over, first))
+    print_table(("character", "bound with", f"{VOLUME}, ms", f"{NODES}, ms", "ratio", "over it, ms", "Bind, s"), rows)
 
 
 def run_rigify(arguments: argparse.Namespace) -> None:
@@ -239,7 +295,7 @@ def run_render(arguments: argparse.Namespace) -> None:
 
 
 SECTIONS = {
-    "characters": run_characters, "rigify": run_rigify, "scale": run_scale, "small": run_small, "drag": run_drag,
+    "characters": run_characters, "choices": run_choices, "rigify": run_rigify, "scale": run_scale, "small": run_small, "drag": run_drag,
     "bind": run_bind, "many": run_many, "render": run_render,
 }  # fmt: skip
 
