@@ -41,9 +41,7 @@ def count_fractions(twist: float) -> int:
     return 0 if twist <= LEAST_TWIST else int(min(np.ceil(twist / LARGEST_STEP) - 1, MOST))
 
 
-def plan_twists(
-    joints: Joints, levels: np.ndarray, counts: np.ndarray
-) -> tuple[Fractions | None, SpreadTwists | None]:
+def plan_twists(joints: Joints, levels: np.ndarray, counts: np.ndarray) -> tuple[Fractions | None, SpreadTwists | None]:
     """The fractions of some joints, and the twists of others that are spread; None where there are none.
 
     Parameters

@@ -282,9 +282,7 @@ def _look_around(joints: Joints, moved: np.ndarray) -> np.ndarray:
     return np.concatenate([around[:-1], moved[count:-1] | ends, around[-1:]])
 
 
-def _turn_at_rest(
-    binding: Binding, pose: Pose, twists: SpreadTurns | None, transforms: bool
-) -> TurnedRows | None:
+def _turn_at_rest(binding: Binding, pose: Pose, twists: SpreadTurns | None, transforms: bool) -> TurnedRows | None:
     """Vertices that spread twists turn: their points, or the columns of their space, and what centers need."""
     if binding.twists is None or twists is None or not twists.twists.any():
         return None
