@@ -125,8 +125,8 @@ def edit_bones(armature: bpy.types.Object, change: Callable) -> None:
 def select(*objects: bpy.types.Object) -> None:
     """Select these objects only; the first becomes the active one.
 
-    What was linked or unlinked just now Blender would bring into the view layer while its objects are gone through, some of
-    which it frees.
+    What was linked or unlinked just now Blender would bring into the view layer while its objects are gone through,
+    some of which it frees.
     """
     bpy.context.view_layer.update()
     for obj in list(bpy.context.view_layer.objects):
