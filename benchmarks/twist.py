@@ -269,7 +269,7 @@ def run_wrists(arguments: argparse.Namespace) -> None:
 def measure_wrist(
     assets: Path, name: str, bone: str, methods: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Each method, and the largest stretches without and with Spread Twist; Blender's own has none."""
+    """Each method, and the largest stretches without and with Spread Twist; linear and Blender's own have none."""
     parts = read_character(assets, name, 100).parts
     part, rest = parts[0], make_rests(parts)[0]
     shape, wrist = part.shape, part.shape.names.index(bone)
@@ -284,9 +284,10 @@ def measure_wrist(
     measure = partial(measure_edges, read_edges(assets, name, len(shape.points)), shape, arm)
     yield PRESERVE_VOLUME, (measure(preserve_volume(rest, pose.rest_to_pose)), float("nan"))
     for method in methods:
-        bound = [bind_rest(rest, method, 0 * counts, choice) for choice in (0 * counts, counts)]
-        plain, along = (measure(module.deform(binding, pose).astype(np.float64)) for module, binding in bound)
-        yield method, (plain, along)
+        choices = [0 * counts] if method == "SSD" else [0 * counts, counts]
+        bound = [bind_rest(rest, method, 0 * counts, choice) for choice in choices]
+        found = [measure(module.deform(binding, pose).astype(np.float64)) for module, binding in bound]
+        yield method, (found[0], found[1] if len(found) > 1 else float("nan"))
 
 
 def read_edges(assets: Path, name: str, count: int) -> np.ndarray:

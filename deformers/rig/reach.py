@@ -1,4 +1,4 @@
-"""What joints can do, by what is in the file: whether Blender's own blend of quaternions is that of DLB and DLBNT there.
+"""What joints can do, by what is in the file: whether Blender's own blend of quaternions is that of DLB and DLBNT.
 
 Blender's Preserve Volume blends dual quaternions whose signs it chooses for each vertex, one after the other; here they
 belong to the joints, and agree along the skeleton. Both are the same where the quaternions of all joints that a vertex

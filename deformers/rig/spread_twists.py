@@ -1,8 +1,8 @@
 """Spread Twist: the skin of a long bone is turned at rest by its share of the twist of the joint at the bone's end.
 
 A hand that is twisted by alpha turns the skin next to the wrist by all of it, and that of the forearm by less, the
-nearer it is to the elbow. So each vertex is turned about the end of the limb's line before it follows its joints: by its
-share of the twist, and by what makes up for what the blend of both bones will give of it by itself.
+nearer it is to the elbow. So each vertex is turned about the end of the limb's line before it follows its joints: by
+its share of the twist, and by what makes up for what the blend of both bones will give of it by itself.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def measure_turns(spread: SpreadTwists, matrices: np.ndarray, hints: np.ndarray 
 
     Notes
     -----
-    With r = (w, v) the twist is alpha = 2 atan2(v . a, w) + whole turns, a the axis of the line, and s = r t(-alpha). The
-    more a joint swings, the less is known of its twist, and of half a turn nothing. So what is spread goes down from all
-    of it, where the joint swings by 90 degrees, to none, by 120 degrees; what is left stays at the joint.
+    With r = (w, v) the twist is alpha = 2 atan2(v . a, w) + whole turns, a the axis of the line, and s = r t(-alpha).
+    The more a joint swings, the less is known of its twist, and of half a turn nothing. So what is spread goes down
+    from all of it, where the joint swings by 90 degrees, to none, by 120 degrees; what is left stays at the joint.
     """
     rotations, joints = np.asarray(matrices[:, :3, :3], np.float64), spread.joints
     above = spread.parents[joints]

@@ -108,8 +108,8 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
     Notes
     -----
     c = p + a (v - p), p the center of the vertex's weights, a its sharpness. With a = 1 the vertex moves as by linear
-    blending. Where a vertex has SDEF, c is its own C. Where a twist is spread, p is on the line of the limb: a twist about
-    it leaves it where it is.
+    blending. Where a vertex has SDEF, c is its own C. Where a twist is spread, p is on the line of the limb: a twist
+    about it leaves it where it is.
     """
     joint_count = len(rest.joints.parents)
     surfaces = rest.surfaces or (WeightedSurface.of_rest(rest),)

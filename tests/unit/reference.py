@@ -514,68 +514,58 @@ def extend(
     rest_to_pose: np.ndarray,
     hints: np.ndarray,
     fractions: list[Fraction],
-    back: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, centers and pose of joints and fractions, and what rotation centers follow of them.
-
-    Parameters
-    ----------
-    back : what the joints do before, shape (B, 4, 4): see `spread_twists`; centers are where it takes them from
-    """
+    """Weights, centers and pose of joints and fractions, and what rotation centers follow of them."""
     parts = find_rotations(rest_to_pose[:, :3, :3], parents)
-    posed = [pose_fraction(f, rest_to_pose, parts, centers[f.last], hints[f.last]) @ back[f.first] for f in fractions]
-    joints = rest_to_pose @ back
-    mixed = [(1 - f.share) * joints[f.first] + f.share * joints[f.last] for f in fractions]
+    posed = [pose_fraction(f, rest_to_pose, parts, centers[f.last], hints[f.last]) for f in fractions]
+    mixed = [(1 - f.share) * rest_to_pose[f.first] + f.share * rest_to_pose[f.last] for f in fractions]
     rows = [split_row(row, parents, fractions) for row in weights]
-    every = [*zip(back, centers, strict=True), *((back[f.first], centers[f.last]) for f in fractions)]
-    turned = [apply(np.linalg.inv(own), center) for own, center in every]
-    return np.array(rows), np.array(turned), np.array([*joints, *posed]), np.array([*joints, *mixed])
+    places = [*centers, *(centers[f.last] for f in fractions)]
+    return np.array(rows), np.array(places), np.array([*rest_to_pose, *posed]), np.array([*rest_to_pose, *mixed])
+
+
+def blend_turn(turn: np.ndarray, share: float) -> np.ndarray:
+    """The rotation that the quaternion 1 - share + share q stands for: q that of a rotation, by at most 180 degrees."""
+    q = quaternion_from_rotation(turn)
+    both = [DualQuaternion(each, np.zeros(4)) for each in (np.array([1.0, 0.0, 0.0, 0.0]), q if q[0] >= 0 else -q)]
+    return np.transpose([blend_rigid(both, np.array([1 - share, share]), axis) for axis in np.eye(3)])
 
 
 def spread_twists(
     points: np.ndarray,
     weights: np.ndarray,
     centers: np.ndarray,
-    tails: np.ndarray,
     parents: np.ndarray,
     rest_to_pose: np.ndarray,
     hints: np.ndarray,
     lines: dict[int, list[int]],
-    most_blended: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """What each vertex is turned by at rest, shape (V, 4, 4), and what joints do before, shape (B, 4, 4).
+) -> np.ndarray:
+    """What each vertex is turned by at rest, shape (V, 4, 4).
 
     Parameters
     ----------
     lines : from a joint to the bones before it that its twist is spread along, from the first to the last
-    most_blended : radians of a twist that go through the blend
     """
     parts = find_rotations(rest_to_pose[:, :3, :3], parents)
     above = [{joint} for joint in range(len(parents))]
     for joint in from_root(parents):
         above[joint] |= above[parents[joint]] if parents[joint] >= 0 else set()
-    turned, back = np.tile(np.eye(4), (len(points), 1, 1)), np.tile(np.eye(4), (len(parents), 1, 1))
+    turned = np.tile(np.eye(4), (len(points), 1, 1))
     for joint in sorted(lines, key=lambda joint: -len(above[joint])):
-        parent, start = parents[joint], centers[lines[joint][0]]
-        along = tails[joint] - centers[joint]
-        relative = parts[parent][0].T @ parts[joint][0]
-        _, bend, twist = read_swing_and_twist(relative, along / np.linalg.norm(along), hints[joint])
+        start, end = centers[lines[joint][0]], centers[joint]
+        length = np.linalg.norm(end - start)
+        axis = (end - start) / length
+        relative = parts[parents[joint]][0].T @ parts[joint][0]
+        _, bend, twist = read_swing_and_twist(relative, axis, hints[joint])
         twist *= min(max(2 * np.cos(bend) + 1, 0.0), 1.0)
-        blended = min(max(twist, -most_blended), most_blended)
-        line = centers[joint] - start
-        length = np.linalg.norm(line)
-
-        def turn(angle: float, axis: np.ndarray = line / length, end: np.ndarray = centers[joint]) -> np.ndarray:
-            rotation = turn_about(axis, angle)
-            return affine(rotation, end - rotation @ end)
-
+        swing = relative @ turn_about(axis, -twist)
         is_below = np.array([joint in those for those in above])
-        back[is_below] = back[is_below] @ turn(blended - twist)
         for vertex, (point, row) in enumerate(zip(points, weights / weights.sum(axis=1, keepdims=True), strict=True)):
             below, held = row[is_below].sum(), row[lines[joint]].sum()
-            position = min(max((point - start) @ line / length**2, 0.0), 1.0)
+            if held <= 1e-3:
+                continue
+            position = min(max((point - start) @ axis / length, 0.0), 1.0)
             whole = below + held * np.log(1 - 0.6 * position) / np.log(0.4)
-            half = 0.5 * blended
-            by_itself = 2 * np.arctan2(below * np.sin(half), 1 - below + below * np.cos(half))
-            turned[vertex] = turn(whole * twist - by_itself) @ turned[vertex]
-    return turned, back
+            rotation = blend_turn(relative, below).T @ blend_turn(swing, below) @ turn_about(axis, whole * twist)
+            turned[vertex] = affine(rotation, end - rotation @ end) @ turned[vertex]
+    return turned

@@ -11,7 +11,7 @@ from supple.deformers.rig.twist_shares import TwistShares
 def shares(vertices: list[int], twists: list[int], passes: list[int]) -> TwistShares:
     count = len(vertices)
     whole, below = np.linspace(0.5, 1.0, count), np.linspace(0.0, 0.5, count)
-    return TwistShares(np.array(vertices), np.array(twists), np.array(passes), whole, below, np.ones(count, bool))
+    return TwistShares(np.array(vertices), np.array(twists), np.array(passes), whole, below)
 
 
 def test_vertices_without_a_twist_name_none() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, Weights
 from supple.deformers.rig.fraction_plan import find_long_bones, plan_twists
-from supple.deformers.rig.spread_twists import MOST_BLENDED
 from supple.deformers.skinning import centers, ssd
 
 from .. import reference
@@ -62,8 +61,7 @@ def test_against_the_slow_reference(method, case, stretched) -> None:
     chosen, counts = np.zeros((2, count), int)
     for joint in range(count):
         chosen[joint], counts[joint] = levels.get(joint, 0), len(lines.get(joint, ()))
-    most = 0.0 if key == "SSD" else MOST_BLENDED
-    fractions, spread = plan_twists(joints, chosen, counts, most)
+    fractions, spread = plan_twists(joints, chosen, counts)
     rest = Rest(
         character.points,
         Weights.from_dense(character.weights),
@@ -73,15 +71,15 @@ def test_against_the_slow_reference(method, case, stretched) -> None:
     posed = module.deform(module.bind(rest, params), Pose(matrices, hints=hints))
 
     found, path = reference.list_fractions(character.centers, tails, character.parents, levels)
-    turned, back = reference.spread_twists(
-        character.points, character.weights, character.centers, tails, character.parents, matrices, hints, lines, most
+    turned = reference.spread_twists(
+        character.points, character.weights, character.centers, character.parents, matrices, hints, lines
     )
     rows, places, every, followed = reference.extend(
-        character.weights, character.centers, character.parents, matrices, hints, found, back
+        character.weights, character.centers, character.parents, matrices, hints, found
     )
     if key == "CENTERS":
         move = reference.prepare_centers(every, places, path, followed)
-        middles = centers.place_centers(rest, params).points  # at the vertex's side of the bones: another test
+        middles = centers.place_centers(rest, params).points  # other tests look at these
     else:
         move, middles = reference.METHODS[method](every, places, path), np.zeros((len(rows), 3))
     expected = np.array([
@@ -119,14 +117,14 @@ def test_bends_look_as_without_fractions() -> None:
     assert np.linalg.norm(divided - plain, axis=1).max() < 0.02 * 0.25 * 2
 
 
-@each("is_spread", [False, True])
-def test_limits_look_at_the_bones(is_spread) -> None:
+@each(("module", "is_spread"), [(ssd, False), (centers, False), (centers, True)])
+def test_limits_look_at_the_bones(module, is_spread) -> None:
     """A bone that bends moves skin that only fractions hold, if limits ask for it, whatever was there before."""
-    rest, params = divide(make_limb(0.1), 5, is_spread), ssd.Params(bulge_limit=1.0, contact=1.0)
-    binding = ssd.bind(rest, params)
+    rest, params = divide(make_limb(0.1), 5, is_spread), module.Params(bulge_limit=1.0, contact=1.0)
+    binding = module.bind(rest, params)
     for bend in (0.0, 100.0, 40.0, 150.0):
-        found = ssd.deform(binding, Pose(pose_limb(bend)))
-        np.testing.assert_array_equal(found, ssd.deform(ssd.bind(rest, params), Pose(pose_limb(bend))))
+        found = module.deform(binding, Pose(pose_limb(bend)))
+        np.testing.assert_array_equal(found, module.deform(module.bind(rest, params), Pose(pose_limb(bend))))
 
 
 def test_sharpness_hardly_narrows_a_twist() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, Weights
 from supple.deformers.rig.fraction_plan import plan_twists
-from supple.deformers.rig.spread_twists import MOST_BLENDED
-from supple.deformers.skinning import centers, dlb, dlbnt, ssd
+from supple.deformers.skinning import centers, dlb, dlbnt
 
 from .. import reference
 from ..cases import each
@@ -19,24 +18,24 @@ from .limbs import AROUND, RADIUS, find_radii, make_limb, pose_limb
 from .test_sdef import TWO, add_sdef
 
 PARAMS = {
-    "SSD": ssd.Params(),
     "DLB": dlb.Params(),
     "DLBNT": dlbnt.Params(),
     "CENTERS": centers.Params(),
 }
+"""Of the methods that spread twists: all but linear blending."""
+ALONG = np.array((0.0, 0.0, 1.0))
 SPACE = about(rotation((1, 2, 3), 40.0) @ np.diag([1.5, 1.0, 0.8]), np.zeros(3), (0.3, -0.2, 1.0))
 
 
-def spread(rest: Rest, method: str, lines: dict[int, int]) -> Rest:
+def spread(rest: Rest, lines: dict[int, int]) -> Rest:
     """With twists of joints that are spread along so many bones before each."""
     counts = np.zeros(len(rest.joints.parents), int)
     counts[list(lines)] = list(lines.values())
-    most = 0.0 if method == "SSD" else MOST_BLENDED
-    return replace(rest, joints=replace(rest.joints, spread=plan_twists(rest.joints, 0 * counts, counts, most)[1]))
+    return replace(rest, joints=replace(rest.joints, spread=plan_twists(rest.joints, 0 * counts, counts)[1]))
 
 
-def make_wrist(method: str, ramp: float = 0.15) -> Rest:
-    return spread(make_limb(ramp), method, {1: 1})
+def make_wrist() -> Rest:
+    return spread(make_limb(0.15), {1: 1})
 
 
 def twisted(degrees: float, bend: float = 0.0) -> Pose:
@@ -52,16 +51,15 @@ def skin(rest: Rest, method: str, *poses: Pose) -> np.ndarray:
 
 @each("method", PARAMS)
 def test_rest_is_kept(method) -> None:
-    rest = make_wrist(method)
+    rest = make_wrist()
     np.testing.assert_allclose(skin(rest, method, twisted(0.0))[0], rest.points, atol=1e-6)
 
 
-@each("degrees", [-100.0, 40.0, 170.0, 200.0, 400.0])
+@each("degrees", [-100.0, 40.0, 170.0, 200.0, 400.0, 540.0])
 @each("bend", [0.0, 60.0])
 @each("method", PARAMS)
 def test_skin_of_one_bone_turns_by_its_share(method, bend, degrees) -> None:
-    rest = make_wrist(method)
-    rest = replace(rest, joints=replace(rest.joints))
+    rest = make_wrist()
     posed, pose = skin(rest, method, twisted(degrees, bend))[0], pose_limb(bend, degrees)
     z = rest.points[:, 2]
     forearm, hand = np.flatnonzero((z < -0.2) & (z > -0.999)), np.flatnonzero(z > 0.2)
@@ -75,40 +73,77 @@ def test_skin_of_one_bone_turns_by_its_share(method, bend, degrees) -> None:
 
 @each("method", PARAMS)
 def test_a_twist_keeps_the_section(method) -> None:
-    """Linear blending does not collapse, and centers do not narrow."""
-    rest = make_wrist(method)
-    for degrees in (60.0, 120.0, 170.0, 178.0):
+    rest = make_wrist()
+    for degrees in (60.0, 120.0, 170.0, 178.0, 190.0, 400.0):
         radii = find_radii(skin(rest, method, twisted(degrees))[0], pose_limb(0.0, degrees))
-        assert 0.99 * RADIUS < radii.min()
+        assert radii.min() > 0.97 * RADIUS
         assert radii.max() < 1.001 * RADIUS
+
+
+def weights_of_hand(rest: Rest) -> np.ndarray:
+    """Of the limb's second bone, shape (V,)."""
+    values, count = rest.weights.values * (rest.weights.joints == 1), len(rest.points)
+    return np.bincount(rest.weights.vertices, values, minlength=count)
+
+
+def make_turned(rest: Rest, degrees: float) -> np.ndarray:
+    """Points of the limb, turned about its line by their share of a twist of its joint."""
+    along, below = np.clip(1.0 + rest.points[:, 2], 0.0, 1.0), weights_of_hand(rest)
+    whole = below + (1.0 - below) * np.log(1.0 - 0.6 * along) / np.log(0.4)
+    turns = np.array([rotation((0, 0, 1), degrees * share) for share in whole])
+    return np.einsum("vij,vj->vi", turns, rest.points)
+
+
+@each("above", [np.eye(3), rotation((1, 2, 3), 100.0)])
+@each(("bend", "degrees"), [(45.0, 170.0), (45.0, -170.0), (45.0, 200.0), (80.0, 100.0), (20.0, 540.0)])
+@each("method", ["DLB", "DLBNT"])
+def test_a_joint_that_bends_and_twists(method, bend, degrees, above) -> None:
+    """As if it had only its swing, and all vertices had been turned by their share of the twist."""
+    rest, whole = make_wrist(), about(above, np.zeros(3), (0.1, 0.2, 0.3))
+    pose = Pose(whole @ pose_limb(bend, degrees), hints=np.radians([0.0, degrees]))
+    dense, joints = np.stack([1.0 - weights_of_hand(rest), weights_of_hand(rest)], axis=1), rest.joints
+    expected = reference.skin(
+        "DLB", make_turned(rest, degrees), dense, joints.centers, joints.parents, whole @ pose_limb(bend)
+    )
+    np.testing.assert_allclose(skin(rest, method, pose)[0], expected, atol=5e-6)
+
+
+@each("bend", [0.0, 45.0])
+def test_centers_stand_on_the_line_of_the_limb(bend) -> None:
+    """The share of the twist does not move them: what is between two bones keeps its distance from it."""
+    rest = make_wrist()
+    placed = centers.place_centers(rest, centers.Params(sharpness=0.0)).points
+    np.testing.assert_allclose(placed[weights_of_hand(rest) < 0.8, :2], 0.0, atol=1e-9)
+    plain, posed = skin(rest, "CENTERS", twisted(0.0, bend), twisted(170.0, bend))
+    assert find_radii(posed, pose_limb(bend, 170.0)).min() > 0.98 * find_radii(plain, pose_limb(bend)).min()
 
 
 @each(
     ("poses", "most"),
     [
-        ([(degrees, 20.0) for degrees in range(160, 201)], 2.0),
-        ([(-degrees, 20.0) for degrees in range(160, 201)], 2.0),
-        ([(150.0, bend) for bend in range(85, 126)], 8.0),
+        ([(degrees, 20.0) for degrees in range(160, 201)], 0.6),
+        ([(-degrees, 20.0) for degrees in range(160, 201)], 0.6),
+        ([(150.0, bend) for bend in range(85, 126)], 1.3),
     ],
 )
 @each("method", PARAMS)
 def test_nothing_jumps(method, poses, most) -> None:
     """Twists through half a turn, and swings through those where less and less is spread: steps of one degree."""
-    points = skin(make_wrist(method), method, *(twisted(*each_one) for each_one in poses))
+    points = skin(make_wrist(), method, *(twisted(*each_one) for each_one in poses))
     steps = np.linalg.norm(np.diff(points, axis=0), axis=2).max(axis=1)
     assert 0.0 < steps.max() < most * np.radians(1.0) * np.hypot(RADIUS, 1.0)
 
 
-def make_arm(method: str, lines: dict[int, int]) -> Rest:
-    """Three bones of length 1 along z, whose weights cross over within .15 of their joints."""
+def make_arm() -> Rest:
+    """Three bones of length 1 along z, whose weights cross over within .15 of their joints; both twists are spread."""
     heights = np.repeat(np.linspace(0.0, 3.0, 91), AROUND)
     angles = np.tile(np.arange(AROUND) * 2.0 * np.pi / AROUND, 91)
     points = np.stack([RADIUS * np.cos(angles), RADIUS * np.sin(angles), heights], axis=1)
     path = np.clip(0.5 + (heights - 1.0) / 0.3, 0.0, 1.0) + np.clip(0.5 + (heights - 2.0) / 0.3, 0.0, 1.0)
     weights = np.maximum(0.0, 1.0 - np.abs(path[:, None] - np.arange(3)))
     heads = np.array([[0.0, 0.0, z] for z in range(3)])
-    joints = Joints(heads, np.array([-1, 0, 1]), heads + (0.0, 0.0, 1.0))
-    return spread(Rest(points, Weights.from_dense(weights), joints), method, lines)
+    joints = Joints(heads, np.array([-1, 0, 1]), heads + ALONG)
+    return spread(Rest(points, Weights.from_dense(weights), joints), {1: 1, 2: 1})
 
 
 def pose_arm(rest: Rest, degrees: tuple[float, float], bends: tuple[float, float] = (30.0, 40.0)) -> Pose:
@@ -120,7 +155,7 @@ def pose_arm(rest: Rest, degrees: tuple[float, float], bends: tuple[float, float
 
 @each("method", PARAMS)
 def test_limbs_one_below_the_other(method) -> None:
-    rest = make_arm(method, {1: 1, 2: 1})
+    rest = make_arm()
     ways = np.linspace(0.0, 1.0, 181)
     poses = [pose_arm(rest, (200.0 * way, -250.0 * way)) for way in ways]
     points = skin(rest, method, *poses)
@@ -137,7 +172,7 @@ def test_limbs_one_below_the_other(method) -> None:
 @each("space", [None, SPACE])
 @each("method", PARAMS)
 def test_transforms_equal_points(method, space) -> None:
-    rest, pose = make_arm(method, {1: 1, 2: 1}), Pose
+    rest, pose = make_arm(), Pose
     pose = replace(pose_arm(rest, (50.0, 185.0)), object_to_armature=space)
     points = skin(rest, method, pose)[0]
     transforms = DEFORMERS[method].vertex_transforms(DEFORMERS[method].bind(rest, PARAMS[method]), pose)
@@ -146,7 +181,7 @@ def test_transforms_equal_points(method, space) -> None:
 
 @each("method", PARAMS)
 def test_space_does_not_matter(method) -> None:
-    rest, back = make_arm(method, {1: 1, 2: 1}), np.linalg.inv(SPACE)
+    rest, back = make_arm(), np.linalg.inv(SPACE)
     pose = pose_arm(rest, (50.0, 185.0))
     moved = replace(rest, points=rest.points @ back[:3, :3].T + back[:3, 3], object_to_armature=SPACE)
     posed = skin(moved, method, replace(pose, object_to_armature=SPACE))[0]
@@ -156,7 +191,7 @@ def test_space_does_not_matter(method) -> None:
 @each("method", PARAMS)
 def test_what_was_computed_before_does_not_matter(method) -> None:
     """Blocks are computed again where twists have changed, though no joint that they follow has moved."""
-    rest, module = make_wrist(method), DEFORMERS[method]
+    rest, module = make_wrist(), DEFORMERS[method]
     binding = module.bind(rest, PARAMS[method])
     assert len(binding.blocks) > 3
     for degrees in (0.0, 30.0, 390.0, 30.0, 31.0, 175.0, 0.0):
@@ -167,7 +202,7 @@ def test_what_was_computed_before_does_not_matter(method) -> None:
 
 @each("method", PARAMS)
 def test_strength_scales_all_of_it(method) -> None:
-    rest = make_wrist(method)
+    rest = make_wrist()
     full, pose = skin(rest, method, twisted(150.0, 30.0))[0], twisted(150.0, 30.0)
     strength = np.linspace(0.0, 1.0, len(rest.points))
     posed = skin(replace(rest, strength=strength), method, pose)[0]
@@ -175,19 +210,16 @@ def test_strength_scales_all_of_it(method) -> None:
 
 
 def test_centers_of_the_model_are_turned_along() -> None:
-    """SDEF: as if mesh and centers had been turned, and the joints turned back."""
-    rest, params = spread(add_sdef(TWO), "CENTERS", {2: 1}), centers.Params(bulge_limit=0.0, contact=0.0, sharpness=0.0)
-    joints = replace(rest.joints, tails=rest.joints.centers + (0.1, 0.0, 1.0))
-    rest = spread(replace(rest, joints=joints), "CENTERS", {2: 1})
-    matrices = np.array([np.eye(4)] * len(joints.parents))
-    turn = about(rotation((1, 0, 0), 50.0) @ rotation(joints.axes[2], 220.0), joints.centers[2])
-    matrices[2:] = turn
-    hints = np.zeros(len(matrices))
-    hints[2] = np.radians(220.0)
+    """SDEF: as if mesh and centers had been turned."""
+    rest, params = add_sdef(TWO), centers.Params(bulge_limit=0.0, contact=0.0, sharpness=0.0)
+    rest = spread(replace(rest, joints=replace(rest.joints, tails=rest.joints.centers + ALONG)), {2: 1})
+    joints, matrices = rest.joints, np.tile(np.eye(4), (len(rest.joints.parents), 1, 1))
+    matrices[2:] = about(rotation((1, 0, 0), 50.0) @ rotation(ALONG, 220.0), joints.centers[2])
+    hints = np.radians([0.0, 0.0, 220.0, 0.0])
     posed = centers.deform(centers.bind(rest, params), Pose(matrices, hints=hints))
 
-    turned, back = reference.spread_twists(
-        rest.points, TWO.weights, joints.centers, joints.tails, joints.parents, matrices, hints, {2: [1]}, MOST_BLENDED
+    turned = reference.spread_twists(
+        rest.points, TWO.weights, joints.centers, joints.parents, matrices, hints, {2: [1]}
     )
     keys = [apply_transforms(turned, points) for points in (rest.sdef.centers, rest.sdef.first, rest.sdef.second)]
     is_own = (rest.sdef.centers == rest.points).all(axis=1)
@@ -197,7 +229,7 @@ def test_centers_of_the_model_are_turned_along() -> None:
         joints=replace(joints, spread=None),
         sdef=replace(rest.sdef, centers=keys[0], first=keys[1], second=keys[2]),
     )
-    found = centers.deform(centers.bind(expected, params), Pose(matrices @ back))
+    found = centers.deform(centers.bind(expected, params), Pose(matrices))
     chosen = ~is_own & ((TWO.weights > 0).sum(axis=1) == 2)
     assert chosen.sum() > 20
     np.testing.assert_allclose(posed[chosen], found[chosen], atol=1e-5)
