@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ...nodes.fractions import name_hint
 from ...nodes.spread_twists import name_rest, name_turn
-from ..animation.drivers import VARIABLES, drive_by_properties, input_path, keep_drivers, remove_drivers
+from ..animation.drivers import VARIABLES, drive_by_properties, input_path, keep_drivers, remove_drivers, set_values
 from ..modifiers import list_inputs, read_input, write_input
 from .armatures import Skeleton
 from .spread_twists import find_rotation
@@ -111,6 +111,16 @@ def stop_driving(modifier: bpy.types.Modifier) -> None:
     starts = tuple(input_path(modifier, name) for name in list_inputs(modifier) if name.startswith(OWN_INPUTS))
     if starts:
         remove_drivers(modifier.id_data, starts)
+
+
+def retarget_twists(modifier: bpy.types.Modifier, armature: bpy.types.Object) -> None:
+    """Have the drivers of a node modifier's inputs read another armature of the same bones."""
+    starts = tuple(input_path(modifier, name) for name in list_inputs(modifier) if name.startswith(OWN_INPUTS))
+    data = modifier.id_data.animation_data
+    for curve in data.drivers if data is not None and starts else ():
+        if curve.data_path.startswith(starts):
+            for variable in curve.driver.variables:
+                set_values(variable.targets[0], id=armature)
 
 
 def drive_twists(modifier: bpy.types.Modifier, armature: bpy.types.Object, drivers: tuple[TwistDriver, ...]) -> None:

@@ -15,15 +15,18 @@ from ...bridge.modifiers import (
     LINEAR_NAME,
     add_modifier,
     is_from_library,
+    is_supple_modifier,
     list_own_armatures,
     remove_modifier,
 )
 from ...deformers.rig.reach import Reach, do_signs_agree, find_pairs
 from ...deformers.rig.rest import Joints, Rest, normalize_weights
 from ...deformers.skinning import dlb, dlbnt, ssd
+from ...nodes.groups import VERSION, VERSION_KEY, is_deformation, is_native_group
 from ..subject.character import uses_envelopes
 from ..subject.stack import BoundObject, read_toggles
 from .model import SkinSource
+from .node_checks import list_sharing_nodes
 
 SAME_SCALE = 1e-5
 """Difference of scales along axes, as a share, from which on angles are not kept."""
@@ -49,6 +52,8 @@ def find_native_pairs(source: SkinSource, rest: Rest) -> np.ndarray | None:
         return None
     if joints.fractions is not None or choices.vertex_group or replaced.use_multi_modifier:
         return None
+    if not source.is_bound_anew and shares_influences(source.skinned.obj):
+        return None
     if joints.spread is not None and not (PRESERVES_VOLUME[choices.method] and _keeps_angles(source.space)):
         return None
     if not PRESERVES_VOLUME[choices.method]:
@@ -56,6 +61,14 @@ def find_native_pairs(source: SkinSource, rest: Rest) -> np.ndarray | None:
     if source.skeleton.bendy or uses_envelopes(replaced, source.skeleton):
         return None
     return find_pairs(normalize_weights(rest.weights, len(rest.points), len(joints.parents)), joints)
+
+
+def shares_influences(obj: bpy.types.Object) -> bool:
+    """Whether nodes blend the joints of another object with the same mesh, which then has influences."""
+    modifiers = [modifier for other in list_sharing_nodes(obj) for modifier in other.modifiers]
+    groups = [modifier.node_group for modifier in modifiers if is_supple_modifier(modifier)]
+    own = [group for group in groups if is_deformation(group) and group.get(VERSION_KEY) == VERSION]
+    return not all(map(is_native_group, own))
 
 
 def _keeps_angles(space: Matrix) -> bool:
