@@ -44,7 +44,7 @@ class TwistShares:
     below: np.ndarray
 
     def ordered_by(self, order: np.ndarray) -> TwistShares:
-        """The same entries in another order, or some of them: int array."""
+        """The same entries in another order, or some of them: int array, shape (M,)."""
         return TwistShares(*(getattr(self, each.name)[order] for each in fields(self)))
 
 
@@ -126,8 +126,8 @@ def turn_vertices(shares: TwistShares, spread: SpreadTwists, turns: SpreadTurns)
 
     Notes
     -----
-    B(r)^-1 B(s) t(k alpha) with B(q) = (1 - b + b q) / |1 - b + b q|: the blend of both bones turns by B(r) itself. So a
-    vertex ends where it would if it was turned by k alpha, and the joint had no more than its swing.
+    B(r)^-1 B(s) t(k alpha) with B(q) = (1 - b + b q) / |1 - b + b q|: the blend of both bones turns by B(r) itself. So
+    a vertex ends where it would if it was turned by k alpha, and the joint had no more than its swing.
     """
     below, axes = shares.below[:, None], spread.axes.astype(np.float32)
     by_itself, wanted = (

@@ -1,4 +1,4 @@
-"""Where Blender's own Armature modifier blends the joints as the method does: Supple's node modifier stands before it."""
+"""Where Blender's own Armature modifier blends joints as the method does: Supple's node modifier stands before it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ SAME_SCALE = 1e-5
 """Difference of scales along axes, as a share, from which on angles are not kept."""
 
 LARGEST_TWIST = np.radians(168.0)
-"""Twist of the keys and channels of a joint, at most, where it is spread: between keys, there may be more, and by half a turn
-drivers and blend may not take the same way round."""
+"""Twist of the keys and channels of a joint, at most, where it is spread: between keys, there may be more, and by half a
+turn drivers and blend may not take the same way round."""
 
 PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True, dlbnt.INFO.key: True}
 """The methods that the Armature modifier has, and its Preserve Volume."""

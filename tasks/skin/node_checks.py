@@ -102,8 +102,8 @@ def check_twists(skinned: SkinnedObject, skeleton: Skeleton) -> None:
             )
         if skeleton.joints.spread is not None and _is_elsewhere(obj, skinned.armature, other):
             raise SkinningError(
-                f"'{obj.name}' shares its mesh with '{other.name}', which has a different location in its armature, and "
-                "so would spread twists about other lines: make the mesh single-user, or evaluate by Python"
+                f"'{obj.name}' shares its mesh with '{other.name}', which has a different location in its armature: "
+                "make the mesh single-user, or evaluate by Python"
             )
 
 

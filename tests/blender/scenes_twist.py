@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from math import cos, radians, sin, tau
 from pathlib import Path
 from typing import Any
 
 import bpy
+import numpy as np
 from scenes_bind import plain
 from scenes_nodes import bind_both
 
-from scenes import add_tube, edit_bones, update
+from scenes import add_tube, edit_bones, update, without_blenders_own
 from supple.tasks.subject.stack import find_replaced_modifier
 
 MIDDLE, LAST = "bone.1", "bone.2"
@@ -89,6 +92,30 @@ def override_tube(path: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
     give(copies[tube], copies[rig])
     update()
     return copies[tube], copies[rig]
+
+
+WITHOUT_SUPPLE = """
+import sys
+import bpy, numpy as np
+assert not hasattr(bpy.types.Object, "supple")
+bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
+shown = []
+for frame in map(int, sys.argv[3:]):
+    bpy.context.scene.frame_set(frame)
+    mesh = bpy.data.objects["Tube"].evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    shown.append(np.empty((len(mesh.vertices), 3), np.float32))
+    mesh.vertices.foreach_get("co", shown[-1].ravel())
+np.save(sys.argv[2], shown)
+"""
+
+
+def points_without_supple(path: Path, *frames: int) -> np.ndarray:
+    """Points of the tube of a file at frames, shape (F, V, 3), by a Blender without Supple, which runs no scripts."""
+    result = path.with_suffix(".npy")
+    command = [sys.executable, "-c", WITHOUT_SUPPLE, str(path), str(result), *map(str, frames)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (run.returncode, without_blenders_own(run.stderr)) == (0, "")
+    return np.load(result)
 
 
 # How bones are asked to twist

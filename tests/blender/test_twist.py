@@ -173,7 +173,7 @@ def test_twists_are_read_as_the_joints_turn(subtests: pytest.Subtests):
 
 
 def check_twist(obj: bpy.types.Object, armature: bpy.types.Object) -> float:
-    """The twist that a pose spreads, radians: that of *Swing and Y Twist*, of which there is less the farther it swings."""
+    """The twist that a pose spreads, radians: of *Swing and Y Twist*, the less the farther the bone swings."""
     skeleton, spread = by_python.find(obj).skin.skeleton, by_python.find(obj).skin.skeleton.joints.spread
     assert spread.joints.tolist() == [2]
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
