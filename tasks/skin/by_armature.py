@@ -32,8 +32,8 @@ SAME_SCALE = 1e-5
 """Difference of scales along axes, as a share, from which on angles are not kept."""
 
 LARGEST_TWIST = np.radians(168.0)
-"""Twist of the keys and channels of a joint, at most, where it is spread: between keys, there may be more, and by half a
-turn drivers and blend may not take the same way round."""
+"""Twist of the keys and channels of a joint, at most, where it is spread: between keys, there may be more, and by half
+a turn drivers and blend may not take the same way round."""
 
 PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True, dlbnt.INFO.key: True}
 """The methods that the Armature modifier has, and its Preserve Volume."""
@@ -132,8 +132,15 @@ def remove_armatures(obj: bpy.types.Object) -> None:
             modifier.show_viewport = modifier.show_render = False
         else:
             remove_modifier(obj, modifier, None)
-    group = obj.vertex_groups.get(LINEAR_GROUP)
-    if group is not None and obj.data.library is None:
+    if obj.data.library is None:
+        _remove_linear_group(obj)
+
+
+def _remove_linear_group(obj: bpy.types.Object) -> None:
+    """Remove the group of what is linear, unless another object with the same mesh uses it."""
+    group, others = obj.vertex_groups.get(LINEAR_GROUP), list_sharing_nodes(obj)
+    used = {modifier.vertex_group for other in others for modifier in list_own_armatures(other)}
+    if group is not None and LINEAR_GROUP not in used:
         obj.vertex_groups.remove(group)
 
 
@@ -150,9 +157,7 @@ def have_armatures(bound: BoundObject) -> bool:
 def write_linear_group(obj: bpy.types.Object, linear: np.ndarray | None) -> str:
     """Write how linearly vertices are blended, shape (V,) or None, to a vertex group of Supple's own: its name."""
     if linear is None:
-        group = obj.vertex_groups.get(LINEAR_GROUP)
-        if group is not None:
-            obj.vertex_groups.remove(group)
+        _remove_linear_group(obj)
         return ""
     write_weights(obj, [LINEAR_GROUP], linear.astype(np.float32)[:, None])
     return LINEAR_GROUP

@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
-from scenes_bind import plain
+from scenes_bind import fade, plain
 from scenes_methods import NODE_BLENDS, name_of, parametrize_blends, without_limits
 from scenes_nodes import assert_alike
 from scenes_twist import (
@@ -37,8 +37,10 @@ from scenes import (
     TOLERANCE,
     add_tube,
     add_twin,
+    bind,
     clear,
     distance,
+    edit_bones,
     evaluated_points,
     points_at,
     push,
@@ -52,6 +54,7 @@ from scenes import (
     undo,
     update,
 )
+from supple.bridge.modifiers import LINEAR_GROUP
 from supple.nodes.groups import is_native_group
 from supple.nodes.spread_twists import AXIS_ATTRIBUTE, END_ATTRIBUTE, SHARE_ATTRIBUTE
 from supple.settings.objects import settings_of
@@ -244,6 +247,61 @@ def test_python_leaves_no_drivers():
     settings_of(obj).evaluate = "NODES"
     assert_native(obj, twin)
     assert len(list_drivers(obj)) == 5
+
+
+# What is linear
+
+
+def test_a_linear_group():
+    """What is linear is turned at rest as well."""
+    obj, armature, twin = bound()
+    twist(armature, 60, 40.0)
+    turn(armature, MIDDLE, (0.9, 0.3, 0.0))
+    assert_native(obj, twin)
+    before = evaluated_points(obj)
+    for one in (obj, twin):
+        fade(one, "linear")
+        settings_of(one).linear_group = "linear"
+    assert_native(obj, twin)
+    assert distance(before, evaluated_points(obj)) > 0.01
+    for one in (obj, twin):
+        one.vertex_groups["linear"].add(list(range(496)), 0.0, "REPLACE")
+    assert_native(obj, twin)
+    assert distance(before, evaluated_points(obj)) <= TOLERANCE
+
+
+def add_arm(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """An arm at one side of the tube's middle, which holds half of the skin there."""
+
+    def add(bones: bpy.types.ArmatureEditBones) -> None:
+        for name, side in (("arm", 1), ("other arm", -1)):
+            arm = bones.new(name)
+            arm.head, arm.tail, arm.parent = (0.2 * side, 1.5, 0), (1.5 * side, 1.2, 0), bones[MIDDLE]
+
+    edit_bones(armature, add)
+    points = rest_points(obj)
+    held = np.flatnonzero((points[:, 0] > 0.1) & (np.abs(points[:, 1] - 1.5) < 0.6))
+    obj.vertex_groups.new(name="arm").add(held.tolist(), 0.8, "REPLACE")
+
+
+def test_the_group_of_linear_roots_stays_with_the_last_that_uses_it():
+    """Linked duplicates have the same groups."""
+    obj, armature = add_tube()
+    add_arm(obj, armature)
+    settings_of(obj).limb_roots = 1.0
+    bind(obj, method="DLBNT", evaluate="NODES")
+    assert is_native(obj)
+    copy, _ = link_duplicates(obj, armature)
+    turn(armature, "arm", (0.7, 0.4, 0))
+    expected = evaluated_points(obj)
+    select(copy)
+    bpy.ops.supple.unbind()
+    assert is_native(obj)
+    assert LINEAR_GROUP in obj.vertex_groups
+    assert distance(expected, evaluated_points(obj)) == 0.0
+    select(obj)
+    bpy.ops.supple.unbind()
+    assert LINEAR_GROUP not in obj.vertex_groups
 
 
 # Between both ways
