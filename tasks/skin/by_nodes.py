@@ -204,9 +204,8 @@ def _blend_by_armature(bound: BoundObject, setup: NodeSetup) -> None:
 
 def _leave_inputs(supple: bpy.types.Modifier) -> None:
     """Have a node modifier use no objects, and no drivers, by what its group has for inputs."""
-    if supple.node_group is not None:
-        clear_inputs(supple)
-        stop_driving(supple)
+    clear_inputs(supple)
+    stop_driving(supple)
 
 
 def _blend_by_nodes(bound: BoundObject, setup: NodeSetup, influences: Influences) -> None:

@@ -238,6 +238,30 @@ def test_unbind_leaves_nothing_and_what_is_not_its_own(has_driver: bool):
     assert [curve.data_path for curve in list_drivers(obj)] == ["pass_index"] * has_driver
 
 
+@pytest.mark.versions
+def test_drivers_end_with_a_group_that_was_removed():
+    obj, armature, twin = bound()
+    bpy.data.node_groups.remove(supple_modifier(obj).node_group)
+    select(obj)
+    bpy.ops.supple.bind()
+    twist(armature, 100, 20.0)
+    assert_native(obj, twin)
+    assert len(list_drivers(obj)) == 5
+    bpy.data.node_groups.remove(supple_modifier(obj).node_group)
+    select(obj)
+    bpy.ops.supple.unbind()
+    assert obj.animation_data is None
+
+
+def test_drivers_of_a_user_stay():
+    obj, armature, twin = bound()
+    obj.driver_add(f'modifiers["{supple_modifier(obj).name}"].show_on_cage')
+    spread(armature, MIDDLE)
+    twist(armature, 60, 20.0, name=MIDDLE)
+    assert_native(obj, twin)
+    assert len(list_drivers(obj)) == 10 + 1
+
+
 def test_python_leaves_no_drivers():
     obj, armature, twin = bound()
     twist(armature, 120, 20.0)
