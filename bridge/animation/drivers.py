@@ -284,19 +284,22 @@ def set_values(owner: Any, **values: Any) -> None:
 
 def input_path(modifier: bpy.types.Modifier, socket: str) -> str:
     """Data path of a node modifier's input by its name."""
+    start, identifier = start_of_inputs(modifier), find_socket_id(modifier.node_group, socket)
+    return f"{start}{identifier}.value" if hasattr(modifier, "properties") else f'{start}{identifier}"]'
+
+
+def start_of_inputs(modifier: bpy.types.Modifier) -> str:
+    """How the data paths of all inputs of a node modifier begin."""
     start = f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]'
-    identifier = find_socket_id(modifier.node_group, socket)
-    if hasattr(modifier, "properties"):  # 5.2 and later
-        return f"{start}.properties.inputs.{identifier}.value"
-    return f'{start}["{identifier}"]'
+    return f"{start}.properties.inputs." if hasattr(modifier, "properties") else f'{start}["'  # 5.2 and later
 
 
-def keep_drivers(obj: bpy.types.Object, start: str, used: set[tuple[str, int]]) -> None:
+def keep_drivers(obj: bpy.types.Object, start: str | tuple[str, ...], used: set[tuple[str, int]]) -> None:
     """Remove an object's drivers that are used no more.
 
     Parameters
     ----------
-    start : str
+    start : str or tuple of str
         Drivers whose data path does not start so are left alone.
     used : set of (str, int)
         Data paths and indices of the drivers that stay.

@@ -156,5 +156,8 @@ def _write(mesh: bpy.types.Mesh, name: str, kind: Literal["INT", "FLOAT", "FLOAT
 
 
 def _remove(mesh: bpy.types.Mesh, kept: set[str]) -> None:
-    for name in [name for name in mesh.attributes.keys() if name.startswith(PREFIXES) and name not in kept]:
+    names = [name for name in mesh.attributes.keys() if name.startswith(PREFIXES) and name not in kept]
+    for name in names:
         mesh.attributes.remove(mesh.attributes[name])
+    if names:
+        mesh.update_tag()

@@ -127,6 +127,11 @@ class Skeleton:
         """Whether a bone has a twist of its own, or its twist is spread whatever its mesh says."""
         return any(own or spread == "ON" for own, spread in self.twists)
 
+    @property
+    def has_hints(self) -> bool:
+        """Whether some joints are asked for their twists: those with fractions, or whose twist is spread."""
+        return self.plain is not None
+
     def name_joint(self, joint: int) -> str:
         """The bone that a joint is of, "" for none (-1)."""
         return "" if joint < 0 else self.names[int(np.searchsorted(self.first_joints, joint, side="right")) - 1]

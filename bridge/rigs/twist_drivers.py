@@ -11,7 +11,15 @@ from mathutils import Matrix
 
 from ...nodes.fractions import name_hint
 from ...nodes.spread_twists import name_rest, name_turn
-from ..animation.drivers import VARIABLES, drive_by_properties, input_path, keep_drivers, remove_drivers
+from ..animation.drivers import (
+    VARIABLES,
+    drive_by_properties,
+    input_path,
+    keep_drivers,
+    remove_drivers,
+    set_values,
+    start_of_inputs,
+)
 from ..modifiers import list_inputs, read_input, write_input
 from .armatures import Skeleton
 from .spread_twists import find_rotation
@@ -105,12 +113,24 @@ def _find_hint(bone: Any) -> tuple[tuple[str, ...], str]:
 
 
 def stop_driving(modifier: bpy.types.Modifier) -> None:
-    """Take the drivers of its inputs off a node modifier."""
-    if modifier.node_group is None:
-        return
-    starts = tuple(input_path(modifier, name) for name in list_inputs(modifier) if name.startswith(OWN_INPUTS))
+    """Take the drivers of its inputs off a node modifier; of all inputs, where it has lost its group."""
+    starts = (start_of_inputs(modifier),) if modifier.node_group is None else _list_driven(modifier)
     if starts:
         remove_drivers(modifier.id_data, starts)
+
+
+def _list_driven(modifier: bpy.types.Modifier) -> tuple[str, ...]:
+    """Data paths of the inputs of a node modifier that have drivers."""
+    return tuple(input_path(modifier, name) for name in list_inputs(modifier) if name.startswith(OWN_INPUTS))
+
+
+def retarget_twists(modifier: bpy.types.Modifier, armature: bpy.types.Object) -> None:
+    """Have the drivers of a node modifier's inputs read another armature of the same bones."""
+    starts, data = _list_driven(modifier), modifier.id_data.animation_data
+    for curve in data.drivers if data is not None and starts else ():
+        if curve.data_path.startswith(starts):
+            for variable in curve.driver.variables:
+                set_values(variable.targets[0], id=armature)
 
 
 def drive_twists(modifier: bpy.types.Modifier, armature: bpy.types.Object, drivers: tuple[TwistDriver, ...]) -> None:
@@ -129,7 +149,7 @@ def drive_twists(modifier: bpy.types.Modifier, armature: bpy.types.Object, drive
         path = input_path(modifier, driver.name)
         drive_by_properties(obj, path, armature, driver.paths, driver.expression, driver.slot, rotation_of=driver.bone)
         used.add((path, driver.slot))
-    keep_drivers(obj, input_path(modifier, names[0]).partition("]")[0], used)
+    keep_drivers(obj, _list_driven(modifier), used)
     is_driven = {driver.name for driver in drivers}
     for name in names:
         if name not in is_driven and name.startswith(OWN_INPUTS[0]) and read_input(modifier, name):

@@ -44,7 +44,7 @@ class TwistShares:
     below: np.ndarray
 
     def ordered_by(self, order: np.ndarray) -> TwistShares:
-        """The same entries in another order, or some of them: int array, shape (N,)."""
+        """The same entries in another order, or some of them: int array, shape (M,)."""
         return TwistShares(*(getattr(self, each.name)[order] for each in fields(self)))
 
 
@@ -56,7 +56,9 @@ def share_along(positions: np.ndarray) -> np.ndarray:
     return np.log(1.0 - TAPER * np.clip(positions, 0.0, 1.0)) / np.log(1.0 - TAPER)
 
 
-def find_twist_shares(weights: Weights, points: np.ndarray, spread: SpreadTwists) -> TwistShares:
+def find_twist_shares(
+    weights: Weights, points: np.ndarray, spread: SpreadTwists, has_below: bool = False
+) -> TwistShares:
     """What vertices take of twists.
 
     Parameters
@@ -65,12 +67,14 @@ def find_twist_shares(weights: Weights, points: np.ndarray, spread: SpreadTwists
         Normalized, of the joints without fractions; a joint of index B stays at rest.
     points : float array, shape (V, 3)
         At rest, armature space.
+    has_below : bool
+        Whether vertices of the limb below are among them, which are not turned: for averages with those that are.
     """
     points = np.asarray(points, np.float64)
     parts = []
     for number, end in enumerate(spread.ends):
         held, below = (_sum_of(weights, mask[number], len(points)) for mask in (spread.along, spread.below))
-        chosen = np.flatnonzero(held > LEAST_SHARE)
+        chosen = np.flatnonzero((held + below if has_below else held) > LEAST_SHARE)
         along = 1.0 + (points[chosen] - end) @ spread.axes[number] / spread.lengths[number]
         whole = share_along(along) * held[chosen] + below[chosen]
         parts.append((chosen, np.full(len(chosen), number), whole, below[chosen]))

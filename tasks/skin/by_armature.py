@@ -1,4 +1,4 @@
-"""Where Blender's own Armature modifier blends the joints as the method does: Supple's node modifier stands before it."""
+"""Where Blender's own Armature modifier blends joints as the method does: Supple's node modifier stands before it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from ...bridge.modifiers import (
     LINEAR_NAME,
     add_modifier,
     is_from_library,
+    is_supple_modifier,
     list_own_armatures,
     remove_modifier,
 )
 from ...deformers.rig.reach import Reach, do_signs_agree, find_pairs
 from ...deformers.rig.rest import Joints, Rest, normalize_weights
 from ...deformers.skinning import dlb, dlbnt, ssd
+from ...nodes.groups import VERSION, VERSION_KEY, is_deformation, is_native_group
 from ..subject.character import uses_envelopes
 from ..subject.stack import BoundObject, read_toggles
 from .model import SkinSource
+from .node_checks import list_sharing_nodes
 
 SAME_SCALE = 1e-5
 """Difference of scales along axes, as a share, from which on angles are not kept."""
 
 LARGEST_TWIST = np.radians(168.0)
-"""Twist of the keys and channels of a joint, at most, where it is spread: between keys, there may be more, and by half a turn
-drivers and blend may not take the same way round."""
+"""Twist of the keys and channels of a joint, at most, where it is spread: between keys, there may be more, and by half
+a turn drivers and blend may not take the same way round."""
 
 PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True, dlbnt.INFO.key: True}
 """The methods that the Armature modifier has, and its Preserve Volume."""
@@ -49,6 +52,8 @@ def find_native_pairs(source: SkinSource, rest: Rest) -> np.ndarray | None:
         return None
     if joints.fractions is not None or choices.vertex_group or replaced.use_multi_modifier:
         return None
+    if not source.is_bound_anew and shares_influences(source.skinned.obj):
+        return None
     if joints.spread is not None and not (PRESERVES_VOLUME[choices.method] and _keeps_angles(source.space)):
         return None
     if not PRESERVES_VOLUME[choices.method]:
@@ -56,6 +61,14 @@ def find_native_pairs(source: SkinSource, rest: Rest) -> np.ndarray | None:
     if source.skeleton.bendy or uses_envelopes(replaced, source.skeleton):
         return None
     return find_pairs(normalize_weights(rest.weights, len(rest.points), len(joints.parents)), joints)
+
+
+def shares_influences(obj: bpy.types.Object) -> bool:
+    """Whether nodes blend the joints of another object with the same mesh, which then has influences."""
+    modifiers = [modifier for other in list_sharing_nodes(obj) for modifier in other.modifiers]
+    groups = [modifier.node_group for modifier in modifiers if is_supple_modifier(modifier)]
+    own = [group for group in groups if is_deformation(group) and group.get(VERSION_KEY) == VERSION]
+    return not all(map(is_native_group, own))
 
 
 def _keeps_angles(space: Matrix) -> bool:
@@ -132,8 +145,15 @@ def remove_armatures(obj: bpy.types.Object) -> None:
             modifier.show_viewport = modifier.show_render = False
         else:
             remove_modifier(obj, modifier, None)
-    group = obj.vertex_groups.get(LINEAR_GROUP)
-    if group is not None and obj.data.library is None:
+    if obj.data.library is None:
+        _remove_linear_group(obj)
+
+
+def _remove_linear_group(obj: bpy.types.Object) -> None:
+    """Remove the group of what is linear, unless another object with the same mesh uses it."""
+    group, others = obj.vertex_groups.get(LINEAR_GROUP), list_sharing_nodes(obj)
+    used = {modifier.vertex_group for other in others for modifier in list_own_armatures(other)}
+    if group is not None and LINEAR_GROUP not in used:
         obj.vertex_groups.remove(group)
 
 
@@ -150,9 +170,7 @@ def have_armatures(bound: BoundObject) -> bool:
 def write_linear_group(obj: bpy.types.Object, linear: np.ndarray | None) -> str:
     """Write how linearly vertices are blended, shape (V,) or None, to a vertex group of Supple's own: its name."""
     if linear is None:
-        group = obj.vertex_groups.get(LINEAR_GROUP)
-        if group is not None:
-            obj.vertex_groups.remove(group)
+        _remove_linear_group(obj)
         return ""
     write_weights(obj, [LINEAR_GROUP], linear.astype(np.float32)[:, None])
     return LINEAR_GROUP

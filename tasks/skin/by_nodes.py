@@ -6,6 +6,7 @@ Python only sets it up, and follows changes of weights, bones and settings. A fr
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -40,6 +41,7 @@ from ...bridge.rigs.twist_drivers import (
     drive_twists,
     find_hint_drivers,
     find_turn_drivers,
+    retarget_twists,
     stop_driving,
 )
 from ...deformers import SkinningError
@@ -80,10 +82,11 @@ from .by_armature import (
     install_armatures,
     is_native,
     remove_armatures,
+    shares_influences,
     write_linear_group,
 )
 from .model import Choices, SkinSource
-from .node_checks import MOVED
+from .node_checks import MOVED, list_sharing_nodes
 from .node_setup import NodeSetup, find_source, is_interpolated, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it
 from .poses import find_skeleton
 from .step import Step, is_baking
@@ -203,9 +206,8 @@ def _blend_by_armature(bound: BoundObject, setup: NodeSetup) -> None:
 
 def _leave_inputs(supple: bpy.types.Modifier) -> None:
     """Have a node modifier use no objects, and no drivers, by what its group has for inputs."""
-    if supple.node_group is not None:
-        clear_inputs(supple)
-        stop_driving(supple)
+    clear_inputs(supple)
+    stop_driving(supple)
 
 
 def _blend_by_nodes(bound: BoundObject, setup: NodeSetup, influences: Influences) -> None:
@@ -347,6 +349,7 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
     is_new = is_new or _has_other_blend(bound, skeleton, seen)
     if seen is None or is_new:
         seen = _seen.keep(obj, _bring_up_to_date(bound, source, surroundings, above))
+        _bring_along(bound, step)
     elif seen.setup_is_stale and seen.setup is not None:
         apply(bound, seen.setup, surroundings)
     if seen.problem:
@@ -358,6 +361,16 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
         )
 
 
+def _bring_along(bound: BoundObject, step: Step) -> None:
+    """Have nodes blend the joints of all objects with the same mesh, if they do so for one: it has influences."""
+    if is_native_group(bound.supple.node_group):
+        return
+    for other in list_sharing_nodes(bound.obj):
+        with suppress(SkinningError):  # which the object itself says when it is followed
+            if is_native_group(find_supple_modifier(other).node_group):
+                refresh(other, step)
+
+
 def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None) -> bool:
     """Whether what bones can do now lets Blender's own modifier blend the joints, or no longer does."""
     if seen is None or seen.setup is None:
@@ -365,7 +378,9 @@ def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None)
     setup, method = seen.setup, seen.surroundings.choices.method
     if setup.influences is None:
         space = object_to_armature(bound.obj, bound.armature)
-        if not have_armatures(bound) or (setup.twists is not None and _has_moved(setup.bound_space, space)):
+        if not have_armatures(bound) or shares_influences(bound.obj):
+            return True
+        if setup.twists is not None and _has_moved(setup.bound_space, space):
             return True
     if setup.pairs is None or not PRESERVES_VOLUME[method]:
         return False
@@ -388,6 +403,7 @@ def _follow_library(bound: BoundObject, choices: Choices) -> None:
     original = cast(bpy.types.Object, obj.override_library.reference if obj.override_library is not None else obj)
     if is_native_group(bound.supple.node_group):
         follow_override(bound, choices.vertex_group, choices.invert)
+        retarget_twists(bound.supple, bound.armature)
         _check_reach(bound, choices)
         _raise_message(obj, original)
         return

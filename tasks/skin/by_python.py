@@ -15,6 +15,7 @@ from ...bridge import modifiers
 from ...bridge.meshes.data import mesh_of, read_key_values
 from ...bridge.per_object import PerObject
 from ...bridge.rigs import carriers
+from ...bridge.rigs.twist_drivers import stop_driving
 from ...deformers import Pose, SkinningError
 from ...nodes.carrier import TRANSFORMS_SOCKET, ensure_carrier_group
 from ...nodes.groups import is_deformation
@@ -92,6 +93,7 @@ def is_installed(obj: bpy.types.Object) -> bool:
 def install(bound: BoundObject, setup: PosableSkin) -> None:
     """Have Python deform a bound object, through a carrier."""
     settings = bound.settings
+    stop_driving(bound.supple)
     bound.supple.node_group = ensure_carrier_group()
     carrier = settings.carrier
     if not carriers.is_own(carrier) or len(mesh_of(carrier).vertices) != len(mesh_of(bound.obj).vertices):

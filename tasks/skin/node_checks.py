@@ -84,7 +84,7 @@ def check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
 
 
 def check_twists(skinned: SkinnedObject, skeleton: Skeleton) -> None:
-    """Raise SkinningError where objects that share the mesh have other fractions: they have other influences.
+    """Raise SkinningError where objects that share the mesh have other fractions, or lines about which vertices twist.
 
     Parameters
     ----------
@@ -100,6 +100,17 @@ def check_twists(skinned: SkinnedObject, skeleton: Skeleton) -> None:
                 f"'{obj.name}' shares its mesh with '{other.name}', which has a different Twist: use the same Twist "
                 "for both, make the mesh single-user, or evaluate by Python"
             )
+        if skeleton.joints.spread is not None and _is_elsewhere(obj, skinned.armature, other):
+            raise SkinningError(
+                f"'{obj.name}' shares its mesh with '{other.name}', which has a different location in its armature: "
+                "make the mesh single-user, or evaluate by Python"
+            )
+
+
+def _is_elsewhere(obj: bpy.types.Object, armature: bpy.types.Object, other: bpy.types.Object) -> bool:
+    """Whether another object is elsewhere in its armature."""
+    spaces = object_to_armature(obj, armature), object_to_armature(other, _find_armature(other) or armature)
+    return bool(np.abs(np.array(spaces[0]) - np.array(spaces[1])).max() >= MOVED)
 
 
 def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], params: Any) -> None:
@@ -119,13 +130,11 @@ def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], param
                 f"Modifier '{modifier.name}' of '{obj.name}' adds vertices away from the mesh, which have no "
                 "rotation centers: apply it, move it below, or choose another method"
             )
-    space = object_to_armature(obj, armature)
     for other in _list_sharers(obj):
         settings = settings_of(other)
         if not settings.is_bound or not METHODS[settings.method].sees_all_meshes:
             continue
-        own = object_to_armature(other, _find_armature(other) or armature)
-        if settings.sharpness != params.sharpness or np.abs(np.array(own) - np.array(space)).max() >= MOVED:
+        if settings.sharpness != params.sharpness or _is_elsewhere(obj, armature, other):
             raise SkinningError(
                 f"'{obj.name}' shares its mesh with '{other.name}', which has a different sharpness or location in "
                 "its armature: make the mesh single-user, or evaluate by Python"

@@ -133,22 +133,23 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     space = np.array(source.bound_space, np.float64)
     rest, params, centers = replace(character.rest, object_to_armature=space), choices.params, None
     linear = None if choices.linear_group else with_linear_roots(rest, getattr(params, "limb_roots", 0.0)).linear
-    shares = _find_twist_shares(rest)
+    is_interpolable = is_interpolated(obj, above)
+    shares = _find_twist_shares(rest, is_interpolable)
     pairs = None if shares is not None and _is_moved(skinned) else find_native_pairs(source, rest)
     if pairs is not None and is_native(choices.method, skeleton.joints, find_reach(skeleton, skinned.armature), pairs):
-        twists = _pack_twists(obj, rest, shares, is_interpolated(obj, above))
+        twists = _pack_twists(obj, rest, shares, is_interpolable)
         return NodeSetup(character, choices, linear, twists, pairs)
     check_modifiers_above(skinned, above)
     check_bones(skinned, skeleton)
     if METHODS[choices.method].sees_all_meshes:
         check_centers(skinned, above, params)
         centers = place_centers(with_surfaces(rest, skinned, skeleton, choices.method), params)
-    influences, of_joints, at_rest, shape_changes = _pack(obj, above, rest, centers), None, None, False
+    influences, of_joints, at_rest, shape_changes = _pack(obj, is_interpolable, rest, centers), None, None, False
     if max(params.bulge_limit, params.contact) > 0.0 and not influences.is_interpolable:
         of_joints = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
         at_rest = find_at_rest(rest.armature_points.T, np.maximum(of_joints.joints, 0), rest.joints)
         shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, of_joints)
-    twists = _pack_twists(obj, rest, shares, influences.is_interpolable)
+    twists = _pack_twists(obj, rest, shares, is_interpolable)
     return NodeSetup(character, choices, linear, twists, pairs, influences, centers, of_joints, at_rest, shape_changes)
 
 
@@ -193,22 +194,20 @@ def _has_keys_at_joints(obj: bpy.types.Object, shares: JointShares) -> bool:
     return FaceKeys(obj).is_any_moved(np.maximum(shares.limits, shares.contacts) > 0.0)
 
 
-def _pack(
-    obj: bpy.types.Object, above: list[bpy.types.Modifier], rest: Rest, centers: RotationCenters | None
-) -> Influences:
+def _pack(obj: bpy.types.Object, is_interpolable: bool, rest: Rest, centers: RotationCenters | None) -> Influences:
     weights, counts = extend_weights(rest), (len(rest.points), len(rest.joints.extended.parents))
-    if is_interpolated(obj, above):
+    if is_interpolable:
         return pack_interpolable_influences(weights, *counts, *read_face_corners(mesh_of(obj)))
     if centers is not None and centers.pairs is not None and rest.joints.fractions is not None:
         weights = _name_pairs(weights, centers.pairs)
     return pack_influences(weights, *counts)
 
 
-def _find_twist_shares(rest: Rest) -> TwistShares | None:
+def _find_twist_shares(rest: Rest, is_interpolable: bool) -> TwistShares | None:
     if rest.joints.spread is None:
         return None
     weights = normalize_weights(rest.weights, len(rest.points), len(rest.joints.parents))
-    return find_twist_shares(weights, rest.armature_points, rest.joints.spread)
+    return find_twist_shares(weights, rest.armature_points, rest.joints.spread, has_below=is_interpolable)
 
 
 def _pack_twists(

@@ -36,7 +36,7 @@ from supple.bridge.rigs.joints import is_joints_object
 from supple.nodes.fractions import FRACTION
 from supple.settings.objects import settings_of
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups", "nodes_alone")
 every_method = parametrize_blends(NODE_BLENDS)
 MIDDLE, LAST = "bone.1", "bone.2"
 

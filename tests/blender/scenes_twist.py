@@ -1,0 +1,166 @@
+"""What tests of twists share: bones whose twist is spread, how they twist, and what drivers read of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from math import cos, radians, sin, tau
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+from scenes_bind import plain
+from scenes_nodes import bind_both
+
+from scenes import add_tube, edit_bones, update, without_blenders_own
+from supple.tasks.subject.stack import find_replaced_modifier
+
+MIDDLE, LAST = "bone.1", "bone.2"
+
+
+def spread(armature: bpy.types.Object, *names: str) -> None:
+    """Spread the twists of some bones."""
+    for name in names:
+        armature.data.bones[name].supple.spread_twist = "ON"
+
+
+def bound_both(
+    method: str = "DLBNT",
+    params: Any = None,
+    dress: Callable = plain,
+    names: tuple[str, ...] = (LAST,),
+    **settings: str | float,
+) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
+    """A tube bound by nodes, the twists of some of its bones spread; its armature, and a twin bound by Python."""
+    obj, armature = add_tube()
+    for bone in armature.pose.bones:
+        bone.rotation_mode = "XYZ"
+    spread(armature, *names)
+    dress(obj, armature)
+    return obj, armature, bind_both(obj, method, params, **({"twist": "OFF"} | settings))
+
+
+def twist(
+    armature: bpy.types.Object,
+    degrees: float,
+    swing: float = 0.0,
+    scale: tuple[float, float, float] = (1, 1, 1),
+    name: str = LAST,
+) -> None:
+    """Twist a bone about itself, and then swing it."""
+    bone = armature.pose.bones[name]
+    bone.rotation_mode = "YXZ"
+    bone.rotation_euler, bone.scale = (radians(swing), radians(degrees), 0.0), scale
+    update()
+
+
+def key_twists(armature: bpy.types.Object, name: str, *keys: tuple[int, float, float]) -> None:
+    """Keyframe the twist and the swing of a bone, degrees, at frames."""
+    for frame, degrees, swing in keys:
+        twist(armature, degrees, swing, name=name)
+        armature.pose.bones[name].keyframe_insert("rotation_euler", frame=frame)
+    update()
+
+
+def list_drivers(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
+    return [] if obj.animation_data is None else list(obj.animation_data.drivers)
+
+
+def list_driving(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
+    """What the drivers of an object read."""
+    for curve in list_drivers(obj):
+        for variable in curve.driver.variables:
+            yield from (target.id for target in variable.targets)
+
+
+def give(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Have a bound mesh follow another armature, as by its Armature modifier's own field."""
+    find_replaced_modifier(obj).object = armature
+
+
+def override_tube(path: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Overrides of the tube of a file and of its armature, linked into the scene."""
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.objects = ["Tube", "Rig"]
+    rig, tube = bpy.data.objects["Rig"], bpy.data.objects["Tube"]
+    copies = {}
+    for linked in (rig, tube):
+        copies[linked] = linked.override_create(remap_local_usages=True)
+        bpy.context.scene.collection.objects.link(copies[linked])
+    give(copies[tube], copies[rig])
+    update()
+    return copies[tube], copies[rig]
+
+
+WITHOUT_SUPPLE = """
+import sys
+import bpy, numpy as np
+assert not hasattr(bpy.types.Object, "supple")
+bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
+shown = []
+for frame in map(int, sys.argv[3:]):
+    bpy.context.scene.frame_set(frame)
+    mesh = bpy.data.objects["Tube"].evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    shown.append(np.empty((len(mesh.vertices), 3), np.float32))
+    mesh.vertices.foreach_get("co", shown[-1].ravel())
+np.save(sys.argv[2], shown)
+"""
+
+
+def points_without_supple(path: Path, *frames: int) -> np.ndarray:
+    """Points of the tube of a file at frames, shape (F, V, 3), by a Blender without Supple, which runs no scripts."""
+    result = path.with_suffix(".npy")
+    command = [sys.executable, "-c", WITHOUT_SUPPLE, str(path), str(result), *map(str, frames)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (run.returncode, without_blenders_own(run.stderr)) == (0, "")
+    return np.load(result)
+
+
+# How bones are asked to twist
+
+
+def by_euler(bone: bpy.types.PoseBone, turns: float) -> None:
+    bone.rotation_mode, bone.rotation_euler = "YZX", (0.0, turns * tau, 0.0)
+
+
+def by_axis_angle(bone: bpy.types.PoseBone, turns: float) -> None:
+    bone.rotation_mode, bone.rotation_axis_angle = "AXIS_ANGLE", (turns * tau, 0.0, 0.5, 0.0)
+
+
+def by_quaternion(bone: bpy.types.PoseBone, turns: float) -> None:
+    bone.rotation_mode = "QUATERNION"
+    bone.rotation_quaternion = cos(turns * tau / 2), 0.0, sin(turns * tau / 2), 0.0
+
+
+def by_property(bone: bpy.types.PoseBone, turns: float) -> None:
+    by_quaternion(bone, turns)
+    bone["supple_turns"] = turns + 0.3
+
+
+# Where meshes and armatures are, and their bones
+
+
+def apart(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    obj.location, obj.scale, obj.rotation_euler = (0.4, 0.0, 0.1), (1.2, 0.8, 1.0), (0.1, 0.2, 0.3)
+    update()
+
+
+def mirrored(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    obj.location, obj.scale, obj.rotation_euler = (0.4, 0.0, 0.1), (-1.4, 1.4, 1.4), (0.1, -0.7, 0.3)
+    update()
+
+
+def in_a_scaled_rig(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    armature.location, armature.scale, armature.rotation_euler = (2.0, 1.0, 0.0), (1.5, 1.5, -1.5), (1.0, 0.0, 0.4)
+    update()
+
+
+def with_a_crooked_bone(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """The last bone is not in line with that before it, and is rolled."""
+
+    def bow(bones: Any) -> None:
+        bones[LAST].tail, bones[LAST].roll = (0.5, 2.8, -0.3), 0.7
+
+    edit_bones(armature, bow)
