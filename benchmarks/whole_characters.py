@@ -112,14 +112,13 @@ def run_characters(arguments: argparse.Namespace) -> None:
 def add_crowd() -> Character:
     """Many characters in the scene, each of a small mesh on an armature of its own."""
     new_scene()
-    characters = []
-    for number in range(CROWD):
-        armature = add_rig(CROWD_BONES)
-        add_skin(armature, f"Body {number}", CROWD_VERTICES)
-        characters.append(find_character(armature))
-    for character in characters:
-        character.armature.select_set(True)
-    return Character([mesh for each in characters for mesh in each.meshes], armature, characters[0].frames)
+    armatures = [add_rig(CROWD_BONES) for _ in range(CROWD)]
+    meshes = [add_skin(armature, armature.name, CROWD_VERTICES) for armature in armatures]
+    frames = find_character(armatures[0]).frames
+    for obj in meshes:
+        obj.select_set(True)
+    bpy.context.view_layer.objects.active = meshes[0]
+    return Character(meshes, armatures[0], frames)
 
 
 def add_mesh() -> Character:
@@ -295,8 +294,8 @@ def run_render(arguments: argparse.Namespace) -> None:
 
 
 SECTIONS = {
-    "characters": run_characters, "choices": run_choices, "rigify": run_rigify, "scale": run_scale, "small": run_small, "drag": run_drag,
-    "bind": run_bind, "many": run_many, "render": run_render,
+    "characters": run_characters, "choices": run_choices, "rigify": run_rigify, "scale": run_scale,
+    "small": run_small, "drag": run_drag, "bind": run_bind, "many": run_many, "render": run_render,
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ COMPRESSION_NAME = "Supple Compression"
 """Name of the modifier that measures the skin's compression for patterns."""
 
 BLEND_NAME, LINEAR_NAME = "Supple Armature", "Supple Linear"
-"""Names of the Armature modifiers by which Blender blends the joints of a bound object: all of it, and what is linear."""
+"""Names of the Armature modifiers by which Blender blends the joints of a bound object, and what of it is linear."""
 
 MOST_ARMATURES = 2
 
@@ -97,8 +97,9 @@ def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier
     if supple is None or not is_native_group(supple.node_group):
         return named
     below = obj.modifiers[obj.modifiers.find(supple.name) + 1 :]
-    renamed = [modifier for modifier in itertools.takewhile(lambda each: each.type == "ARMATURE", below)]
-    return renamed[: min(MOST_ARMATURES, len(found) - 1)]  # one is the character's
+    renamed = list(itertools.takewhile(lambda each: each.type == "ARMATURE", below))
+    renamed = renamed[: min(MOST_ARMATURES, len(found) - 1)]  # one is the character's
+    return cast(list[bpy.types.ArmatureModifier], renamed)
 
 
 def is_named_for_patterns(modifier: bpy.types.Modifier) -> bool:

@@ -1,7 +1,8 @@
 """Spread Twist as nodes: skin is turned at rest, before joints are blended.
 
-The same steps as `spread_twists` and `twist_shares` in `deformers/rig`. The joints object tells all meshes of an armature how
-its joints are turned; where Armature modifiers blend the joints, drivers tell each mesh. Twists are numbered from 1 on.
+The same steps as `spread_twists` and `twist_shares` in `deformers/rig`. The joints object tells all meshes of an
+armature how its joints are turned; where Armature modifiers blend the joints, drivers tell each mesh. Twists are numbered
+from 1 on.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from dataclasses import dataclass
 from .graph import Graph, Value
 
 AXIS, END, ENDS_JOINT, HINT = "spread_axis", "spread_end", "spread_joint", "spread_hint"
-"""Attributes of the joints object's mesh, at the point of a twist's number: `SpreadTwists.axes` and `.ends`; the joint, the
-joint above it, and which of the inputs of `name_hint` asks for its twist, as a vector; that input alone."""
+"""Attributes of the joints object's mesh, at the point of a twist's number: `SpreadTwists.axes` and `.ends`; the joint
+and that above it, as a vector; and which of the inputs of `name_hint` asks for its twist."""
 
 TURNS, LINES = "spread_turns", "spread_lines"
-"""Attributes of a posed joints object, at the point of a twist's number, matrices, by columns: r and s of `SpreadTurns`, each
-as x, y, z, w, then the twist in radians, and whether any joint twists; the line's axis, and where it ends."""
+"""Attributes of a posed joints object, at the point of a twist's number, matrices, by columns: r and s of
+`SpreadTurns`, each as x, y, z, w, then the twist in radians, and whether any joint twists; the line's axis, and where it
+ends."""
 
 SHARE_ATTRIBUTE = "supple_twist_"
 """Attribute of the character's mesh, with a number: what a vertex takes of a twist, `TwistShares.whole` and `.below`,

@@ -36,8 +36,8 @@ WITHOUT_ROTATION = {"COPY_LOCATION", "FLOOR", "LIMIT_DISTANCE", "LIMIT_LOCATION"
 """Constraints that rotate none."""
 
 SCALED = 5e-5
-"""Difference of a scale from 1 from which on a bone is scaled: imported actions hold 4e-5 of noise. Blender stretches by it,
-too, and only how it does so is another."""
+"""Difference of a scale from 1 from which on a bone is scaled: imported actions hold 4e-5 of noise, by which Blender
+stretches skin, too."""
 
 MOST_SAMPLES = 256
 """Poses that are looked at of an action, at most."""
@@ -117,7 +117,7 @@ class _Bones:
         return found
 
     def pose(self, keys: Keys) -> np.ndarray:
-        """Rotations of all bones from rest to pose, armature space, in samples of an action: quaternions (S, bones, 4)."""
+        """Rotations of all bones in samples of an action, rest to pose, armature space: quaternions (S, bones, 4)."""
         frames = _choose_frames(keys)
         posed = np.zeros((len(frames), len(self.names), 4))
         for bone in self.order:
@@ -165,7 +165,7 @@ def _find_problem(
         if channel == SCALE and any((np.abs(pairs[:, 1] - 1.0) > SCALED).any() for pairs in axes.values())
     }  # fmt: skip
     away = (np.abs(rotations.values[SCALE] - 1.0) > SCALED) & ~moved.axes[SCALE]
-    scaled |= {name for name, is_away in zip(bones.names, away.any(axis=1), strict=True) if is_away}
+    scaled |= {bones.names[bone] for bone in np.flatnonzero(away.any(axis=1)).tolist()}
     if found := sorted(scaled & moving):
         return f"bone '{found[0]}' is scaled"
     data = armature.animation_data

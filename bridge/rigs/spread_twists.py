@@ -1,4 +1,4 @@
-"""Spread twists for node modifiers: what the joints object has of them, and a mesh whose joints an Armature modifier blends."""
+"""Spread twists for node modifiers: what a joints object has, and a mesh whose joints an Armature modifier blends."""
 
 from __future__ import annotations
 

@@ -191,15 +191,15 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
 def _blend_by_armature(bound: BoundObject, setup: NodeSetup) -> None:
     """Have Blender's own Armature modifier blend the joints."""
     choices = setup.choices
-    spread = setup.character.skeleton.joints.spread
-    has_turns = setup.twists is not None and spread is not None
-    counts = (len(setup.twists), round_up(len(spread.joints))) if has_turns else (0, 0)
+    spread, twists, counts, lines = setup.character.skeleton.joints.spread, setup.twists, (0, 0), None
+    if twists is not None and spread is not None:
+        counts = len(twists), round_up(len(spread.joints))
+        lines = find_lines(twists, spread, setup.bound_space)
     group = ensure_native(choices.method, choices.params, *counts)
     if bound.supple.node_group != group:
         _leave_inputs(bound.supple)
         bound.supple.node_group = group
-    lines = find_lines(setup.twists, spread, setup.bound_space) if has_turns else None
-    write_turns(mesh_of(bound.obj), setup.twists, lines)
+    write_turns(mesh_of(bound.obj), twists, lines)
     linear_group = choices.linear_group or write_linear_group(bound.obj, setup.linear)
     install_armatures(bound, choices.method, linear_group)
 

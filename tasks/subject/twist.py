@@ -39,8 +39,8 @@ class _Needs:
     """By `session_uid`."""
     found: tuple[Rotations, Moved]
     counts: dict[str, tuple[int, bool]]
-    """By name of the bone, where it needs any: how many, and whether the bone twists by more than two quaternions can be
-    blended by; the same object as long as it is equal."""
+    """By name of the bone, where it needs any: how many, and whether it twists by more than `HALF_TURN`; the same
+    object as long as it is equal."""
     is_stale: bool = False
     used: tuple[str, ...] = ()
     """Channels by which bones rotate and scale."""

@@ -112,9 +112,3 @@ def silent_handlers(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     """What a handler raises, Blender only prints: a test during which one was printed has failed."""
     yield
     assert "Traceback" not in capfd.readouterr().err
-
-
-@pytest.fixture
-def nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nodes blend the joints, also where Blender's own modifier would."""
-    monkeypatch.setattr("supple.tasks.skin.node_setup.find_native_pairs", lambda _source, _rest: None)

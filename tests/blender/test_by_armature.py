@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi, radians
+from math import radians
 from pathlib import Path
 
 import bpy
-import numpy as np
 import pytest
 from scenes_bind import animate_object, fade
 from scenes_nodes import assert_alike, bind_both
@@ -37,7 +36,7 @@ from scenes import (
     undo,
     update,
 )
-from supple.bridge.modifiers import BLEND_NAME, LINEAR_GROUP, LINEAR_NAME, list_own_armatures
+from supple.bridge.modifiers import BLEND_NAME, LINEAR_NAME, list_own_armatures
 from supple.nodes.groups import is_native_group
 from supple.settings.objects import settings_of
 
@@ -67,7 +66,7 @@ def bend(armature: bpy.types.Object, twist: float = 0.0) -> None:
 
 
 @pytest.mark.versions
-@pytest.mark.characters()
+@pytest.mark.characters
 def test_real_characters_play_as_by_python(asset: Callable[..., Path], character: str, subtests: pytest.Subtests):
     bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
     meshes, action = skinned_meshes(), longest_action()
@@ -209,7 +208,7 @@ def test_switches_by_hand_and_in_the_panel():
     own = list_own_armatures(obj)
     replaced, supple = armature_modifier(obj), supple_modifier(obj)
     assert [each.name for each in (supple, *own, replaced)] == obj.modifiers.keys()
-    assert not (replaced.show_viewport or replaced.show_render)
+    assert (replaced.show_viewport, replaced.show_render) == (False, False)
     bpy.context.view_layer.objects.active = obj
     bpy.ops.supple.flip()
     assert (replaced.show_viewport, replaced.show_render) == (True, False)
@@ -225,7 +224,7 @@ def test_switches_by_hand_and_in_the_panel():
 
 @pytest.mark.parametrize("roots", [False, True])
 def test_unbind_leaves_all_as_it_was(roots: bool):
-    obj, armature = add_tube()
+    obj, _ = add_tube()
     if roots:
         fade(obj, "Linear")
     before = snapshot(obj)
