@@ -1,8 +1,8 @@
 """Spread Twist as nodes: skin is turned at rest, before joints are blended.
 
 The same steps as `spread_twists` and `twist_shares` in `deformers/rig`. The joints object tells all meshes of an
-armature how its joints are turned; where Armature modifiers blend the joints, drivers tell each mesh. Twists are numbered
-from 1 on.
+armature how its joints are turned; where Armature modifiers blend the joints, drivers tell each mesh. Twists are
+numbered from 1 on.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ and that above it, as a vector; and which of the inputs of `name_hint` asks for 
 
 TURNS, LINES = "spread_turns", "spread_lines"
 """Attributes of a posed joints object, at the point of a twist's number, matrices, by columns: r and s of
-`SpreadTurns`, each as x, y, z, w, then the twist in radians, and whether any joint twists; the line's axis, and where it
-ends."""
+`SpreadTurns`, each as x, y, z, w, then the twist in radians, and whether any joint twists; the line's axis, and where
+it ends."""
 
 SHARE_ATTRIBUTE = "supple_twist_"
 """Attribute of the character's mesh, with a number: what a vertex takes of a twist, `TwistShares.whole` and `.below`,
