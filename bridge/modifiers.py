@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import bpy
 
 from ..deformers import UnsupportedError
 from ..nodes.carrier import GROUP_NAME
-from ..nodes.groups import VERSION_KEY, is_native_group
+from ..nodes.groups import VERSION_KEY
 
 PATTERNS_NAME = "Supple Patterns"
 """Name of the modifier that displaces patterns."""
@@ -19,8 +18,6 @@ COMPRESSION_NAME = "Supple Compression"
 
 BLEND_NAME, LINEAR_NAME = "Supple Armature", "Supple Linear"
 """Names of the Armature modifiers by which Blender blends the joints of a bound object, and what of it is linear."""
-
-MOST_ARMATURES = 2
 
 LINEAR_GROUP = "Supple Linear"
 """Vertex group of what is linear, where no linear group is chosen."""
@@ -87,19 +84,6 @@ def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
     if modifier.node_group is None:
         return modifier.name.startswith(GROUP_NAME) and not is_named_for_patterns(modifier)
     return VERSION_KEY in modifier.node_group
-
-
-def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
-    """The Armature modifiers that Bind has put into the stack: by their names, else, renamed, those below Supple's."""
-    found = [cast(bpy.types.ArmatureModifier, modifier) for modifier in obj.modifiers if modifier.type == "ARMATURE"]
-    named = [modifier for modifier in found if modifier.name.startswith((BLEND_NAME, LINEAR_NAME))]
-    supple = next(filter(is_supple_modifier, obj.modifiers), None) if found and not named else None
-    if supple is None or not is_native_group(supple.node_group):
-        return named
-    below = obj.modifiers[obj.modifiers.find(supple.name) + 1 :]
-    renamed = list(itertools.takewhile(lambda each: each.type == "ARMATURE", below))
-    renamed = renamed[: min(MOST_ARMATURES, len(found) - 1)]  # one is the character's
-    return cast(list[bpy.types.ArmatureModifier], renamed)
 
 
 def is_named_for_patterns(modifier: bpy.types.Modifier) -> bool:

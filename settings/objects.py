@@ -20,6 +20,7 @@ from .properties import (
     EnumProperty,
     FloatVectorProperty,
     IntProperty,
+    IntVectorProperty,
     PointerProperty,
     StringProperty,
 )
@@ -117,6 +118,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     cache_modifier: StringProperty(name="Cache Modifier", options={"HIDDEN"})
     baked_keys: StringProperty(name="Baked Keys", options={"HIDDEN"})
     live_toggles: BoolVectorProperty(size=2, default=(True, True), options={"HIDDEN"})
+    own_modifiers: IntVectorProperty(size=2, options={"HIDDEN"})
     message: StringProperty(name="Message", options={"HIDDEN", "SKIP_SAVE"})
     remedy: StringProperty(name="Remedy", options={"HIDDEN", "SKIP_SAVE"})
     dismissed: StringProperty(options={"HIDDEN"})

@@ -364,7 +364,9 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
         settings = settings_of(obj)
         with muted():
             for name in settings.bl_rna.properties.keys():
-                if name not in ("name", "rna_type") and "pattern" not in name:  # patterns do without Bind
+                if (
+                    name not in ("name", "rna_type", "own_modifiers") and "pattern" not in name
+                ):  # patterns do without Bind
                     settings.property_unset(name)
     _note_change()
     return bound
@@ -399,7 +401,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
         replaced = find_replaced_modifier(obj)
         if not settings.is_handed_over:  # Supple's own was removed, and could not hand over
             write_toggles(replaced, settings.live_toggles)
-    remove_armatures(obj)  # renamed, they are known by Supple's modifier
+    remove_armatures(obj)
     for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
         stop_driving(modifier)
         modifiers.remove_modifier(obj, modifier, replaced)

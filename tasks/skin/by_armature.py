@@ -16,15 +16,16 @@ from ...bridge.modifiers import (
     add_modifier,
     is_from_library,
     is_supple_modifier,
-    list_own_armatures,
     remove_modifier,
 )
+from ...deformers import SkinningError
 from ...deformers.rig.reach import Reach, do_signs_agree, find_pairs
 from ...deformers.rig.rest import Joints, Rest, normalize_weights
 from ...deformers.skinning import dlb, dlbnt, ssd
 from ...nodes.groups import VERSION, VERSION_KEY, is_deformation, is_native_group
+from ...settings.objects import settings_of
 from ..subject.character import uses_envelopes
-from ..subject.stack import BoundObject, read_toggles
+from ..subject.stack import BoundObject, find_own_armatures, list_own_armatures, read_toggles
 from .model import SkinSource
 from .node_checks import list_sharing_nodes
 
@@ -107,14 +108,15 @@ def install_armatures(bound: BoundObject, method: str, linear_group: str) -> Non
     wanted: dict[str, dict[str, Any]] = {BLEND_NAME: {"use_deform_preserve_volume": PRESERVES_VOLUME[method]}}
     if linear_group and PRESERVES_VOLUME[method]:
         wanted[LINEAR_NAME] = {"use_multi_modifier": True, "vertex_group": linear_group}
-    present = list_own_armatures(obj)
-    for modifier in present[len(wanted) :]:
+    present = find_own_armatures(obj)
+    for modifier in [modifier for name, modifier in present.items() if name not in wanted]:
         remove_modifier(obj, modifier, None)
-    for number, (name, settings) in enumerate(wanted.items()):
+    uids = []
+    for number, (role, settings) in enumerate(wanted.items()):
         index = obj.modifiers.find(bound.supple.name) + 1 + number
-        modifier = present[number] if number < len(present) else None
+        modifier = present.get(role)
         if modifier is None:
-            modifier = add_modifier(obj, name, "ARMATURE", index)
+            modifier = add_modifier(obj, role, "ARMATURE", index)
         elif (current := obj.modifiers.find(modifier.name)) != index:
             name = modifier.name
             obj.modifiers.move(current, index - (current < index))  # what is taken from above moves the others up
@@ -125,6 +127,8 @@ def install_armatures(bound: BoundObject, method: str, linear_group: str) -> Non
         for key, value in values.items():
             if getattr(modifier, key) != value:
                 setattr(modifier, key, value)
+        uids.append(modifier.persistent_uid)
+    bound.settings.own_modifiers = (*uids, 0)[:2]
 
 
 def follow_override(bound: BoundObject, vertex_group: str, invert: bool) -> None:
@@ -145,6 +149,8 @@ def remove_armatures(obj: bpy.types.Object) -> None:
             modifier.show_viewport = modifier.show_render = False
         else:
             remove_modifier(obj, modifier, None)
+    if not any(map(is_from_library, list_own_armatures(obj))):
+        settings_of(obj).property_unset("own_modifiers")
     if obj.data.library is None:
         _remove_linear_group(obj)
 
@@ -153,18 +159,36 @@ def _remove_linear_group(obj: bpy.types.Object) -> None:
     """Remove the group of what is linear, unless another object with the same mesh uses it."""
     group, others = obj.vertex_groups.get(LINEAR_GROUP), list_sharing_nodes(obj)
     used = {modifier.vertex_group for other in others for modifier in list_own_armatures(other)}
-    if group is not None and LINEAR_GROUP not in used:
-        obj.vertex_groups.remove(group)
+    if group is None or LINEAR_GROUP in used:
+        return
+    active = obj.vertex_groups.active.name if obj.vertex_groups.active else ""
+    obj.vertex_groups.remove(group)
+    if active in obj.vertex_groups:
+        obj.vertex_groups.active_index = obj.vertex_groups.find(active)
 
 
-def have_armatures(bound: BoundObject) -> bool:
-    """Whether the Armature modifiers of a bound object are where `install_armatures` has put them, for its armature."""
-    obj, toggles = bound.obj, read_toggles(bound.supple)
+def have_armatures(bound: BoundObject, method: str) -> bool:
+    """Whether the Armature modifiers of a bound object are as `install_armatures` has put them there, for its armature.
+
+    Raises
+    ------
+    SkinningError
+        Where the user has removed or applied one.
+    """
+    obj, toggles, found = bound.obj, read_toggles(bound.supple), find_own_armatures(bound.obj)
+    if len(found) < sum(uid != 0 for uid in bound.settings.own_modifiers):
+        raise SkinningError(f"An Armature modifier that '{obj.name}' needs was removed or applied: bind again")
     index = obj.modifiers.find(bound.supple.name) + 1
-    found = list_own_armatures(obj)
-    if not found or [*obj.modifiers[index : index + len(found)]] != found:
+    if not found or [*obj.modifiers[index : index + len(found)]] != [*found.values()]:
         return False
-    return all(each.object == bound.armature and read_toggles(each) == toggles for each in found)
+    volumes = {BLEND_NAME: PRESERVES_VOLUME[method], LINEAR_NAME: False}
+    return all(
+        each.object == bound.armature
+        and read_toggles(each) == toggles
+        and each.use_deform_preserve_volume == volumes[name]
+        and each.use_multi_modifier == (name == LINEAR_NAME)
+        for name, each in found.items()
+    )
 
 
 def write_linear_group(obj: bpy.types.Object, linear: np.ndarray | None) -> str:
@@ -172,5 +196,11 @@ def write_linear_group(obj: bpy.types.Object, linear: np.ndarray | None) -> str:
     if linear is None:
         _remove_linear_group(obj)
         return ""
+    active = obj.vertex_groups.active.name if obj.vertex_groups.active else ""
     write_weights(obj, [LINEAR_GROUP], linear.astype(np.float32)[:, None])
+    group = obj.vertex_groups[LINEAR_GROUP]
+    if not group.lock_weight:
+        group.lock_weight = True  # Blender's tools that normalize weights leave it alone
+    if active and obj.vertex_groups.active.name != active:
+        obj.vertex_groups.active_index = obj.vertex_groups.find(active)
     return LINEAR_GROUP

@@ -304,7 +304,9 @@ def bring_to_pose(obj: bpy.types.Object, _step: Step) -> None:
 def is_up_to_date(obj: bpy.types.Object) -> bool:
     """Whether an object's nodes were looked at, and nothing is left to look at but changes that Blender reports."""
     seen = _seen.find(obj)
-    if seen is None or seen.problem or seen.skeleton.bendy:
+    if seen is None or seen.problem:
+        return False
+    if seen.skeleton.bendy and (seen.setup is None or seen.setup.influences is not None):
         return False
     return not (seen.armature_is_stale or seen.joints_are_stale or seen.setup_is_stale)
 
@@ -354,7 +356,8 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
         apply(bound, seen.setup, surroundings)
     if seen.problem:
         raise SkinningError(seen.problem)
-    if not is_new and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
+    by_nodes = seen.setup is None or seen.setup.influences is not None
+    if not is_new and by_nodes and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
         raise SkinningError(
             f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by position: bind "
             "again, or evaluate by Python if it keeps moving"
@@ -378,7 +381,7 @@ def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None)
     setup, method = seen.setup, seen.surroundings.choices.method
     if setup.influences is None:
         space = object_to_armature(bound.obj, bound.armature)
-        if not have_armatures(bound) or shares_influences(bound.obj):
+        if not have_armatures(bound, method) or shares_influences(bound.obj):
             return True
         if setup.twists is not None and _has_moved(setup.bound_space, space):
             return True
@@ -438,7 +441,7 @@ def _raise_message(obj: bpy.types.Object, original: bpy.types.Object) -> None:
 def _has_joints(bound: BoundObject, skeleton: Skeleton) -> bool:
     """Whether an object follows the joints of its armature."""
     if is_native_group(bound.supple.node_group):
-        return have_armatures(bound)
+        return have_armatures(bound, bound.settings.method)
     joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
     return joints is not None and find_posing(joints) == bound.armature and has_groups(joints, skeleton)
 

@@ -7,10 +7,10 @@ from typing import cast
 
 import bpy
 
-from ...bridge.modifiers import is_from_library, is_supple_modifier, list_own_armatures
+from ...bridge.modifiers import is_from_library, is_supple_modifier
 from ...deformers import SkinningError
 from ...settings.objects import needs_supple, settings_of
-from ..subject.stack import either, find_replaced_modifier, read_toggles, write_toggles
+from ..subject.stack import either, find_replaced_modifier, list_own_armatures, read_toggles, write_toggles
 from . import by_nodes
 from .bind import follow_settings
 from .hidden import remove_hidden

@@ -11,7 +11,7 @@ from typing import cast
 
 import bpy
 
-from ...bridge.modifiers import is_supple_modifier, list_own_armatures
+from ...bridge.modifiers import BLEND_NAME, LINEAR_NAME, is_supple_modifier
 from ...deformers import SkinningError
 from ...nodes.groups import is_deformation, is_native_group, read_method
 from ...settings.objects import ObjectSettings, needs_supple, settings_of
@@ -108,6 +108,19 @@ def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
                 raise SkinningError(f"The node group of '{obj.name}' was removed: bind again")
             return modifier
     raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
+
+
+def find_own_armatures(obj: bpy.types.Object) -> dict[str, bpy.types.ArmatureModifier]:
+    """The Armature modifiers that Bind has put into the stack, by their first names, whatever they are called now."""
+    uids = [uid for uid in settings_of(obj).own_modifiers if uid]
+    found = {each.persistent_uid: each for each in obj.modifiers if each.type == "ARMATURE"} if uids else {}
+    own = zip((BLEND_NAME, LINEAR_NAME), settings_of(obj).own_modifiers, strict=True)
+    return {name: cast(bpy.types.ArmatureModifier, found[uid]) for name, uid in own if uid in found}
+
+
+def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
+    """The same in the order of their roles."""
+    return list(find_own_armatures(obj).values())
 
 
 def find_last_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:

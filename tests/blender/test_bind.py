@@ -37,11 +37,11 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge.modifiers import list_own_armatures
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_objects
 from supple.tasks.skin.bind import prepare_each, unbind
+from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 by_both = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")

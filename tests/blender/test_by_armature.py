@@ -36,9 +36,10 @@ from scenes import (
     undo,
     update,
 )
-from supple.bridge.modifiers import BLEND_NAME, LINEAR_NAME, list_own_armatures
+from supple.bridge.modifiers import BLEND_NAME, LINEAR_NAME
 from supple.nodes.groups import is_native_group
 from supple.settings.objects import settings_of
+from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
 

@@ -22,9 +22,9 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge.modifiers import list_own_armatures
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import unbind
+from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator", "built_groups_if_evaluated")
 

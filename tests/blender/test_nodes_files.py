@@ -29,12 +29,12 @@ from scenes import (
     undo,
     update,
 )
-from supple.bridge.modifiers import list_own_armatures
 from supple.bridge.rigs.joints import is_joints_object
 from supple.deformers import DEFAULT_METHOD, SkinningError
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import make_independent, unbind
+from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 built_groups = pytest.mark.usefixtures("built_groups")

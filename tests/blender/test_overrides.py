@@ -26,14 +26,14 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge.modifiers import is_supple_modifier, list_own_armatures
+from supple.bridge.modifiers import is_supple_modifier
 from supple.bridge.removal import run_put_off
 from supple.bridge.rigs.carriers import is_hidden_object
 from supple.nodes.groups import is_deformation, is_native_group
 from supple.settings.objects import ObjectSettings, settings_of
 from supple.settings.particles import ParticleSettings
 from supple.settings.patterns import PatternSettings, StrokePoint
-from supple.tasks.subject.stack import find_supple_modifier
+from supple.tasks.subject.stack import find_supple_modifier, list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

@@ -27,10 +27,11 @@ from scenes import (
     take_away,
 )
 from supple.bridge.meshes.influences import FORMER_PREFIXES
-from supple.bridge.modifiers import list_own_armatures, read_input
+from supple.bridge.modifiers import read_input
 from supple.bridge.rigs.joints import find_posing
 from supple.nodes.skin import JOINTS_INPUT
 from supple.settings.objects import SETTINGS_VERSION, settings_of
+from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures"
