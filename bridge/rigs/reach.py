@@ -10,27 +10,28 @@ import numpy as np
 
 from ...deformers.algebra.dual_quaternions import multiply_quaternions, quaternions_from_rotations
 from ...deformers.rig.reach import Reach
+from ...deformers.rig.skeleton import Chains
 from ..arrays import read_array
 from .armatures import Skeleton
 from .twists import (
+    CONSTRAINTS,
+    ROTATIONS,
     SCALE,
     SIZES,
     TURNS,
     Keys,
     Moved,
-    Path,
     Rotations,
     interpolate_keys,
-    list_driven,
     measure_twists,
     rotations_of_channel,
 )
 
 WITHOUT_SCALE = {
     "CLAMP_TO", "COPY_LOCATION", "COPY_ROTATION", "DAMPED_TRACK", "FLOOR", "IK", "LIMIT_DISTANCE", "LIMIT_LOCATION",
-    "LIMIT_ROTATION", "LIMIT_SCALE", "LOCKED_TRACK", "PIVOT", "SHRINKWRAP", "TRACK_TO",
+    "LIMIT_ROTATION", "LOCKED_TRACK", "PIVOT", "SHRINKWRAP", "TRACK_TO",
 }  # fmt: skip
-"""Constraints that scale no bone that is not scaled already."""
+"""Constraints that scale no bone that is not scaled already, if the armature is not scaled unevenly."""
 
 WITHOUT_ROTATION = {"COPY_LOCATION", "FLOOR", "LIMIT_DISTANCE", "LIMIT_LOCATION", "LIMIT_SCALE"}
 """Constraints that rotate none."""
@@ -40,7 +41,7 @@ SCALED = 5e-5
 stretches skin, too."""
 
 MOST_SAMPLES = 256
-"""Poses that are looked at of an action, at most."""
+"""Poses that are looked at of all actions, about, at most."""
 
 
 def read_reach(
@@ -59,17 +60,20 @@ def read_reach(
     keys : sequence of Keys
         Of its actions.
     """
-    bones, driven, count = _Bones(armature, skeleton, rotations), list_driven(armature), len(skeleton.joints.parents)
-    problem = _find_problem(armature, bones, rotations, moved, driven, keys)
+    bones, count = _Bones(armature, skeleton, rotations), len(skeleton.joints.parents)
+    problem = _find_problem(armature, bones, rotations, moved, keys)
     if problem:
-        return Reach(problem, np.zeros((0, count, 4)), np.ones(count, bool), np.full(count, np.inf))
-    samples = [bones.pose({}), *(bones.pose(of_action) for of_action in keys if of_action)]
+        unknown = np.ones(count, bool)
+        return Reach(problem, np.zeros((0, count, 4)), unknown, np.full(count, np.inf), bones.moves_joints)
+    most = MOST_SAMPLES // max(1, len(keys)) + 1
+    samples = [bones.pose({}, 1), *(bones.pose(of_action, most) for of_action in keys if of_action)]
     twists = measure_twists(rotations, moved, keys)
     return Reach(
-        problem,
+        "",
         rotations=np.concatenate(samples)[:, bones.of_joints],
-        is_free=bones.find_free(driven),
+        is_free=bones.find_free(moved),
         twists=np.array([twists[bones.names[bone]] for bone in bones.of_joints.tolist()]),
+        bones=bones.moves_joints,
     )
 
 
@@ -79,11 +83,12 @@ class _Bones:
     def __init__(self, armature: bpy.types.Object, skeleton: Skeleton, rotations: Rotations) -> None:
         bones: Any = armature.data.bones
         self.names, self._rotations = rotations.names, rotations
-        index = {name: number for number, name in enumerate(self.names)}
-        self._modes = {bone.name: bone.rotation_mode for bone in armature.pose.bones}
+        self._index = {name: number for number, name in enumerate(self.names)}
+        self._modes = np.array([bone.rotation_mode for bone in armature.pose.bones])
         self.parents = np.array(
-            [index[bone.parent.name] if (bone := bones[name]).parent else -1 for name in self.names]
+            [self._index[bone.parent.name] if (bone := bones[name]).parent else -1 for name in self.names]
         )
+        self._depths = Chains(self.parents).sum(np.ones(len(self.names), np.intp)) - 1
         turns = read_array(bones, "matrix_local", 16).reshape(-1, 4, 4).transpose(0, 2, 1)[:, :3, :3]
         order = [bones.find(name) for name in self.names]
         self._rest = quaternions_from_rotations(turns[order].astype(np.float64))
@@ -94,18 +99,11 @@ class _Bones:
             while bone >= 0 and not self.moves_joints[bone]:
                 self.moves_joints[bone] = True
                 bone = int(self.parents[bone])
-        self.order = sorted(range(len(self.names)), key=self._count_above)
 
-    def _count_above(self, bone: int) -> int:
-        count = 0
-        while (bone := int(self.parents[bone])) >= 0:
-            count += 1
-        return count
-
-    def find_free(self, driven: Sequence[Path]) -> np.ndarray:
+    def find_free(self, moved: Moved) -> np.ndarray:
         """Joints of which it is not known how far they rotate against their parents, bool array, shape (B,)."""
         free = {name for name, kind in self._rotations.constraints if kind not in WITHOUT_ROTATION}
-        free |= {name for name, channel, _ in driven if channel != TURNS}
+        free |= {name for name, channel in moved.loose if channel not in (TURNS, SCALE, CONSTRAINTS)}
         is_free = np.array([name in free for name in self.names]) | ~self._inherits
         found = np.zeros(len(self.of_joints), bool)
         for joint, bone in enumerate(self.of_joints.tolist()):
@@ -116,29 +114,40 @@ class _Bones:
                 bone = int(self.parents[bone])
         return found
 
-    def pose(self, keys: Keys) -> np.ndarray:
+    def pose(self, keys: Keys, most: int) -> np.ndarray:
         """Rotations of all bones in samples of an action, rest to pose, armature space: quaternions (S, bones, 4)."""
-        frames = _choose_frames(keys)
-        posed = np.zeros((len(frames), len(self.names), 4))
-        for bone in self.order:
-            name, channel = self.names[bone], str(self._rotations.modes[bone])
-            values = self._rotations.values[channel][bone]
-            values = interpolate_keys(values, keys.get((name, channel), {}), frames)
-            local = rotations_of_channel(channel, self._modes[name], values)
-            rest = np.broadcast_to(self._rest[bone], local.shape)
-            local = multiply_quaternions(multiply_quaternions(rest, local), rest * (1.0, -1.0, -1.0, -1.0))
-            parent = int(self.parents[bone])
-            posed[:, bone] = local if parent < 0 else multiply_quaternions(posed[:, parent], local)
-        return posed
+        frames, rotations = _choose_frames(keys, most), self._rotations
+        count = len(frames)
+        values = {channel: np.repeat(rows[:, :, None], count, axis=2) for channel, rows in rotations.values.items()}
+        for (name, channel), axes in keys.items():
+            bone = self._index.get(name, -1)
+            if bone >= 0 and self.moves_joints[bone] and channel == rotations.modes[bone]:
+                values[channel][bone] = interpolate_keys(rotations.values[channel][bone], axes, frames)
+        local = np.zeros((len(self.names), count, 4))
+        for mode in np.unique(self._modes).tolist():
+            own, channel = np.flatnonzero(self._modes == mode), ROTATIONS[mode]
+            rows = values[channel][own].transpose(1, 0, 2).reshape(SIZES[channel], -1)
+            local[own] = rotations_of_channel(channel, mode, rows.astype(np.float64)).reshape(len(own), count, 4)
+        rest = np.repeat(self._rest[:, None], count, axis=1)
+        posed = _multiply(_multiply(rest, local), rest * (1.0, -1.0, -1.0, -1.0))
+        for depth in range(1, int(self._depths.max(initial=0)) + 1):
+            own = self._depths == depth
+            posed[own] = _multiply(posed[self.parents[own]], posed[own])
+        return posed.transpose(1, 0, 2)
 
 
-def _choose_frames(keys: Keys) -> np.ndarray:
-    """Frames of keys that rotate, not more than `MOST_SAMPLES`; one where there are none."""
+def _multiply(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Products of quaternions, shape (N, S, 4)."""
+    return multiply_quaternions(first.reshape(-1, 4), second.reshape(-1, 4)).reshape(first.shape)
+
+
+def _choose_frames(keys: Keys, most: int) -> np.ndarray:
+    """Frames of keys that rotate, so many at most; one where there are none."""
     pairs = [pairs[:, 0] for (_, channel), axes in keys.items() if channel in SIZES for pairs in axes.values()]
     frames = np.unique(np.concatenate([np.zeros(0), *pairs]))
     if not len(frames):
         return np.zeros(1)
-    return frames[np.unique(np.linspace(0, len(frames) - 1, min(len(frames), MOST_SAMPLES)).astype(np.intp))]
+    return frames[np.unique(np.linspace(0, len(frames) - 1, min(len(frames), most)).astype(np.intp))]
 
 
 def _find_problem(
@@ -146,20 +155,20 @@ def _find_problem(
     bones: _Bones,
     rotations: Rotations,
     moved: Moved,
-    driven: Sequence[Path],
     keys: Sequence[Keys],
 ) -> str:
     """Why bones may do more than rotate and move; "" where they do not."""
     moving = {name for name, moves in zip(bones.names, bones.moves_joints, strict=True) if moves}
+    is_uneven = _is_uneven(armature)
     for name, kind in rotations.constraints:
-        if name in moving and kind not in WITHOUT_SCALE:
+        if name in moving and (is_uneven or kind not in WITHOUT_SCALE):
             return f"a constraint may scale bone '{name}'"
     pose: Any = armature.pose
     in_chains = [name for name, kind in rotations.constraints if kind == "IK"]
     for name in in_chains:
         if name in moving and pose.bones[name].ik_stretch > 0.0:
             return f"IK may stretch bone '{name}'"
-    scaled = {name for name, channel, _ in driven if channel == SCALE}
+    scaled = {name for name, channel in moved.loose if channel == SCALE}
     scaled |= {
         name for of_action in keys for (name, channel), axes in of_action.items()
         if channel == SCALE and any((np.abs(pairs[:, 1] - 1.0) > SCALED).any() for pairs in axes.values())
@@ -167,9 +176,19 @@ def _find_problem(
     away = (np.abs(rotations.values[SCALE] - 1.0) > SCALED) & ~moved.axes[SCALE]
     scaled |= {bones.names[bone] for bone in np.flatnonzero(away.any(axis=1)).tolist()}
     if found := sorted(scaled & moving):
-        return f"bone '{found[0]}' is scaled"
+        return f"bone '{found[0]}' may be scaled"
     data = armature.animation_data
-    for track in data.nla_tracks if data is not None else ():
-        if not track.mute and any(strip.blend_type != "REPLACE" for strip in track.strips):
+    tracks = [] if data is None else [track for track in data.nla_tracks if not track.mute]
+    for track in tracks:
+        if any(strip.blend_type != "REPLACE" for strip in track.strips):
             return f"track '{track.name}' adds to others"
+    if tracks and data.action is not None and data.action_blend_type != "REPLACE":
+        return f"track '{data.action.name}' adds to others"
     return ""
+
+
+def _is_uneven(armature: bpy.types.Object) -> bool:
+    """Whether an armature object is scaled by other factors along other axes, which constraints pass on to bones."""
+    linear = np.array(armature.matrix_world.to_3x3())
+    square = linear.T @ linear
+    return bool(np.abs(square - np.eye(3) * square[0, 0]).max() > SCALED * square[0, 0])

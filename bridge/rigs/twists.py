@@ -26,7 +26,10 @@ ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_a
     EULER, "rotation_euler"
 )
 
-SCALE = "scale"
+SCALE, CONSTRAINTS = "scale", "constraints"
+
+CHAIN_KINDS = {"IK", "SPLINE_IK"}
+"""Constraints that move bones above theirs, too."""
 
 SIZES = {"rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, SCALE: 3}
 """Numbers of each channel."""
@@ -81,6 +84,8 @@ class Rotations:
         With 0 for what keys or drivers move: it differs from frame to frame.
     turns : dict from bone to radians
         Of the custom property, 0 where that is moved.
+    blending : tuple
+        How actions are added up, and how far IK may stretch bones.
     constraints : tuple of (str, str)
         Names of bones, and kinds of constraints that act on them; "IK" for all bones of its chain.
     """
@@ -90,11 +95,12 @@ class Rotations:
     values: dict[str, np.ndarray]
     turns: dict[str, float]
     constraints: tuple[tuple[str, str], ...]
+    blending: tuple
 
     def state(self) -> tuple:
         """What is the same where nothing has changed."""
         values = (rows.tobytes() for rows in self.values.values())
-        return self.names, self.modes.tobytes(), *values, str(self.turns), self.constraints
+        return self.names, self.modes.tobytes(), *values, str(self.turns), self.constraints, self.blending
 
 
 Path = tuple[str, str, int]
@@ -112,25 +118,28 @@ class Moved:
     axes : dict from channel to bool array, shape (N, 3 or 4)
     turns : set of str
         Names of bones whose custom property is moved.
+    loose : set of (str, str)
+        Bones and channels that are moved as keys do not tell, and bones whose constraints are.
     """
 
     names: tuple[str, ...]
     axes: dict[str, np.ndarray]
     turns: frozenset[str]
+    loose: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def of(cls, armature: bpy.types.Object, paths: Iterable[Path]) -> Moved:
-        """What is moved of the bones that an armature has."""
+    def of(cls, armature: bpy.types.Object, keyed: Iterable[Path], loose: Sequence[Path] = ()) -> Moved:
+        """What is moved of the bones that an armature has: as keys tell, and as they do not."""
         names = tuple(cast(Any, armature.pose).bones.keys())
         rows = {name: row for row, name in enumerate(names)}
         axes = {channel: np.zeros((len(names), size), bool) for channel, size in SIZES.items()}
         turns = set()
-        for name, channel, axis in paths:
+        for name, channel, axis in (*keyed, *loose):
             if channel == TURNS:
                 turns.add(name)
-            elif name in rows:
+            elif name in rows and channel != CONSTRAINTS:
                 axes[channel][rows[name], axis] = True
-        return cls(names, axes, frozenset(turns))
+        return cls(names, axes, frozenset(turns), frozenset((name, channel) for name, channel, _ in loose))
 
 
 Keys = dict[tuple[str, str], dict[int, np.ndarray]]
@@ -147,18 +156,24 @@ def read_rotations(armature: bpy.types.Object, moved: Moved) -> Rotations:
         (bone.name, constraint.type)
         for bone in bones
         for constraint in bone.constraints
-        if not constraint.mute and constraint.is_valid
+        if (not constraint.mute or (bone.name, CONSTRAINTS) in moved.loose) and constraint.is_valid
     )
-    chains = [_list_chain(bones[name]) for name, kind in constraints if kind == "IK"]
-    constraints += tuple((name, "IK") for chain in chains for name in chain)
-    return Rotations(moved.names, _read_modes(bones), values, turns, constraints)
+    chains = [(kind, _list_chain(bones[name], kind)) for name, kind in constraints if kind in CHAIN_KINDS]
+    constraints += tuple((name, kind) for kind, chain in chains for name in chain)
+    data = armature.animation_data
+    blending = ()
+    if data is not None and len(data.nla_tracks):
+        tracks = [(track.mute, [strip.blend_type for strip in track.strips]) for track in data.nla_tracks]
+        blending = data.action_blend_type, str(tracks)
+    blending = *blending, tuple(bones[name].ik_stretch for name, kind in constraints if kind == "IK")
+    return Rotations(moved.names, _read_modes(bones), values, turns, constraints, blending)
 
 
-def _list_chain(bone: Any) -> list[str]:
-    """Names of the bones that IK at a pose bone may rotate, without that bone."""
-    lengths = [constraint.chain_count for constraint in bone.constraints if constraint.type == "IK"]
-    names, longest = [], 0 if 0 in lengths else max(lengths, default=1)
-    while (bone := bone.parent) is not None and not 0 < longest <= len(names) + 1:
+def _list_chain(bone: Any, kind: str) -> list[str]:
+    """Names of the bones that constraints of a kind at a pose bone may move, without that bone."""
+    lengths = [constraint.chain_count for constraint in bone.constraints if constraint.type == kind]
+    names, longest = [], 0 if 0 in lengths else max(lengths, default=0)
+    while (bone := bone.parent) is not None and not 0 < longest <= len(names):
         names.append(bone.name)
     return names
 
@@ -252,29 +267,53 @@ def list_actions(armature: bpy.types.Object) -> Iterator[bpy.types.Action]:
     if data.action is not None:
         yield data.action
     for track in data.nla_tracks:
-        yield from (strip.action for strip in track.strips if strip.action is not None)
+        yield from (strip.action for strip in list_strips(track.strips) if strip.action is not None)
+
+
+def list_strips(strips: Any) -> Iterator[bpy.types.NlaStrip]:
+    """Strips of a track, and those within meta strips."""
+    for strip in strips:
+        yield strip
+        yield from list_strips(strip.strips)
 
 
 def read_keys(action: bpy.types.Action) -> Keys:
     """The keys of an action that rotate bones."""
     found: Keys = {}
     for curve in iterate_curves(action):
-        if (moved := _find_moved(curve)) and len(curve.keyframe_points):
+        if (moved := _find_moved(curve)) and moved[1] != CONSTRAINTS and len(curve.keyframe_points):
             name, channel, axis = moved
             found.setdefault((name, channel), {})[axis] = read_array(curve.keyframe_points, "co", 2)
     return found
 
 
+def read_loose(action: bpy.types.Action) -> list[Path]:
+    """What an action moves as its keys do not tell: by modifiers of curves, beyond the last key, and constraints."""
+    return [
+        moved
+        for curve in iterate_curves(action)
+        if (moved := _find_moved(curve))
+        and (
+            moved[1] == CONSTRAINTS
+            or not len(curve.keyframe_points)
+            or curve.extrapolation != "CONSTANT"
+            or any(not modifier.mute for modifier in curve.modifiers)
+        )
+    ]
+
+
 def list_driven(armature: bpy.types.Object) -> list[Path]:
-    """What drivers move of the rotations of an armature's bones."""
+    """What drivers move of an armature's bones: their rotations, scales and constraints."""
     data = armature.animation_data
     return list(filter(None, map(_find_moved, data.drivers))) if data is not None else []
 
 
 def _find_moved(curve: bpy.types.FCurve) -> Path | None:
-    """Bone, channel and axis, where a curve moves a rotation, or the custom property."""
+    """Bone, channel and axis, where a curve moves a rotation, a scale, the custom property, or a constraint."""
     name, channel = split_bone_path(curve.data_path)
     channel = channel.removeprefix(".")
+    if name and channel.startswith(f"{CONSTRAINTS}["):
+        return name, CONSTRAINTS, 0
     if not name or (channel != TURNS and curve.array_index >= SIZES.get(channel, 0)):
         return None
     return name, channel, 0 if channel == TURNS else curve.array_index

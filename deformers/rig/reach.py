@@ -34,12 +34,15 @@ class Reach:
         Whether it is not known how far a joint rotates against its parent.
     twists : float array, shape (B,)
         How far each joint twists by its own channels, at most, radians.
+    bones : bool array
+        Of all bones of the armature, those that move a joint.
     """
 
     problem: str
     rotations: np.ndarray
     is_free: np.ndarray
     twists: np.ndarray
+    bones: np.ndarray
 
 
 def find_pairs(weights: Weights, joints: Joints) -> np.ndarray:

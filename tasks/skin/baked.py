@@ -19,6 +19,7 @@ from ..subject.stack import (
     check_not_linked,
     either,
     find_armature_modifier,
+    find_last_modifier,
     find_replaced_modifier,
     find_supple_modifier,
     read_toggles,
@@ -65,7 +66,7 @@ def show_caches(obj: bpy.types.Object, caches: Sequence[tuple[Path, CacheHeader]
     """
     clear_bake(obj)
     settings, live = settings_of(obj), find_live_modifier(obj)
-    toggles, index = read_toggles(live), obj.modifiers.find(live.name)
+    toggles, index = read_toggles(live), obj.modifiers.find(_find_last(obj, live).name)
     caches = sorted(caches, key=lambda cache: cache[1].frame_start)
     made = [_add_cache(obj, index + number, *cache) for number, cache in enumerate(caches, start=1)]
     names = [modifier.name for modifier in made]
@@ -91,6 +92,11 @@ def find_live_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     if settings.is_bound or any(map(is_supple_modifier, obj.modifiers)):
         return find_supple_modifier(obj)
     return find_armature_modifier(obj) if settings.bake == "NONE" else find_replaced_modifier(obj)
+
+
+def _find_last(obj: bpy.types.Object, live: bpy.types.Modifier) -> bpy.types.Modifier:
+    """The last of the modifiers that a bake stands in for."""
+    return find_last_modifier(obj) if is_supple_modifier(live) else live
 
 
 def _add_cache(obj: bpy.types.Object, index: int, path: Path, header: CacheHeader) -> bpy.types.Modifier:
@@ -139,7 +145,7 @@ def _find_cache_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
     live = None
     with suppress(SkinningError):  # the user may have removed it
         live = find_live_modifier(obj)
-    below = obj.modifiers[obj.modifiers.find(live.name) + 1 :] if live is not None else []
+    below = obj.modifiers[obj.modifiers.find(_find_last(obj, live).name) + 1 :] if live is not None else []
     renamed = itertools.takewhile(lambda modifier: modifier.type == "MESH_CACHE", below)
     return list(itertools.islice(renamed, len(names))) or named
 

@@ -339,6 +339,10 @@ def _set_evaluate(settings: ObjectSettings, evaluate: str) -> None:
         settings.evaluate = evaluate
 
 
+KEPT = {"name", "rna_type", "own_modifiers"}
+"""Settings of objects that are made independent: what blends their joints goes on."""
+
+
 def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     """Detach characters from Supple: the settings are dropped, and the node modifier goes on deforming them.
 
@@ -364,9 +368,7 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
         settings = settings_of(obj)
         with muted():
             for name in settings.bl_rna.properties.keys():
-                if (
-                    name not in ("name", "rna_type", "own_modifiers") and "pattern" not in name
-                ):  # patterns do without Bind
+                if name not in KEPT and "pattern" not in name:  # patterns do without Bind
                     settings.property_unset(name)
     _note_change()
     return bound

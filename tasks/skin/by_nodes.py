@@ -87,7 +87,7 @@ from .by_armature import (
 )
 from .model import Choices, SkinSource
 from .node_checks import MOVED, list_sharing_nodes
-from .node_setup import NodeSetup, find_source, is_interpolated, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it
+from .node_setup import NodeSetup, find_source, has_keyed_toggles, is_interpolated, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it
 from .poses import find_skeleton
 from .step import Step, is_baking
 
@@ -381,7 +381,7 @@ def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None)
     setup, method = seen.setup, seen.surroundings.choices.method
     if setup.influences is None:
         space = object_to_armature(bound.obj, bound.armature)
-        if not have_armatures(bound, method) or shares_influences(bound.obj):
+        if not have_armatures(bound, method) or shares_influences(bound.obj) or has_keyed_toggles(bound):
             return True
         if setup.twists is not None and _has_moved(setup.bound_space, space):
             return True

@@ -135,7 +135,8 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     linear = None if choices.linear_group else with_linear_roots(rest, getattr(params, "limb_roots", 0.0)).linear
     is_interpolable = is_interpolated(obj, above)
     shares = _find_twist_shares(rest, is_interpolable)
-    pairs = None if shares is not None and _is_moved(skinned) else find_native_pairs(source, rest)
+    is_left = has_keyed_toggles(skinned) or (shares is not None and _is_moved(skinned))
+    pairs = None if is_left else find_native_pairs(source, rest)
     if pairs is not None and is_native(choices.method, skeleton.joints, find_reach(skeleton, skinned.armature), pairs):
         twists = _pack_twists(obj, rest, shares, is_interpolable)
         return NodeSetup(character, choices, linear, twists, pairs)
@@ -178,13 +179,25 @@ def _list_line(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
 
 def _is_animated(obj: bpy.types.Object) -> bool:
     """Whether keys or drivers may move an object."""
+    return any(path.startswith(MOVING) for path in _list_animated(obj))
+
+
+def has_keyed_toggles(skinned: SkinnedObject) -> bool:
+    """Whether keys or drivers switch the modifier that deforms an object on and off."""
+    start = skinned.deforming.path_from_id()
+    toggles = {f"{start}.show_viewport", f"{start}.show_render"}
+    return not toggles.isdisjoint(_list_animated(skinned.obj))
+
+
+def _list_animated(obj: bpy.types.Object) -> list[str]:
+    """Data paths of an object's properties that keys or drivers move."""
     data = obj.animation_data
     if data is None:
-        return False
+        return []
     paths = [curve.data_path for curve in data.drivers]
     for action in list_actions(obj):
         paths += iterate_curve_paths(action)
-    return any(path.startswith(MOVING) for path in paths)
+    return paths
 
 
 def _has_keys_at_joints(obj: bpy.types.Object, shares: JointShares) -> bool:

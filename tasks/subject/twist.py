@@ -21,6 +21,7 @@ from ...bridge.rigs.twists import (
     list_driven,
     measure_twists,
     read_keys,
+    read_loose,
     read_rotations,
     read_unmoved,
 )
@@ -38,6 +39,7 @@ class _Needs:
     actions: tuple[int, ...]
     """By `session_uid`."""
     found: tuple[Rotations, Moved]
+    keys: list[Keys]
     counts: dict[str, tuple[int, bool]]
     """By name of the bone, where it needs any: how many, and whether it twists by more than `HALF_TURN`; the same
     object as long as it is equal."""
@@ -199,8 +201,7 @@ def find_reach(skeleton: Skeleton, armature: bpy.types.Object) -> Reach:
     """
     needs, plain = _find_needs(armature), skeleton.plain or skeleton
     if needs.reach is None or needs.reach[0] is not plain:
-        keys = [_read_keys(action) for action in list_actions(armature)]
-        needs.reach = plain, read_reach(armature, plain, *needs.found, keys)
+        needs.reach = plain, read_reach(armature, plain, *needs.found, needs.keys)
     return needs.reach[1]
 
 
@@ -214,13 +215,36 @@ def _find_needs(armature: bpy.types.Object) -> _Needs:
     uids = tuple(action.session_uid for action in actions)
     if needs is not None and needs.actions == uids and not needs.is_stale:
         return needs
-    rotations, moved = _read_rotations(armature)
-    twists = measure_twists(rotations, moved, [_read_keys(action) for action in actions])
+    found, keys = _read_rotations(armature), [_read_keys(action) for action in actions]
+    rotations, moved = found
+    twists = measure_twists(rotations, moved, keys)
     counts = {name: (count, twist > HALF_TURN) for name, twist in twists.items() if (count := count_fractions(twist))}
     if needs is not None and needs.counts == counts:
         counts = needs.counts
     used = (*np.unique(rotations.modes).tolist(), SCALE)
-    return _needs.keep(armature, _Needs(uids, (rotations, moved), counts, used=used))
+    reach = None if needs is None or not _can_keep_reach(needs, found, keys) else needs.reach
+    return _needs.keep(armature, _Needs(uids, found, keys, counts, used=used, reach=reach))
+
+
+def _can_keep_reach(needs: _Needs, found: tuple[Rotations, Moved], keys: list[Keys]) -> bool:
+    """Whether bones can do what they could before: no other was changed than such as move no joint."""
+    (rotations, moved), (before, moved_before) = found, needs.found
+    if (
+        needs.reach is None
+        or len(keys) != len(needs.keys)
+        or any(a is not b for a, b in zip(keys, needs.keys, strict=True))
+    ):
+        return False
+    own = needs.reach[1].bones
+    if (rotations.names, rotations.constraints, rotations.blending) != (
+        before.names,
+        before.constraints,
+        before.blending,
+    ):
+        return False
+    if moved is not moved_before or rotations.turns != before.turns or (rotations.modes != before.modes)[own].any():
+        return False
+    return not any((rows != before.values[channel])[own].any() for channel, rows in rotations.values.items())
 
 
 def _read_rotations(armature: bpy.types.Object) -> tuple[Rotations, Moved]:
@@ -231,7 +255,8 @@ def _read_rotations(armature: bpy.types.Object) -> tuple[Rotations, Moved]:
     known = _moved.find(armature)
     if known is None or known[0] != state:
         keyed = [(*path, axis) for action in actions for path, axes in _read_keys(action).items() for axis in axes]
-        known = _moved.keep(armature, (state, Moved.of(armature, [*keyed, *list_driven(armature)])))
+        loose = [path for action in actions for path in read_loose(action)]
+        known = _moved.keep(armature, (state, Moved.of(armature, keyed, [*loose, *list_driven(armature)])))
     return read_rotations(armature, known[1]), known[1]
 
 

@@ -15,6 +15,7 @@ from scenes import (
     TOLERANCE,
     add_tube,
     add_twin,
+    animate_tube,
     armature_modifier,
     bind,
     clear,
@@ -36,7 +37,8 @@ from scenes import (
     undo,
     update,
 )
-from supple.bridge.modifiers import BLEND_NAME, LINEAR_NAME
+from supple.bridge.animation.curves import iterate_curves
+from supple.bridge.modifiers import BLEND_NAME, LINEAR_GROUP, LINEAR_NAME
 from supple.nodes.groups import is_native_group
 from supple.settings.objects import settings_of
 from supple.tasks.subject.stack import list_own_armatures
@@ -356,3 +358,162 @@ def test_a_scale_that_a_script_sets_before_a_render_is_in_the_picture(tmp_path: 
     bpy.context.scene.render.resolution_y, bpy.context.scene.cycles.samples = 8, 1
     bpy.ops.render.render()
     assert not is_native(obj)
+
+
+@pytest.mark.versions
+def test_own_modifiers_are_known_whatever_they_are_called(subtests: pytest.Subtests):
+    for number, name in ((0, "Foo"), (1, "Supple Armature"), (0, "Armature")):
+        with subtests.test(number=number, name=name):
+            clear()
+            obj, armature = add_tube()
+            fade(obj, "Linear")
+            second = obj.modifiers.new("Second", "ARMATURE")
+            second.object, second.show_viewport, second.show_render = armature, False, False
+            before = snapshot(obj)
+            settings_of(obj).linear_group = "Linear"
+            bind(obj, evaluate="NODES")
+            own = list_own_armatures(obj)
+            own[number].name = name
+            bend(armature)
+            obj.data.update_tag()
+            update()
+            assert settings_of(obj).message == ""
+            assert list_own_armatures(obj) == own
+            bpy.context.view_layer.objects.active = obj
+            bpy.ops.supple.unbind()
+            settings_of(obj).property_unset("linear_group")
+            for bone in armature.pose.bones:
+                bone.matrix_basis.identity()
+            assert snapshot(obj) == before
+
+
+def test_one_that_was_removed_or_applied_is_told_and_bind_puts_it_back():
+    obj, armature, twin = bound_both()
+    bend(armature)
+    obj.modifiers.remove(list_own_armatures(obj)[0])
+    obj.data.update_tag()
+    update()
+    assert "was removed or applied: bind again" in settings_of(obj).message
+    assert [each.type for each in obj.modifiers] == ["NODES", "ARMATURE"]
+    bind(obj, evaluate="NODES")
+    assert is_native(obj)
+    assert_alike(obj, twin)
+
+
+def extrapolate(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    bone = armature.pose.bones[LAST]
+    for frame, angle in ((1, 0.0), (10, 0.5)):
+        bone.rotation_euler = (angle, 0, 0)
+        bone.keyframe_insert("rotation_euler", frame=frame)
+    for curve in iterate_curves(armature.animation_data.action):
+        curve.extrapolation = "LINEAR"
+
+
+def generate_scale(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    bone = armature.pose.bones[LAST]
+    bone.keyframe_insert("scale", frame=1)
+    next(iter(iterate_curves(armature.animation_data.action))).modifiers.new("NOISE")
+
+
+def key_muted_constraint(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    constraint = armature.pose.bones[LAST].constraints.new("COPY_SCALE")
+    constraint.target, constraint.subtarget, constraint.mute = armature, "bone.0", True
+    constraint.keyframe_insert("mute", frame=1)
+
+
+def limit_scale(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    limits = armature.pose.bones[LAST].constraints.new("LIMIT_SCALE")
+    limits.use_min_y, limits.min_y = True, 1.8
+
+
+def track_unevenly(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    constraint = armature.pose.bones[LAST].constraints.new("DAMPED_TRACK")
+    constraint.target, constraint.subtarget = armature, "bone.0"
+    armature.scale = (1, 2, 1)
+
+
+def follow_spline(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    curve = bpy.data.objects.new("Curve", bpy.data.curves.new("Curve", "CURVE"))
+    bpy.context.scene.collection.objects.link(curve)
+    constraint = armature.pose.bones[LAST].constraints.new("SPLINE_IK")
+    constraint.target, constraint.chain_count = curve, 2
+
+
+def key_toggle(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    bind(obj, evaluate="NODES")
+    supple_modifier(obj).keyframe_insert("show_viewport", frame=1)
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [
+        extrapolate, generate_scale, key_muted_constraint, limit_scale, track_unevenly, follow_spline, key_toggle,
+    ],
+)  # fmt: skip
+def test_what_keys_alone_do_not_tell_is_left_to_nodes(dress: Callable):
+    obj, armature = add_tube()
+    for bone in armature.pose.bones:
+        bone.rotation_mode = "XYZ"
+    dress(obj, armature)
+    update()
+    bind(obj, evaluate="NODES")
+    assert not is_native(obj)
+
+
+def test_changes_of_ik_and_tracks_are_noticed():
+    obj, armature, _ = bound_both()
+    constraint = armature.pose.bones[LAST].constraints.new("IK")
+    constraint.target, constraint.chain_count = obj, 1
+    narrow = [vertex.index for vertex in obj.data.vertices]
+    obj.vertex_groups["bone.0"].remove(narrow)
+    obj.data.update_tag()
+    update()
+    assert is_native(obj)
+    armature.pose.bones[LAST].ik_stretch = 0.5
+    update()
+    assert not is_native(obj)
+    armature.pose.bones[LAST].ik_stretch = 0.0
+    update()
+    assert is_native(obj)
+
+
+def test_the_active_vertex_group_stays_active(asset: Callable[..., Path]):
+    bpy.ops.wm.open_mainfile(filepath=str(asset("human")))
+    obj = max(skinned_meshes(), key=lambda each: len(each.data.vertices))
+    obj.vertex_groups.active_index = 3
+    bind(obj, evaluate="NODES")
+    assert is_native(obj)
+    assert obj.vertex_groups[LINEAR_GROUP].lock_weight
+    assert obj.vertex_groups.active_index == 3
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.supple.unbind()
+    assert obj.vertex_groups.active_index == 3
+
+
+def test_linear_with_bendy_bones_may_move_in_its_armature():
+    obj, armature = add_tube()
+    armature.data.bones[MIDDLE].bbone_segments = 3
+    bind(obj, method="SSD", evaluate="NODES")
+    assert is_native(obj)
+    obj.location = (0.2, 0.0, 0.0)
+    update()
+    assert settings_of(obj).message == ""
+
+
+def test_a_bake_stands_below_all_and_gives_them_back(tmp_path: Path):
+    obj, armature, _ = bound_both()
+    animate_tube(armature)
+    save(tmp_path / "tube.blend")
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 3
+    bpy.context.scene.frame_set(2)
+    expected, own = evaluated_points(obj), list_own_armatures(obj)
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.supple.bake_cache(filepath=str(tmp_path / "tube.pc2"))
+    bpy.context.scene.frame_set(2)
+    assert [each.type for each in obj.modifiers][: 2 + len(own)] == ["NODES", *["ARMATURE"] * len(own), "MESH_CACHE"]
+    assert not any(each.show_viewport for each in own)
+    assert distance(expected, evaluated_points(obj)) <= TOLERANCE
+    bpy.ops.supple.clear_bake()
+    bpy.context.scene.frame_set(2)
+    assert all(each.show_viewport for each in own)
+    assert distance(expected, evaluated_points(obj)) <= TOLERANCE
