@@ -1,6 +1,6 @@
 """What Ctrl Z of a bone's rotation takes, and a dab of the weight brush, on whole characters bound by Centers.
 
-    python benchmarks/edits.py [--rounds N] [--assets FOLDER]
+    python benchmarks/edits.py [--rounds N] [--method METHOD] [--assets FOLDER]
 
 needs an interpreter that has bpy. Milliseconds of the processor, medians; the first row of each character is unbound.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from harness import ASSETS, option, parse, print_table, run_sections
 from benchmarks.timing import BARE, NODES, PYTHON, Character, bind
-from benchmarks.whole_characters import list_characters, open_character
+from benchmarks.whole_characters import METHODS, list_characters, open_character
 
 DAB = 60
 """Vertices that a dab reaches."""
@@ -30,7 +30,7 @@ def run_edits(arguments: argparse.Namespace) -> None:
             character = open_character(arguments.assets, name)
             described = character.describe()
             if way:
-                bind("CENTERS", way)
+                bind(arguments.method, way)
             edits = _Edits(character)
             taken = [(edits.time_undo(), edits.time_dab()) for _ in range(2 + arguments.rounds)][2:]
             rows.append((name, *described, label, *map(statistics.median, zip(*taken, strict=True))))
@@ -88,5 +88,11 @@ SECTIONS = {"edits": run_edits}
 
 
 if __name__ == "__main__":
-    arguments = parse(__doc__, SECTIONS, rounds=option(8, "how often each edit is made and counts"), assets=ASSETS)
+    arguments = parse(
+        __doc__,
+        SECTIONS,
+        rounds=option(8, "how often each edit is made and counts"),
+        method=option("CENTERS", "what the meshes are bound by", choices=METHODS),
+        assets=ASSETS,
+    )
     run_sections(SECTIONS, arguments)

@@ -180,7 +180,7 @@ def tell_twists(joints: bpy.types.Object, drivers: tuple[TwistDriver, ...]) -> N
     Parameters
     ----------
     drivers : tuple of TwistDriver
-        From `find_twist_drivers`.
+        From `find_hint_drivers`.
     """
     armature = find_posing(joints)
     if armature is not None:

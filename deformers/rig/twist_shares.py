@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
 from ..algebra.dual_quaternions import multiply_quaternions
 from .rest import Weights
-from .spread_twists import CONJUGATE, SpreadTurns, SpreadTwists, twist_about
+from .spread_twists import CONJUGATE, SpreadTurns, SpreadTwists
 
 TAPER = 0.6
 """How much thinner the skin of a long bone is at its end than at its start."""
@@ -42,6 +43,12 @@ class TwistShares:
     passes: np.ndarray
     whole: np.ndarray
     below: np.ndarray
+
+    @cached_property
+    def mixes(self) -> np.ndarray:
+        """(1 - b)^2, b (1 - b) and b^2, float32, shape (3, N)."""
+        left = 1.0 - self.below
+        return np.stack([left * left, left * self.below, self.below * self.below])
 
     def ordered_by(self, order: np.ndarray) -> TwistShares:
         """The same entries in another order, or some of them: int array, shape (M,)."""
@@ -127,19 +134,22 @@ def turn_vertices(shares: TwistShares, spread: SpreadTwists, turns: SpreadTurns)
     Notes
     -----
     B(r)^-1 B(s) t(k alpha) with B(q) = (1 - b + b q) / |1 - b + b q|: the blend of both bones turns by B(r) itself. So
-    a vertex ends where it would if it was turned by k alpha, and the joint had no more than its swing.
+    a vertex ends where it would if it was turned by k alpha, and the joint had no more than its swing. Written out, the
+    first two are, but for their length, (1 - b)^2 + b (1 - b) (r* + s) + b^2 r* s.
     """
-    below, axes = shares.below[:, None], spread.axes.astype(np.float32)
-    by_itself, wanted = (
-        _blend(quaternions.astype(np.float32)[shares.twists], below) for quaternions in (turns.turns, turns.swings)
+    back = turns.turns * CONJUGATE
+    mixed = np.stack(
+        [np.eye(1, 4).repeat(len(back), axis=0), back + turns.swings, multiply_quaternions(back, turns.swings)]
     )
-    whole = twist_about(axes[shares.twists], shares.whole * turns.twists.astype(np.float32)[shares.twists])
-    found = multiply_quaternions(by_itself * CONJUGATE.astype(np.float32), multiply_quaternions(wanted, whole))
-    return found.astype(np.float32)
-
-
-def _blend(quaternions: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """1 - b + b q, normalized; shape (N, 4)."""
-    blended = below * quaternions
-    blended[:, 0] += 1.0 - below[:, 0]
-    return blended / np.sqrt(np.square(blended).sum(axis=1, keepdims=True))
+    mixed, twists = mixed.transpose(2, 0, 1).astype(np.float32), turns.twists.astype(np.float32)
+    w, x, y, z = np.einsum("ijn,jn->in", mixed[:, :, shares.twists], shares.mixes)
+    a, b, c = spread.axes.T.astype(np.float32)[:, shares.twists]
+    halves = shares.whole * (0.5 * twists)[shares.twists]
+    scale = 1.0 / np.sqrt(w * w + x * x + y * y + z * z)
+    cosines, sines = scale * np.cos(halves), scale * np.sin(halves)
+    turned = np.empty((4, len(w)), np.float32)
+    turned[0] = w * cosines - (x * a + y * b + z * c) * sines
+    turned[1] = x * cosines + (w * a + y * c - z * b) * sines
+    turned[2] = y * cosines + (w * b + z * a - x * c) * sines
+    turned[3] = z * cosines + (w * c + x * b - y * a) * sines
+    return turned.T

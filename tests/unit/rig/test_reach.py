@@ -23,7 +23,8 @@ def turn(degrees: float) -> list[float]:
 def reach(*samples: tuple[float, ...], free: tuple[int, ...] = ()) -> Reach:
     """Poses of the fork: by how many degrees each joint is turned against rest."""
     is_free = np.isin(np.arange(4), free)
-    return Reach("", np.array([[turn(degrees) for degrees in sample] for sample in samples]), is_free, np.zeros(4))
+    turns = np.array([[turn(degrees) for degrees in sample] for sample in samples])
+    return Reach("", turns, is_free, np.zeros(4), np.ones(4, bool))
 
 
 @each(
@@ -67,7 +68,7 @@ def test_whether_signs_agree(samples, pairs, expected) -> None:
     found = reach(*samples)
     assert do_signs_agree(found, FORK, np.array(pairs, int).reshape(-1, 2)) is expected
     signs = np.where(np.random.default_rng(0).random(found.rotations.shape[:2]) < 0.5, -1.0, 1.0)
-    other = Reach("", found.rotations * signs[..., None], found.is_free, found.twists)
+    other = Reach("", found.rotations * signs[..., None], found.is_free, found.twists, found.bones)
     assert do_signs_agree(other, FORK, np.array(pairs, int).reshape(-1, 2)) is expected  # whatever signs were read
 
 
