@@ -111,11 +111,17 @@ def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
 
 
 def find_own_armatures(obj: bpy.types.Object) -> dict[str, bpy.types.ArmatureModifier]:
-    """The Armature modifiers that Bind has put into the stack, by their first names, whatever they are called now."""
-    uids = [uid for uid in settings_of(obj).own_modifiers if uid]
-    found = {each.persistent_uid: each for each in obj.modifiers if each.type == "ARMATURE"} if uids else {}
+    """The Armature modifiers that Bind has put into the stack, by their first names, whatever they are called now.
+
+    One whose number a damaged file does not have is known by its first name.
+    """
     own = zip((BLEND_NAME, LINEAR_NAME), settings_of(obj).own_modifiers, strict=True)
-    return {name: cast(bpy.types.ArmatureModifier, found[uid]) for name, uid in own if uid in found}
+    own = {name: uid for name, uid in own if uid}
+    armatures = [each for each in obj.modifiers if each.type == "ARMATURE"] if own else []
+    known = {each.persistent_uid: each for each in armatures}
+    others = {each.name: each for each in armatures if each.persistent_uid not in own.values()}
+    found = {name: known.get(uid) or others.get(name) for name, uid in own.items()}
+    return {name: cast(bpy.types.ArmatureModifier, each) for name, each in found.items() if each}
 
 
 def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
