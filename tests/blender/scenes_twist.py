@@ -14,7 +14,18 @@ import numpy as np
 from scenes_bind import plain
 from scenes_nodes import bind_both
 
-from scenes import add_tube, edit_bones, update, without_blenders_own
+from scenes import (
+    TOLERANCE,
+    add_tube,
+    distance,
+    edit_bones,
+    evaluated_points,
+    points_at,
+    reset,
+    save,
+    update,
+    without_blenders_own,
+)
 from supple.tasks.subject.stack import find_replaced_modifier
 
 MIDDLE, LAST = "bone.1", "bone.2"
@@ -116,6 +127,20 @@ def points_without_supple(path: Path, *frames: int) -> np.ndarray:
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (run.returncode, without_blenders_own(run.stderr)) == (0, "")
     return np.load(result)
+
+
+def assert_kept_in_file(path: Path) -> None:
+    """The tube deforms the same in a file without Supple, and with it, as its twin does."""
+    expected = [points_at(bpy.data.objects["Tube"], frame).copy() for frame in (2, 7)]
+    save(path)
+    reset()
+    for points, found in zip(expected, points_without_supple(path, 2, 7), strict=True):
+        assert distance(points, found) <= 1e-6
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    obj, twin = bpy.data.objects["Tube"], bpy.data.objects["Twin"]
+    assert distance(points_at(obj, 7), expected[1]) <= 1e-6
+    for frame in (3, 8):
+        assert distance(points_at(twin, frame), evaluated_points(obj)) <= TOLERANCE
 
 
 # How bones are asked to twist
