@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import LARGEST_NUMBER, SkinningError
+from ..geometry.neighbors import find_nearest
 from ..geometry.solid import Surface, read_surface
 from ..rig.rest import Joints, Rest, Weights
 from ..skinning import blending, dlbnt
+from ..skinning.limb_roots import find_linear_shares
 from .attachments import attach
 from .cloud import Cloud, make_cloud
+from .contact import Contact, bind_contact
 from .fill import Fill, fill_solid, find_smallest_radius
 from .parts import find_flesh
 from .volumes import VolumeKeeper
@@ -21,6 +24,12 @@ LEAST_PARTICLES, MOST_PARTICLES = 20, 50_000
 
 SPARE_MOVE = 0.02
 """How far a vertex may move to keep the volume where joints meet, in radii of the limb."""
+
+SWELLING = 0.05
+"""How far a vertex may move to keep the volume at all, in radii of the limb."""
+
+SWELLS = 40
+"""Particles from which on an island may swell: a lace must not become a sausage."""
 
 EVEN_SCALES = 1e-4
 """Differences in the scale of the axes, from object to armature space, that do not count."""
@@ -50,25 +59,40 @@ class FilledSolid:
     Attributes
     ----------
     core : blending.Binding
-        The particles, and the joints that take them.
+        The particles, and the joints that take them, by dual quaternions alone.
+    goals : blending.Binding
+        The same, blended linearly where limbs begin.
+    stretched : blending.Binding
+        The same without the twists that are spread.
     skin : blending.Binding
         The vertices, and the particles as the joints that take them.
     points : float32 array, shape (V, 3)
         The vertices.
     keeper : VolumeKeeper
         Of the skin, in object space.
+    contact : Contact or None
+        Of the particles.
+    radii : float32 array, shape (V,)
+        Of the limb around each vertex, object space.
     spare : float32 array, shape (V,)
         How far each vertex may go to keep the volume where the particles do not move it, object space.
+    swelling : float32 array, shape (V,)
+        How far at all.
     to_unit, to_object : float64 arrays, shape (4, 4)
     """
 
     fill: Fill
     cloud: Cloud
     core: blending.Binding
+    goals: blending.Binding
+    stretched: blending.Binding
     skin: blending.Binding
     points: np.ndarray
     keeper: VolumeKeeper
+    contact: Contact | None
+    radii: np.ndarray
     spare: np.ndarray
+    swelling: np.ndarray
     to_unit: np.ndarray
     to_object: np.ndarray
 
@@ -83,25 +107,37 @@ class Filling:
         None where there is nothing to fill.
     weights : Weights or None
         Weights by which the joints take the skin, where the solid changes them.
-    share : float
-        Share of the vertices' motion that follows the particles.
+    follows : float array, shape (V,)
+        Share of each vertex's motion that follows the particles.
     messages : tuple of str
         What was not filled, and what is done instead.
     """
 
     solid: FilledSolid | None
     weights: Weights | None
-    share: float
+    follows: np.ndarray
     messages: tuple[str, ...]
 
+    @classmethod
+    def of_nothing(cls, messages: tuple[str, ...]) -> Filling:
+        """Of a character that has nothing to fill."""
+        return cls(None, None, np.zeros(1), messages)
 
-def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: float) -> Filling:
+    @property
+    def share(self) -> float:
+        """Share of all motion that follows the particles."""
+        return float(self.follows.mean())
+
+
+def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: int, stiffness: float) -> Filling:
     """Fill a character with particles, and tie them to its joints and its skin to them.
 
     Parameters
     ----------
     rest : Rest
         Its weights by vertex, its last joint that of `add_still_joint`.
+    skeleton : Joints
+        Without that joint.
     smallest_radius : float
         Of a particle, object space; 0: what gives about `count` particles.
     stiffness : float
@@ -115,7 +151,7 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
     joints = rest.joints
     to_unit = _find_unit_space(rest)
     if to_unit is None:
-        return Filling(None, None, 0.0, (NO_SCALE,))
+        return Filling.of_nothing((NO_SCALE,))
     triangles = np.empty((0, 3), int) if rest.triangles is None else rest.triangles
     points = transform_points(to_unit, rest.points)
     surface = read_surface(points, triangles)
@@ -125,7 +161,7 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
     heads, tails = _find_bones(rest, to_unit)
     flesh = find_flesh(surface, dense, heads, tails)
     if not flesh.any() and surface.solid.any():
-        return Filling(None, None, 0.0, (*messages, NO_FLESH))
+        return Filling.of_nothing((*messages, NO_FLESH))
     if not flesh.all():
         surface = read_surface(points, triangles[flesh[surface.islands[triangles[:, 0]]]])
     fill, scale = None, float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]))))
@@ -137,24 +173,37 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
             messages = (*messages, f"{few}. Choose a smaller radius")
             fill = None
     if fill is None:
-        return Filling(None, None, 0.0, messages)
+        return Filling.of_nothing(messages)
 
     cloud = make_cloud(surface, fill, dense, np.linalg.norm(tails - heads, axis=1), joints.parents, stiffness)
     dense, attachment = attach(surface, fill, cloud, rest.weights, dense, rest.solid)
     if not attachment.solid.any():
-        return Filling(None, None, 0.0, (*messages, NO_FLESH))
+        return Filling.of_nothing((*messages, NO_FLESH))
+    to_object = np.linalg.inv(to_unit)
+    # weights of single precision would leave the rest shape inexact
+    weights = Weights.from_dense(cloud.weights / cloud.weights.sum(axis=1, keepdims=True, dtype=np.float64))
+    into = to_object if rest.object_to_armature is None else rest.object_to_armature @ to_object
+    particles = Rest(fill.points, weights, joints, object_to_armature=into)
+    own = without_still_joint(weights, skeleton)
+    linear = find_linear_shares(own, skeleton, len(fill.points))
+    radii = (fill.limbs_at(surface.points) / scale).astype(np.float32)
     solid = FilledSolid(
         fill=fill,
         cloud=cloud,
-        core=dlbnt.bind(Rest(fill.points, Weights.from_dense(cloud.weights), joints), dlbnt.PUBLISHED),
+        core=blending.bind(particles, dlbnt.PUBLISHED),
+        goals=blending.bind(replace(particles, linear=linear if linear.any() else None), dlbnt.PUBLISHED),
+        stretched=blending.bind(replace(particles, joints=replace(joints, spread=None)), dlbnt.PUBLISHED),
         skin=attachment.bind(rest, surface.points, fill.points),
         points=surface.points.astype(np.float32),
         keeper=VolumeKeeper(rest.points, surface),
-        spare=_find_spare(fill.limbs_at(surface.points) / scale, dense, attachment.find_strength(rest)),
+        contact=bind_contact(transform_points(to_object, fill.points), own, skeleton, rest.object_to_armature),
+        radii=radii,
+        spare=_find_spare(radii, dense, attachment.find_strength(rest)),
+        swelling=_find_swelling_room(surface, fill, radii),
         to_unit=to_unit,
-        to_object=np.linalg.inv(to_unit),
+        to_object=to_object,
     )
-    return Filling(solid, Weights.from_dense(dense), float(attachment.solid.mean()), messages)
+    return Filling(solid, Weights.from_dense(dense), attachment.find_strength(rest), messages)
 
 
 def _check_radius(surface: Surface, smallest_radius: float, scale: float) -> None:
@@ -172,14 +221,34 @@ def _find_spare(thickness: np.ndarray, weights: np.ndarray, strength: np.ndarray
     return (SPARE_MOVE * thickness * (1.0 - np.einsum("vb,vb->v", weights, weights)) * strength).astype(np.float32)
 
 
+def _find_swelling_room(surface: Surface, fill: Fill, radii: np.ndarray) -> np.ndarray:
+    """How far vertices may go to keep the volume, (V,): not at all on islands of few particles."""
+    used = np.unique(surface.triangles)
+    nearest = used[find_nearest(fill.points, surface.points[used], 1)[0][:, 0]]
+    counts = np.bincount(surface.islands[nearest], minlength=len(surface.solid))
+    swells = np.append(counts >= SWELLS, False)[surface.islands]
+    return (SWELLING * radii * swells).astype(np.float32)
+
+
 def add_still_joint(joints: Joints) -> Joints:
-    """The joints, and one that stays at rest: vertices without weights follow it."""
-    tails = joints.centers if joints.tails is None else joints.tails
+    """The joints, without fractions, and one that stays at rest: vertices without weights follow it."""
+    tails, spread, none = joints.tails, joints.spread, np.zeros((1, 3))
+    parents = np.append(joints.parents, -1)
+    if spread is not None:
+        along, below = (np.pad(each, ((0, 0), (0, 1))) for each in (spread.along, spread.below))
+        spread = replace(spread, parents=parents, along=along, below=below)
     return Joints(
-        np.concatenate([joints.centers, np.zeros((1, 3))]),
-        np.append(joints.parents, -1),
-        None if joints.tails is None else np.concatenate([tails, np.full((1, 3), np.inf)]),
+        np.concatenate([joints.centers, none]),
+        parents,
+        None if tails is None else np.concatenate([tails, np.full((1, 3), np.inf)]),
+        spread=spread,
     )
+
+
+def without_still_joint(weights: Weights, skeleton: Joints) -> Weights:
+    """Weights without those of the joint that stays at rest: of the skeleton alone."""
+    own = weights.joints < len(skeleton.parents)
+    return Weights(weights.vertices[own], weights.joints[own], weights.values[own])
 
 
 def _find_bones(rest: Rest, to_unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,20 +11,27 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..geometry.solid import weld
 from ..method import Method
 from ..option import Option
-from ..rig.rest import Pose, Rest, normalize_weights
+from ..rig.rest import Joints, Pose, Rest, normalize_weights
 from ..skinning import blending, dlbnt
 from ..skinning.blending import skin_points, skin_transforms
-from ..skinning.stages import linear_stage
+from ..skinning.limb_roots import find_linear_shares
+from ..skinning.stages import Stage, linear_stage
+from .contact import Contact, bind_contact
+from .deep_bends import DeepBends, find_deep_bends
 from .filled_solid import (
     LEAST_PARTICLES,
     MOST_PARTICLES,
     FilledSolid,
+    Filling,
     add_still_joint,
     fill_character,
     transform_points,
+    without_still_joint,
 )
+from .layers import FOLLOWS, Layers, find_layers
 from .settling import settle
 
 IDENTITY = Pose(np.eye(4)[None])
@@ -121,14 +128,47 @@ INFO = Method(
 
 
 @dataclass(frozen=True)
+class Flesh:
+    """What turns the joints' skin into flesh.
+
+    Attributes
+    ----------
+    base : blending.Binding
+        All vertices as the joints have them, with weights as smooth as the particles'.
+    bends : DeepBends
+    layers : Layers
+    contact : Contact or None
+        Of the skin.
+    """
+
+    solid: FilledSolid
+    base: blending.Binding
+    bends: DeepBends
+    layers: Layers
+    contact: Contact | None
+
+    def with_points(self, points: np.ndarray) -> Flesh:
+        """The same for another shape of the same vertices, `points` of shape (V, 3), object space."""
+        solid = self.solid
+        unit_points = transform_points(solid.to_unit, points).astype(np.float32)
+        skin, keeper = blending.with_points(solid.skin, unit_points), solid.keeper.with_points(points)
+        return replace(
+            self,
+            solid=replace(solid, skin=skin, points=unit_points, keeper=keeper),
+            base=dlbnt.with_points(self.base, points),
+            contact=None if self.contact is None else self.contact.with_points(points),
+        )
+
+
+@dataclass(frozen=True)
 class Binding:
     """What is kept from a character at rest.
 
     Attributes
     ----------
-    base : blending.Binding
+    joints : blending.Binding
         All vertices as DLBNT has them.
-    solid : FilledSolid or None
+    flesh : Flesh or None
         None where there is nothing to fill: the skin is that of DLBNT then.
     solid_share : float
         Share of the vertices' motion that follows the particles.
@@ -137,15 +177,15 @@ class Binding:
     """
 
     params: Params
-    base: blending.Binding
-    solid: FilledSolid | None
+    joints: blending.Binding
+    flesh: Flesh | None
     solid_share: float
     messages: tuple[str, ...]
 
     @property
     def count(self) -> int:
         """Particles."""
-        return 0 if self.solid is None else len(self.solid.cloud.points)
+        return 0 if self.flesh is None else len(self.flesh.solid.cloud.points)
 
 
 @dataclass(frozen=True)
@@ -170,56 +210,100 @@ def bind(rest: Rest, params: Params) -> Binding:
     SkinningError
         Where the joints are parented in a circle, or the radius would take too many particles.
     """
-    joints = add_still_joint(rest.joints)
-    weights = normalize_weights(rest.weights, len(rest.points), len(rest.joints.parents)).by_vertex()
-    rest = replace(rest, weights=weights, joints=joints)
-    filled = fill_character(rest, params.smallest_radius, params.count, params.stiffness)
-    if filled.weights is not None:
-        rest = replace(rest, weights=filled.weights)
-    return Binding(params, dlbnt.bind(rest, dlbnt.PUBLISHED), filled.solid, filled.share, filled.messages)
+    skeleton, count = rest.joints, len(rest.points)
+    weights = normalize_weights(rest.weights, count, len(skeleton.parents)).by_vertex()
+    rest = replace(rest, weights=weights, joints=add_still_joint(skeleton))
+    filled = fill_character(rest, skeleton, params.smallest_radius, params.count, params.stiffness)
+    flesh = None if filled.solid is None or filled.weights is None else _bind_flesh(rest, skeleton, filled)
+    return Binding(params, _bind_skin(rest, skeleton), flesh, filled.share, filled.messages)
+
+
+def _bind_skin(rest: Rest, skeleton: Joints) -> blending.Binding:
+    """A skin as the joints have it: dual quaternions, linear where limbs begin, or where a group says so."""
+    if rest.linear is None:
+        own = without_still_joint(rest.weights, skeleton)
+        linear = find_linear_shares(own, skeleton, len(rest.points))
+        rest = replace(rest, linear=linear if linear.any() else None)
+    return blending.bind(rest, dlbnt.PUBLISHED)
+
+
+def _bind_flesh(rest: Rest, skeleton: Joints, filled: Filling) -> Flesh:
+    solid, points, triangles = filled.solid, np.asarray(rest.points, np.float64), rest.triangles
+    dense = np.zeros((len(points), len(rest.joints.parents)))
+    np.add.at(dense, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
+    welded = weld(transform_points(solid.to_unit, points))
+    back = np.eye(4) if rest.object_to_armature is None else np.linalg.inv(rest.object_to_armature)
+    centers = transform_points(back, np.asarray(skeleton.centers, np.float64))
+    scale = float(np.cbrt(abs(np.linalg.det(solid.to_object[:3, :3]))))
+    radii = scale * solid.fill.limbs_at(transform_points(solid.to_unit, centers))
+    own, amounts = without_still_joint(rest.weights, skeleton), np.minimum(filled.follows / FOLLOWS, 1.0)
+    return Flesh(
+        solid=solid,
+        base=_bind_skin(replace(rest, weights=filled.weights), skeleton),
+        bends=find_deep_bends(points, welded[triangles], dense, skeleton, centers, radii),
+        layers=find_layers(points, welded, triangles, dense, filled.follows, solid.radii),
+        contact=bind_contact(points, own, skeleton, rest.object_to_armature, triangles, amounts),
+    )
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
     """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
-    solid = binding.solid
-    if solid is not None:
-        unit_points = transform_points(solid.to_unit, points).astype(np.float32)
-        skin, keeper = blending.with_points(solid.skin, unit_points), solid.keeper.with_points(points)
-        solid = replace(solid, skin=skin, points=unit_points, keeper=keeper)
-    return replace(binding, base=dlbnt.with_points(binding.base, points), solid=solid)
+    flesh = None if binding.flesh is None else binding.flesh.with_points(points)
+    return replace(binding, joints=dlbnt.with_points(binding.joints, points), flesh=flesh)
 
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:
     """Posed positions, float32, shape (V, 3), object space."""
-    pose = _with_still_pose(pose)
-    points = dlbnt.deform(binding.base, pose)
-    if binding.solid is None:
-        return points
-    solid = binding.solid
-    moves = linear_stage(_find_moves(solid, pose, binding.params.iterations))
-    change = (skin_points(solid.skin, IDENTITY, [moves]) - solid.points) @ solid.to_object[:3, :3].T.astype(np.float32)
-    points = points + change
-    points += _find_swelling(binding, solid, pose, points, change)
-    return points
+    still = _with_still_pose(pose)
+    by_joints = dlbnt.deform(binding.joints, still)
+    if binding.flesh is None:
+        return by_joints
+    moves = _find_moves(binding.flesh.solid, pose, still, binding.params.iterations)
+    return _find_skin(binding, binding.flesh, pose, still, by_joints, moves)
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
-    pose = _with_still_pose(pose)
-    transforms = dlbnt.vertex_transforms(binding.base, pose)
-    if binding.solid is None:
-        return transforms
-    transforms, solid = transforms.copy(order="K"), binding.solid
-    change = skin_transforms(
-        solid.skin, IDENTITY, [linear_stage(_find_moves(solid, pose, binding.params.iterations))]
-    ) - np.eye(4, dtype=np.float32)
-    into, out = solid.to_unit.astype(np.float32), solid.to_object[:3, :3].astype(np.float32)
-    rows = out @ change[:, :3] @ into
-    transforms[:, :3] += rows
-    rest = solid.points @ out.T + solid.to_object[:3, 3].astype(np.float32)
-    posed = _apply(transforms, rest)
-    transforms[:, :3, 3] += _find_swelling(binding, solid, pose, posed, _apply(rows, rest))
+    still, flesh = _with_still_pose(pose), binding.flesh
+    if flesh is None:
+        return dlbnt.vertex_transforms(binding.joints, still)
+    solid = flesh.solid
+    moves = _find_moves(solid, pose, still, binding.params.iterations)
+    transforms = dlbnt.vertex_transforms(flesh.base, still).copy(order="K")
+    change = skin_transforms(solid.skin, IDENTITY, [moves])[:, :3, :3] - np.eye(3, dtype=np.float32)
+    into, out = (matrix[:3, :3].astype(np.float32) for matrix in (solid.to_unit, solid.to_object))
+    transforms[:, :3, :3] += out @ change @ into
+    posed = _find_skin(binding, flesh, pose, still, dlbnt.deform(binding.joints, still), moves)
+    rest = transform_points(solid.to_object, solid.points).astype(np.float32)
+    transforms[:, :3, 3] = posed - np.einsum("vij,vj->vi", transforms[:, :3, :3], rest)
     return transforms
+
+
+def _find_skin(
+    binding: Binding, flesh: Flesh, pose: Pose, still: Pose, by_joints: np.ndarray, moves: Stage
+) -> np.ndarray:
+    """The posed skin, float32, shape (V, 3), object space.
+
+    Parameters
+    ----------
+    still : Pose
+        With the joint that stays at rest.
+    by_joints : float32 array, shape (V, 3)
+    moves : Stage
+        Of the particles.
+    """
+    solid, contact = flesh.solid, flesh.contact
+    change = (skin_points(solid.skin, IDENTITY, [moves]) - solid.points) @ solid.to_object[:3, :3].T.astype(np.float32)
+    points = dlbnt.deform(flesh.base, still) + change
+    points += _find_swelling(binding, flesh, still, points, change)
+
+    def push(posed: np.ndarray) -> np.ndarray:
+        return np.zeros_like(posed) if contact is None else contact.push(posed, pose)
+
+    points += push(points)
+    points = flesh.bends.unite(points, by_joints, pose.rest_to_pose, push).astype(np.float32)
+    flesh.layers.carry(points, by_joints)
+    return points
 
 
 def _apply(transforms: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -227,7 +311,12 @@ def _apply(transforms: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def _with_still_pose(pose: Pose) -> Pose:
-    return Pose(np.concatenate([pose.rest_to_pose, np.eye(4)[None]]), pose.object_to_armature)
+    if "still" not in pose.known:
+        pose.known["still"] = Pose(
+            np.concatenate([pose.rest_to_pose, np.eye(4)[None]]),
+            hints=None if pose.hints is None else np.append(pose.hints, 0.0),
+        )
+    return pose.known["still"].seen_from(pose.object_to_armature)
 
 
 @dataclass(frozen=True)
@@ -242,60 +331,71 @@ class _Settled:
     change: np.ndarray
 
 
-def _settle(solid: FilledSolid, pose: Pose, iterations: int) -> _Settled:
+def _settle(solid: FilledSolid, pose: Pose, still: Pose, iterations: int) -> _Settled:
     into = np.eye(4) if pose.object_to_armature is None else pose.object_to_armature
-    pose = Pose(pose.rest_to_pose, into @ solid.to_object)
-    stages, rest, stretches = dlbnt.find_stages(solid.core.joints, pose, solid.core.params), solid.cloud.points, None
+    of_particles = still.seen_from(into @ solid.to_object)
+    stages = dlbnt.find_stages(solid.core.joints, of_particles, solid.core.params)
+    rest, stretches = solid.cloud.points, None
     if len(stages) > 1:
-        stretch = skin_transforms(solid.core, pose, stages[:1])
+        stretch = skin_transforms(solid.stretched, of_particles, stages[:1])
         rest, stretches = _apply(stretch, rest), stretch[:, :3, :3]
-    rigid = skin_transforms(solid.core, pose, stages[-1:])
-    goals = _apply(rigid, rest)
+    goals = dlbnt.deform(solid.goals, of_particles)
+    rigid = skin_transforms(solid.core, of_particles, stages[-1:])
     rotations = np.ascontiguousarray(rigid[:, :3, :3].transpose(1, 2, 0))
-    offsets, turned = settle(solid.cloud, rest, goals, rotations, iterations)
+    contact, out, back = solid.contact, solid.to_object, solid.to_unit[:3, :3]
+
+    def push(points: np.ndarray) -> np.ndarray:
+        return (contact.push(transform_points(out, points), pose) @ back.T).astype(np.float32)
+
+    offsets, turned = settle(solid.cloud, rest, goals, rotations, iterations, None if contact is None else push)
     change = (turned - rotations).transpose(2, 0, 1)
     return _Settled(goals, offsets.T, change if stretches is None else change @ stretches)
 
 
-def _find_moves(solid: FilledSolid, pose: Pose, iterations: int) -> np.ndarray:
-    """What the particles add to where the joints take the skin, as affine transforms, shape (P, 3, 4), unit space."""
-    settled, points = _settle(solid, pose, iterations), solid.cloud.points
+def _find_moves(solid: FilledSolid, pose: Pose, still: Pose, iterations: int) -> Stage:
+    """What the particles add to where the joints take the skin, as affine transforms in unit space."""
+    settled, points = _settle(solid, pose, still, iterations), solid.cloud.points
     moves = np.empty((len(points), 3, 4))
     moves[:, :, :3] = np.eye(3) + settled.change
     moves[:, :, 3] = settled.offsets - np.einsum("pij,pj->pi", settled.change, points)
-    return moves
+    return linear_stage(moves)
 
 
 def _find_swelling(
-    binding: Binding, solid: FilledSolid, pose: Pose, posed: np.ndarray, change: np.ndarray
+    binding: Binding, flesh: Flesh, pose: Pose, posed: np.ndarray, change: np.ndarray
 ) -> np.ndarray | float:
     """Moves that correct the volume: along the normals, where the particles have changed the skin.
 
-    Where these are not enough, near the joints too.
+    Where these are not enough, near the joints too; nowhere farther than the limb's own size allows.
     """
-    share, keeper = binding.params.volume, solid.keeper
+    share, solid = binding.params.volume, flesh.solid
+    keeper = solid.keeper
     if share == 0.0 or not keeper.holds_volume:
         return 0.0
-    stages = dlbnt.find_stages(binding.base.joints, pose, binding.base.params)
+    stages = dlbnt.find_stages(flesh.base.joints, pose, flesh.base.params)
     with np.errstate(over="ignore", invalid="ignore"):
         if len(stages) > 1:  # scaled joints ask for another volume
-            keeper = keeper.with_points(skin_points(binding.base, pose, stages[:1]))
+            keeper = keeper.with_points(skin_points(flesh.base, pose, stages[:1]))
         moves = keeper.find_swelling(posed, np.sqrt(np.einsum("vi,vi->v", change, change)), solid.spare)
-    return share * moves if np.isfinite(moves).all() else 0.0  # volumes so large are no numbers
+        if not np.isfinite(moves).all():  # volumes so large are no numbers
+            return 0.0
+    lengths = np.maximum(np.sqrt(np.einsum("vi,vi->v", moves, moves)), np.float32(1e-30))
+    return np.float32(share) * np.minimum(1.0, solid.swelling / lengths)[:, None] * moves
 
 
 def measure_volume(binding: Binding, points: np.ndarray) -> float | None:
     """Volume of posed points, shape (V, 3), as a ratio to that at rest; None where the surface holds none."""
-    if binding.solid is None or not binding.solid.keeper.holds_volume:
+    if binding.flesh is None or not binding.flesh.solid.keeper.holds_volume:
         return None
-    return binding.solid.keeper.measure(points) / binding.solid.keeper.volume
+    keeper = binding.flesh.solid.keeper
+    return keeper.measure(points) / keeper.volume
 
 
 def particles(binding: Binding) -> Particles:
     """The particles at rest; none where nothing was filled."""
-    if binding.solid is None:
+    if binding.flesh is None:
         return Particles(np.empty((0, 3)), np.empty(0), np.empty(0, np.intp))
-    solid = binding.solid
+    solid = binding.flesh.solid
     scale = float(np.cbrt(abs(np.linalg.det(solid.to_object[:3, :3]))))
     points = transform_points(solid.to_object, solid.fill.points)
     return Particles(points, scale * solid.fill.radii, solid.cloud.weights.argmax(axis=1))
@@ -303,7 +403,8 @@ def particles(binding: Binding) -> Particles:
 
 def pose_particles(binding: Binding, pose: Pose) -> np.ndarray:
     """Centers of the particles in a pose, float64, shape (P, 3), object space."""
-    if binding.solid is None:
+    if binding.flesh is None:
         return np.empty((0, 3))
-    settled = _settle(binding.solid, _with_still_pose(pose), binding.params.iterations)
-    return transform_points(binding.solid.to_object, (settled.goals + settled.offsets).astype(float))
+    solid = binding.flesh.solid
+    settled = _settle(solid, pose, _with_still_pose(pose), binding.params.iterations)
+    return transform_points(solid.to_object, (settled.goals + settled.offsets).astype(float))

@@ -10,7 +10,7 @@ from ..option import Option
 from ..rig.fraction_plan import IN_LINE, find_heirs, find_paired, measure_size
 from ..rig.rest import Joints, Rest, Weights, normalize_weights, once_for_joints
 from ..rig.twist_shares import find_hold
-from .joint_shares import find_shoulders
+from .joint_shares import find_hinges, find_shoulders
 
 LIMB_ROOTS = Option(
     name="limb_roots",
@@ -46,14 +46,33 @@ def find_limb_roots(joints: Joints) -> np.ndarray:
     parents = joints.parents
     if joints.tails is None or not len(parents):
         return np.zeros(len(parents), bool)
-    _, axis, middle = find_paired(joints)
-    away = np.abs(np.asarray(joints.tails, np.float64)[:, axis] - middle) > OFF_MIDDLE * measure_size(joints)
     centers = np.asarray(joints.centers, np.float64)
     before = centers - joints.chains.of_parents(centers, 0.0)
     lengths = np.linalg.norm(before, axis=1)
     is_in_line = np.einsum("bi,bi->b", before, joints.axes) > np.cos(IN_LINE) * lengths
     goes_on = find_heirs(parents)[parents] == np.arange(len(parents))
-    return ~joints.chains.is_root & away & ~is_in_line & (find_shoulders(joints) | ~goes_on)
+    return ~joints.chains.is_root & _find_limbs(joints) & ~is_in_line & (find_shoulders(joints) | ~goes_on)
+
+
+@once_for_joints
+def find_limb_hinges(joints: Joints) -> np.ndarray:
+    """At which joints limbs bend: elbows, knees, wrists, fingers, not spines, necks and shoulders, bool array (B,).
+
+    Parameters
+    ----------
+    joints : Joints
+        Without their fractions.
+    """
+    if joints.tails is None or not len(joints.parents):
+        return np.zeros(len(joints.parents), bool)
+    return find_hinges(joints) & _find_limbs(joints) & ~find_shoulders(joints)
+
+
+def _find_limbs(joints: Joints) -> np.ndarray:
+    """Which bones are off the plane between left and right, bool array, shape (B,): none where there is no plane."""
+    paired, axis, middle = find_paired(joints)
+    away = np.abs(np.asarray(joints.tails, np.float64)[:, axis] - middle)
+    return paired.any() & (away > OFF_MIDDLE * measure_size(joints))
 
 
 def find_linear_shares(weights: Weights, joints: Joints, vertex_count: int) -> np.ndarray:

@@ -26,6 +26,7 @@ from ...bridge.rigs.twists import (
     read_unmoved,
 )
 from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
+from ...deformers.particles import particles
 from ...deformers.rig.reach import Reach
 from ...deformers.skinning import dlb, dlbnt, ssd
 from ...settings.choices import find_method
@@ -84,7 +85,7 @@ def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
 HALF_TURN = np.radians(172.0)
 """Twist that two quaternions can be blended by: beyond, the shorter way round is the other one, or soon may be."""
 
-RIGID_METHODS = {dlb.INFO.key, dlbnt.INFO.key}
+RIGID_METHODS = {dlb.INFO.key, dlbnt.INFO.key, particles.INFO.key}
 
 
 class TwistChoice(NamedTuple):
@@ -115,7 +116,7 @@ def read_choice(settings: ObjectSettings, method: str) -> TwistChoice:
     Linear blending is Blender's own: its joints have fractions where a number is chosen.
     """
     is_linear = method == ssd.INFO.key
-    is_off = find_method(method).fills_solid or (is_linear and settings.twist == "AUTO")
+    is_off = find_method(method).is_slow or (is_linear and settings.twist == "AUTO")
     return TwistChoice("OFF" if is_off else settings.twist, is_linear, is_rigid=method in RIGID_METHODS)
 
 

@@ -149,7 +149,8 @@ def test_groups(binding: Binding, bent: np.ndarray) -> None:
     within(deform(strength=np.full(count, 0.5)), 0.5 * (BOX.points + raw))
     within(deform(solid=np.full(count, 9.0)), raw)
     linear = method.bind(replace(REST, linear=np.ones(count)), FEW)  # the weights alone are the particles'
-    within(method.deform(linear, pose), dlbnt.deform(linear.base, Pose(np.concatenate([BEND, np.eye(4)[None]]))))
+    assert linear.flesh is not None
+    within(method.deform(linear, pose), dlbnt.deform(linear.flesh.base, Pose(np.concatenate([BEND, np.eye(4)[None]]))))
     half = (BOX.points[:, 1] > 0).astype(float)
     mixed = deform(solid=half)
     np.testing.assert_array_equal(mixed[half == 0], skin(REST, BEND)[half == 0])
