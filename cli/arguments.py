@@ -64,6 +64,8 @@ COMMANDS = (
              help=f"skinning method; {DEFAULT_METHOD} by default"),
         take("--evaluate", type=str.upper, choices=tuple(key for key, *_ in EVALUATE_ITEMS),
              help="compute the deformation with nodes or Python; nodes by default, or Python if nodes cannot"),
+        take("--look", choices=("flesh",),
+             help="also make the skin look like flesh, by corrective shape keys at the joints that gain most"),
         NEW_FILE, *CHOSEN, FILE,
     ),
     Command(
@@ -130,7 +132,7 @@ COMMANDS = (
         take("--from", dest="source", default="PARTICLES", metavar="SOURCE",
              help="a method, or a mesh with the same vertices as the shape of the current pose; particles by default"),
         take("--joints", type=read_names, default=(), metavar="BONE,BONE",
-             help="bones of the joints; elbows, knees, hips and shoulders by default"),
+             help="bones of the joints; those that gain most by default"),
         take("--angles", type=read_list_of_degrees, default=ANGLES, metavar="DEGREES,DEGREES",
              help=f"angles to bend joints by; {','.join(f'{angle:g}' for angle in ANGLES)} if not given"),
         NEW_FILE, FILE,

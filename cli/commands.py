@@ -18,6 +18,7 @@ from ..tasks.bake.inputs import open_with_inputs
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.run import prepare as prepare_check
 from ..tasks.check.sheet import draw_sheet
+from ..tasks.corrections.flesh import add_flesh
 from ..tasks.corrections.from_source import correct_from
 from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.export import check_path
@@ -29,6 +30,7 @@ from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
 from ..tasks.subject.character import has_armature_modifier
+from ..tasks.subject.corrected import find_deforming_armature
 from ..tasks.subject.frames import all_frames, frame_range
 from ..tasks.weights.automatic import assign_weights
 from .arguments import WEIGHT_METHODS
@@ -86,6 +88,10 @@ def bind_characters(arguments: argparse.Namespace) -> None:
     choose_settings(objects, arguments)
     bind(objects, arguments.method, arguments.evaluate)
     report_particles(objects)
+    for armature in dict.fromkeys(find_deforming_armature(obj) for obj in objects if arguments.look):
+        own = [obj for obj in objects if find_deforming_armature(obj) == armature]
+        for line in take_all(add_flesh(own), tell_shares("the flesh")).describe():
+            tell(f"supple: {line}")
     save_copy(arguments.output)
 
 

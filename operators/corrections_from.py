@@ -9,9 +9,11 @@ from bpy.props import StringProperty
 
 from ..deformers import SkinningError
 from ..settings.character import find_armature
+from ..tasks.corrections.flesh import has_flesh, remove_flesh
 from ..tasks.corrections.from_source import correct_from
 from ..tasks.subject.chosen_bones import find_chosen_bones
 from ..translations import translate
+from .base import SuppleOperator
 from .computing import ComputingOperator
 from .corrections import (
     SKIP,
@@ -40,7 +42,7 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
         default=PARTICLES,
         options=SKIP,
     )
-    joints: joints_property("Bones to bend, separated by commas; elbows, knees, hips and shoulders if empty")
+    joints: joints_property("Bones to bend, separated by commas; those that gain most if empty")
     angles: StringProperty(
         name="Angles",
         description="Angles to bend each joint by, in degrees, separated by commas",
@@ -65,7 +67,7 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
         if self.source != PARTICLES:
             layout.prop_search(self, "source", context.view_layer, "objects", icon="OBJECT_DATA")
         is_mesh = self.source != PARTICLES
-        layout.prop(self, "joints", placeholder=translate("Where it differs" if is_mesh else "Elbows, knees, hips ..."))
+        layout.prop(self, "joints", placeholder=translate("Where it differs" if is_mesh else "Those that gain most"))
         if not is_mesh:
             layout.prop(self, "angles")
 
@@ -79,6 +81,42 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
         return ". ".join(report.describe())
 
 
+def needs_flesh(context: bpy.types.Context) -> str:
+    is_there = has_flesh(list_to_correct(context))
+    return "" if is_there else "Select a mesh that has corrections made from Particles, or its armature"
+
+
+class SUPPLE_OT_flesh_add(ComputingOperator, bpy.types.Operator):
+    """Bend each joint with Particles, which behave like flesh, and keep what they change as shape keys with drivers:
+    these play fast, and in files without Supple. Replaces former ones"""
+
+    bl_idname = "supple.flesh_add"
+    bl_label = "Add Flesh"
+    requires = (needs_none_under_way, needs_meshes_to_correct)
+    subject = "the flesh"
+    canceled = "Flesh canceled: nothing was changed"
+
+    def run(self, context: bpy.types.Context) -> Any:
+        with left_mode(context):
+            return self.take(context, correct_from(list_to_correct(context)))
+
+    def finish(self, _context: bpy.types.Context, report: Any) -> str:
+        """Say what was made."""
+        return ". ".join(report.describe())
+
+
+class SUPPLE_OT_flesh_remove(SuppleOperator, bpy.types.Operator):
+    """Remove the shape keys that were made from Particles; other corrections stay"""
+
+    bl_idname = "supple.flesh_remove"
+    bl_label = "Remove Flesh"
+    requires = (needs_none_under_way, needs_flesh)
+
+    def run(self, context: bpy.types.Context) -> str:
+        with left_mode(context):
+            return f"{remove_flesh(list_to_correct(context))} corrections from Particles were removed"
+
+
 def read_angles(text: str) -> tuple[float, ...]:
     """Degrees of a list with commas; raises SkinningError where there is something else."""
     try:
@@ -89,4 +127,6 @@ def read_angles(text: str) -> tuple[float, ...]:
         ) from None
 
 
-register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_corrections_from,))
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_OT_corrections_from, SUPPLE_OT_flesh_add, SUPPLE_OT_flesh_remove)
+)

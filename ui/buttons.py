@@ -20,6 +20,7 @@ CORRECTIONS = {
     "supple.correction_discard": "X", "supple.correction_edit": "SHAPEKEY_DATA",
     "supple.correction_pose": "POSE_HLT", "supple.correction_select": "BONE_DATA",
     "supple.correction_remove": "TRASH", "supple.corrections_from": "PARTICLES",
+    "supple.flesh_add": "MOD_PHYSICS", "supple.flesh_remove": "TRASH",
 }  # fmt: skip
 COPIES = {
     "supple.engine_copy": "DUPLICATE", "supple.engine_copy_export": "EXPORT",

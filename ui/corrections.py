@@ -8,6 +8,7 @@ import bpy
 
 from ..settings.corrections import READER_ITEMS
 from ..settings.objects import settings_of
+from ..tasks.corrections.flesh import has_flesh
 from ..tasks.subject.corrected import (
     describe_problem,
     find_corrected,
@@ -124,6 +125,10 @@ class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
                 rows=4, maxrows=12,
             )  # fmt: skip
             self.draw_active(context, obj)
+        row = layout.row(align=True)
+        draw_button(row, "supple.flesh_add")
+        if has_flesh([obj]):
+            draw_button(row, "supple.flesh_remove", text="")
         row = layout.row(align=True)
         draw_button(row, "supple.corrections_from", text="From Particles")
         row.operator("supple.corrections_from", text="From Mesh", icon="OUTLINER_OB_MESH").source = ""

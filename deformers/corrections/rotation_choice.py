@@ -163,7 +163,7 @@ def find_axis(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return axis, aside
 
 
-def turn_about(axes: np.ndarray, angles: Sequence[float]) -> np.ndarray:
+def turn_about(axes: np.ndarray, angles: Sequence[float] | np.ndarray) -> np.ndarray:
     """Rotations, shape (N, 4), about an axis (3,) by each of N angles, or about N axes (N, 3) by one."""
     halves = 0.5 * np.asarray(angles, np.float64)
     vectors = np.sin(halves)[:, None] * axes

@@ -6,7 +6,7 @@ have outside stays, and what the flesh has outside, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,7 +125,7 @@ def find_deep_bends(
     weights: np.ndarray,
     joints: Joints,
     centers: np.ndarray,
-    radii: Sequence[float],
+    radii: np.ndarray,
 ) -> DeepBends:
     """The hinges of a skin, by its weights.
 
@@ -140,7 +140,7 @@ def find_deep_bends(
         Without fractions.
     centers : float array, shape (B, 3)
         Of the joints, object space.
-    radii : sequence of float, length B
+    radii : float array, shape (B,)
         Of the limb at each joint, object space.
     """
     found, starts = [], find_starts(joints)

@@ -78,6 +78,10 @@ class FilledSolid:
         How far each vertex may go to keep the volume where the particles do not move it, object space.
     swelling : float32 array, shape (V,)
         How far at all.
+    weights : Weights
+        By which the joints take the vertices: as smooth as the particles'.
+    follows : float array, shape (V,)
+        Share of each vertex's motion that follows the particles.
     to_unit, to_object : float64 arrays, shape (4, 4)
     """
 
@@ -93,6 +97,8 @@ class FilledSolid:
     radii: np.ndarray
     spare: np.ndarray
     swelling: np.ndarray
+    weights: Weights
+    follows: np.ndarray
     to_unit: np.ndarray
     to_object: np.ndarray
 
@@ -105,28 +111,12 @@ class Filling:
     ----------
     solid : FilledSolid or None
         None where there is nothing to fill.
-    weights : Weights or None
-        Weights by which the joints take the skin, where the solid changes them.
-    follows : float array, shape (V,)
-        Share of each vertex's motion that follows the particles.
     messages : tuple of str
         What was not filled, and what is done instead.
     """
 
     solid: FilledSolid | None
-    weights: Weights | None
-    follows: np.ndarray
     messages: tuple[str, ...]
-
-    @classmethod
-    def of_nothing(cls, messages: tuple[str, ...]) -> Filling:
-        """Of a character that has nothing to fill."""
-        return cls(None, None, np.zeros(1), messages)
-
-    @property
-    def share(self) -> float:
-        """Share of all motion that follows the particles."""
-        return float(self.follows.mean())
 
 
 def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: int, stiffness: float) -> Filling:
@@ -151,7 +141,7 @@ def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: 
     joints = rest.joints
     to_unit = _find_unit_space(rest)
     if to_unit is None:
-        return Filling.of_nothing((NO_SCALE,))
+        return Filling(None, (NO_SCALE,))
     triangles = np.empty((0, 3), int) if rest.triangles is None else rest.triangles
     points = transform_points(to_unit, rest.points)
     surface = read_surface(points, triangles)
@@ -161,7 +151,7 @@ def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: 
     heads, tails = _find_bones(rest, to_unit)
     flesh = find_flesh(surface, dense, heads, tails)
     if not flesh.any() and surface.solid.any():
-        return Filling.of_nothing((*messages, NO_FLESH))
+        return Filling(None, (*messages, NO_FLESH))
     if not flesh.all():
         surface = read_surface(points, triangles[flesh[surface.islands[triangles[:, 0]]]])
     fill, scale = None, float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]))))
@@ -173,12 +163,12 @@ def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: 
             messages = (*messages, f"{few}. Choose a smaller radius")
             fill = None
     if fill is None:
-        return Filling.of_nothing(messages)
+        return Filling(None, messages)
 
     cloud = make_cloud(surface, fill, dense, np.linalg.norm(tails - heads, axis=1), joints.parents, stiffness)
     dense, attachment = attach(surface, fill, cloud, rest.weights, dense, rest.solid)
     if not attachment.solid.any():
-        return Filling.of_nothing((*messages, NO_FLESH))
+        return Filling(None, (*messages, NO_FLESH))
     to_object = np.linalg.inv(to_unit)
     # weights of single precision would leave the rest shape inexact
     weights = Weights.from_dense(cloud.weights / cloud.weights.sum(axis=1, keepdims=True, dtype=np.float64))
@@ -200,10 +190,12 @@ def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: 
         radii=radii,
         spare=_find_spare(radii, dense, attachment.find_strength(rest)),
         swelling=_find_swelling_room(surface, fill, radii),
+        weights=Weights.from_dense(dense),
+        follows=attachment.find_strength(rest),
         to_unit=to_unit,
         to_object=to_object,
     )
-    return Filling(solid, Weights.from_dense(dense), attachment.find_strength(rest), messages)
+    return Filling(solid, messages)
 
 
 def _check_radius(surface: Surface, smallest_radius: float, scale: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ CARRIERS = 12
 """Vertices of the body that a vertex of a layer rides on."""
 
 REACH = 0.02, 0.04
-"""Distance from the body, in sizes of the mesh, from which on a layer rides less, and from which on not at all."""
+"""Distance from the body, in sizes of it, from which on a layer rides less, and from which on not at all."""
 
 SHARED = 0.2, 0.6
 """Weight that both have in common from which on a vertex rides on one of the body, and fully."""
@@ -38,26 +38,53 @@ LEAST_VERTICES = 4
 
 
 @dataclass(frozen=True)
-class Layers:
-    """Vertices that ride on others, and parts that stay rigid.
+class Riders:
+    """Vertices that ride on the skin of a body.
 
     Attributes
     ----------
-    riders : int array, shape (R,)
+    vertices : int array, shape (R,)
     carriers : int array, shape (R, n)
         Vertices of the body that each rides on.
     shares : float array, shape (R, n)
         Of each: they sum to how much it rides, 0 to 1.
     radii : float array, shape (R,)
-        Of the limb, object space.
+        Of the limb, in the unit of the changes.
+    """
+
+    vertices: np.ndarray
+    carriers: np.ndarray
+    shares: np.ndarray
+    radii: np.ndarray
+
+    @property
+    def rides(self) -> np.ndarray:
+        """How much each rides, 0 to 1, shape (R,)."""
+        return self.shares.sum(axis=1)
+
+    def find_changes(self, changes: np.ndarray) -> np.ndarray:
+        """What they take, (R, 3), of changes of the body's vertices, (V, 3): where these are of one mind."""
+        below, totals = changes[self.carriers], np.maximum(self.rides, 1e-9)
+        mean = np.einsum("rn,rni->ri", self.shares, below)
+        squares = np.einsum("rn,rn->r", self.shares, np.square(below).sum(axis=2)) / totals
+        lengths = np.linalg.norm(mean, axis=1)
+        alike = np.square(lengths / totals) / np.maximum(squares, 1e-30)
+        wide = lengths / np.maximum(self.radii, 1e-30)
+        return (_rise(OF_ONE_MIND, alike) * (1.0 - _rise(WIDE, wide)))[:, None] * mean
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Layers of a mesh that ride on the rest of it, and parts that stay rigid.
+
+    Attributes
+    ----------
+    riders : Riders or None
     rigid : tuple of int arrays
         The vertices of each part that one bone holds.
     """
 
-    riders: np.ndarray
-    carriers: np.ndarray
-    shares: np.ndarray
-    radii: np.ndarray
+    riders: Riders | None
     rigid: tuple[np.ndarray, ...]
 
     def carry(self, skin: np.ndarray, joints: np.ndarray) -> None:
@@ -70,21 +97,12 @@ class Layers:
         joints : float32 array, shape (V, 3)
             As the joints have it.
         """
-        if len(self.riders):
-            skin[self.riders] = joints[self.riders] + self._find_changes(skin - joints)
+        if self.riders is not None:
+            own = self.riders.vertices
+            skin[own] = joints[own] + self.riders.find_changes(skin - joints)
         for part in self.rigid:
             if (skin[part] != joints[part]).any():
                 skin[part] = move_rigidly(joints[part], skin[part])
-
-    def _find_changes(self, changes: np.ndarray) -> np.ndarray:
-        """What riders take, shape (R, 3), of the changes of all vertices, shape (V, 3)."""
-        below, totals = changes[self.carriers], np.maximum(self.shares.sum(axis=1), 1e-9)
-        mean = np.einsum("rn,rni->ri", self.shares, below)
-        squares = np.einsum("rn,rn->r", self.shares, np.square(below).sum(axis=2)) / totals
-        lengths = np.linalg.norm(mean, axis=1)
-        alike = np.square(lengths / totals) / np.maximum(squares, 1e-30)
-        wide = lengths / np.maximum(self.radii, 1e-30)
-        return (_rise(OF_ONE_MIND, alike) * (1.0 - _rise(WIDE, wide)))[:, None] * mean
 
 
 def _rise(bounds: tuple[float, float], values: np.ndarray) -> np.ndarray:
@@ -123,23 +141,43 @@ def find_layers(
     """
     corners = welded[triangles]
     islands = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(points))[welded]
-    is_body = np.bincount(islands, follows > FOLLOWS) >= BODY_VERTICES
-    body = np.flatnonzero(is_body[islands] & (welded == np.arange(len(points))))
-    rigid, layer = _find_rigid(islands, weights), np.flatnonzero(~is_body[islands])
-    if len(body) <= CARRIERS or not len(layer):
-        nothing = np.empty(0, np.intp)
-        return Layers(nothing, nothing.reshape(0, CARRIERS), np.empty((0, CARRIERS)), np.empty(0), rigid)
-    near, away = find_nearest(points[layer], points[body], CARRIERS + 1)
-    near, reach = body[near[:, :-1]], np.maximum(away[:, -1:], 1e-30)
+    is_body = (np.bincount(islands, follows > FOLLOWS) >= BODY_VERTICES)[islands]
+    layer, body = np.flatnonzero(~is_body), np.flatnonzero(is_body & (welded == np.arange(len(points))))
+    riders = find_riders(points[layer], weights[layer], points[body], weights[body], radii[body])
+    if riders is not None:
+        riders = replace(riders, vertices=layer[riders.vertices], carriers=body[riders.carriers])
+    return Layers(riders, _find_rigid(islands, weights))
+
+
+def find_riders(
+    points: np.ndarray, weights: np.ndarray, body: np.ndarray, body_weights: np.ndarray, radii: np.ndarray
+) -> Riders | None:
+    """Which points ride on a body, and on which of its vertices; None where none is near enough.
+
+    Parameters
+    ----------
+    points, body : float arrays, shapes (N, 3), (V, 3)
+        In one space.
+    weights, body_weights : float arrays, shapes (N, B), (V, B)
+        Of the joints.
+    radii : float array, shape (V,)
+        Of the limb at the body's vertices.
+    """
+    if len(body) <= CARRIERS or not len(points):
+        return None
+    near, away = find_nearest(points, body, CARRIERS + 1)
+    near, reach = near[:, :-1], np.maximum(away[:, -1:], 1e-30)
     shares = np.maximum(1.0 - np.square(away[:, :-1] / reach), 1e-6) ** 3
-    common = np.stack([np.minimum(weights[layer], weights[near[:, n]]).sum(axis=1) for n in range(CARRIERS)], axis=1)
-    shares *= _rise(SHARED, common)
-    size = float(np.ptp(points, axis=0).max())
+    common = [np.minimum(weights, body_weights[near[:, number]]).sum(axis=1) for number in range(CARRIERS)]
+    shares *= _rise(SHARED, np.stack(common, axis=1))
+    size = float(np.ptp(body, axis=0).max())
     ride = 1.0 - _rise((REACH[0] * size, REACH[1] * size), away[:, 0])
     totals = shares.sum(axis=1)
     rides = np.flatnonzero((totals > 1e-6) & (ride > 0.0))
+    if not len(rides):
+        return None
     shares = shares[rides] * (ride / np.maximum(totals, 1e-30))[rides, None]
-    return Layers(layer[rides], near[rides], shares, radii[layer[rides]], rigid)
+    return Riders(rides, near[rides], shares, radii[near[rides, 0]])
 
 
 def _find_rigid(islands: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -25,7 +25,6 @@ from .filled_solid import (
     LEAST_PARTICLES,
     MOST_PARTICLES,
     FilledSolid,
-    Filling,
     add_still_joint,
     fill_character,
     transform_points,
@@ -170,8 +169,6 @@ class Binding:
         All vertices as DLBNT has them.
     flesh : Flesh or None
         None where there is nothing to fill: the skin is that of DLBNT then.
-    solid_share : float
-        Share of the vertices' motion that follows the particles.
     messages : tuple of str
         What was not filled, and what is done instead.
     """
@@ -179,8 +176,12 @@ class Binding:
     params: Params
     joints: blending.Binding
     flesh: Flesh | None
-    solid_share: float
     messages: tuple[str, ...]
+
+    @property
+    def solid_share(self) -> float:
+        """Share of the vertices' motion that follows the particles."""
+        return 0.0 if self.flesh is None else float(self.flesh.solid.follows.mean())
 
     @property
     def count(self) -> int:
@@ -214,8 +215,8 @@ def bind(rest: Rest, params: Params) -> Binding:
     weights = normalize_weights(rest.weights, count, len(skeleton.parents)).by_vertex()
     rest = replace(rest, weights=weights, joints=add_still_joint(skeleton))
     filled = fill_character(rest, skeleton, params.smallest_radius, params.count, params.stiffness)
-    flesh = None if filled.solid is None or filled.weights is None else _bind_flesh(rest, skeleton, filled)
-    return Binding(params, _bind_skin(rest, skeleton), flesh, filled.share, filled.messages)
+    flesh = None if filled.solid is None else _bind_flesh(rest, skeleton, filled.solid)
+    return Binding(params, _bind_skin(rest, skeleton), flesh, filled.messages)
 
 
 def _bind_skin(rest: Rest, skeleton: Joints) -> blending.Binding:
@@ -227,8 +228,8 @@ def _bind_skin(rest: Rest, skeleton: Joints) -> blending.Binding:
     return blending.bind(rest, dlbnt.PUBLISHED)
 
 
-def _bind_flesh(rest: Rest, skeleton: Joints, filled: Filling) -> Flesh:
-    solid, points, triangles = filled.solid, np.asarray(rest.points, np.float64), rest.triangles
+def _bind_flesh(rest: Rest, skeleton: Joints, solid: FilledSolid) -> Flesh:
+    points, triangles = np.asarray(rest.points, np.float64), np.asarray(rest.triangles)
     dense = np.zeros((len(points), len(rest.joints.parents)))
     np.add.at(dense, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
     welded = weld(transform_points(solid.to_unit, points))
@@ -236,12 +237,12 @@ def _bind_flesh(rest: Rest, skeleton: Joints, filled: Filling) -> Flesh:
     centers = transform_points(back, np.asarray(skeleton.centers, np.float64))
     scale = float(np.cbrt(abs(np.linalg.det(solid.to_object[:3, :3]))))
     radii = scale * solid.fill.limbs_at(transform_points(solid.to_unit, centers))
-    own, amounts = without_still_joint(rest.weights, skeleton), np.minimum(filled.follows / FOLLOWS, 1.0)
+    own, amounts = without_still_joint(rest.weights, skeleton), np.minimum(solid.follows / FOLLOWS, 1.0)
     return Flesh(
         solid=solid,
-        base=_bind_skin(replace(rest, weights=filled.weights), skeleton),
+        base=_bind_skin(replace(rest, weights=solid.weights), skeleton),
         bends=find_deep_bends(points, welded[triangles], dense, skeleton, centers, radii),
-        layers=find_layers(points, welded, triangles, dense, filled.follows, solid.radii),
+        layers=find_layers(points, welded, triangles, dense, solid.follows, solid.radii),
         contact=bind_contact(points, own, skeleton, rest.object_to_armature, triangles, amounts),
     )
 
@@ -344,10 +345,13 @@ def _settle(solid: FilledSolid, pose: Pose, still: Pose, iterations: int) -> _Se
     rotations = np.ascontiguousarray(rigid[:, :3, :3].transpose(1, 2, 0))
     contact, out, back = solid.contact, solid.to_object, solid.to_unit[:3, :3]
 
-    def push(points: np.ndarray) -> np.ndarray:
-        return (contact.push(transform_points(out, points), pose) @ back.T).astype(np.float32)
+    push = None
+    if contact is not None:
 
-    offsets, turned = settle(solid.cloud, rest, goals, rotations, iterations, None if contact is None else push)
+        def push(points: np.ndarray) -> np.ndarray:
+            return (contact.push(transform_points(out, points), pose) @ back.T).astype(np.float32)
+
+    offsets, turned = settle(solid.cloud, rest, goals, rotations, iterations, push)
     change = (turned - rotations).transpose(2, 0, 1)
     return _Settled(goals, offsets.T, change if stretches is None else change @ stretches)
 

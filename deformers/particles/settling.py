@@ -138,7 +138,7 @@ def _iterate(
 
     offsets = np.zeros_like(pulled)
     pressure, force = np.zeros(len(goals), np.float32), np.zeros_like(pulled)
-    held = None if push is None else near.sum(cloud.own + cloud.back)
+    held = near.sum(cloud.own + cloud.back)
     for iteration in range(iterations):
         gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
         volumes = determinant(gradients)

@@ -51,7 +51,7 @@ def find_limb_roots(joints: Joints) -> np.ndarray:
     lengths = np.linalg.norm(before, axis=1)
     is_in_line = np.einsum("bi,bi->b", before, joints.axes) > np.cos(IN_LINE) * lengths
     goes_on = find_heirs(parents)[parents] == np.arange(len(parents))
-    return ~joints.chains.is_root & _find_limbs(joints) & ~is_in_line & (find_shoulders(joints) | ~goes_on)
+    return ~joints.chains.is_root & find_limbs(joints) & ~is_in_line & (find_shoulders(joints) | ~goes_on)
 
 
 @once_for_joints
@@ -65,10 +65,11 @@ def find_limb_hinges(joints: Joints) -> np.ndarray:
     """
     if joints.tails is None or not len(joints.parents):
         return np.zeros(len(joints.parents), bool)
-    return find_hinges(joints) & _find_limbs(joints) & ~find_shoulders(joints)
+    return find_hinges(joints) & find_limbs(joints) & ~find_shoulders(joints)
 
 
-def _find_limbs(joints: Joints) -> np.ndarray:
+@once_for_joints
+def find_limbs(joints: Joints) -> np.ndarray:
     """Which bones are off the plane between left and right, bool array, shape (B,): none where there is no plane."""
     paired, axis, middle = find_paired(joints)
     away = np.abs(np.asarray(joints.tails, np.float64)[:, axis] - middle)

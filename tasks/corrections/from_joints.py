@@ -90,7 +90,7 @@ def find_joints(armature: bpy.types.Object, skeleton: Skeleton, names: Sequence[
             raise SkinningError(
                 f"No rig preset matches the bone names of '{armature.name}': name the joints, such as elbows and knees"
             )
-    found = [_find_joint(armature, skeleton, bones, name) for name in names]
+    found = [find_joint(armature, skeleton, bones, name) for name in names]
     return list({one.bone: one for one in found}.values())
 
 
@@ -105,7 +105,7 @@ def _list_known(rig: Rig, skeleton: Skeleton) -> list[str]:
     return found
 
 
-def _find_joint(armature: bpy.types.Object, skeleton: Skeleton, bones: RestBones, name: str) -> BentJoint:
+def find_joint(armature: bpy.types.Object, skeleton: Skeleton, bones: RestBones, name: str) -> BentJoint:
     if name not in bones.names:
         raise SkinningError(f"'{armature.name}' has no bone '{name}': name one of its deforming bones")
     given, name = name, _find_deforming(bones, name)
@@ -205,16 +205,16 @@ def choose_rotations(
     """
     bones = read_rest_bones(armature)
     rig = find_rig_of(armature, bones)
-    body = _find_body(rig, bones)
+    body = find_body(rig, bones)
     for one in joints:
         chosen = choose_by_actions(one.rotations, angles)
         if chosen is None:
-            axes, limits = _find_axes(one, skeleton, rig, body)
+            axes, limits = find_axes(one, skeleton, rig, body)
             chosen = choose_by_axes(axes @ one.axes, limits, angles)
         one.chosen = chosen
 
 
-def _find_body(rig: Rig | None, bones: RestBones) -> Body | None:
+def find_body(rig: Rig | None, bones: RestBones) -> Body | None:
     if rig is None:
         return None
     try:
@@ -223,7 +223,7 @@ def _find_body(rig: Rig | None, bones: RestBones) -> Body | None:
         return None
 
 
-def _find_axes(
+def find_axes(
     one: BentJoint, skeleton: Skeleton, rig: Rig | None, body: Body | None
 ) -> tuple[np.ndarray, tuple[float, ...]]:
     """Axes, armature space, shape (D, 3), that a joint bends about, and how far about each, radians."""

@@ -1,8 +1,7 @@
 """Corrections by which a skin looks as another method would deform it, such as Particles: at the speed of shape keys.
 
 Each joint is bent alone, by the method in use and by the other. What they differ by is brought back to rest, and fitted
-once more to frames of the actions, where several joints are bent. Twist is left as the method in use spreads it: both
-are computed without fractions of joints.
+once more to frames of the actions, where several joints are bent.
 """
 
 from __future__ import annotations
@@ -201,7 +200,7 @@ def correct_by_method(
     planned = [(mesh, [plan_keys(mesh, joint, source) for joint in joints]) for mesh in meshes]
     check_size(planned)
     fitted = yield partial(fit_all, planned, skeleton, poses)
-    return _store(fitted, source, notes)
+    return store_fitted(fitted, source, notes)
 
 
 def check_angles(angles: Sequence[float]) -> list[float]:
@@ -230,18 +229,28 @@ def check_size(planned: Sequence[tuple[ComparedMesh, Sequence[JointKeys]]]) -> N
         )
 
 
-def bind_both(skinned: SkinnedObject, skeleton: Skeleton, source: str) -> tuple[ComparedMesh | None, str]:
-    """A mesh bound by the method in use and by another, both without fractions; else None, and why it is left out."""
+def bind_both(
+    skinned: SkinnedObject, skeleton: Skeleton, source: str, must_be_filled: bool = True
+) -> tuple[ComparedMesh | None, str]:
+    """A mesh bound by the method in use and by another; else None, and why it is left out.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        Without fractions.
+    must_be_filled : bool
+        Whether a mesh that a method would fill is left out where there is nothing to fill.
+    """
     obj, method = skinned.obj, find_method_in_use(skinned)
     label = METHODS[source].label
     if method == source:
         return None, f"'{obj.name}' is already deformed by {label}: bind it with the method to correct"
     skins = []
     for choices in (Choices.read(skinned), Choices.read(skinned, source)):
-        skin = PosableSkin.of(replace(SkinSource.of(skinned, choices), skeleton=skeleton))
+        skin = PosableSkin.of(SkinSource.of(skinned, choices, skeleton))
         skins.append(skin.at(choices.read_quality(skinned.settings, BAKING)))
     now, other = skins
-    if METHODS[source].fills_solid and not other.binding.count:
+    if must_be_filled and METHODS[source].fills_solid and not other.binding.count:
         return None, f"'{obj.name}' was left out. {' '.join(other.binding.messages)}"
     points = np.array([corner[:] for corner in obj.bound_box])
     scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
@@ -345,7 +354,7 @@ def fit_mesh(
     for number, frame in enumerate(frames.tolist()):
         seen.append(mesh.find_offsets(poses[frame])[fit.rows].astype(np.float32))
         progress(0.7 + 0.3 * (number + 1) / len(frames))
-    for value, wanted, weight in zip(values, seen, _weigh(seen), strict=True):
+    for value, wanted, weight in zip(values, seen, weigh_frames(seen), strict=True):
         fit.add(value, wanted, weight)
     found = fit.solve()
     progress(1.0)
@@ -367,7 +376,7 @@ def _choose_frames(count: int, rows: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)) if count else np.arange(0)
 
 
-def _weigh(seen: Sequence[np.ndarray]) -> np.ndarray:
+def weigh_frames(seen: Sequence[np.ndarray]) -> np.ndarray:
     """What frames count: those of a calm action are not to be lost beside those of a wild one."""
     squares = np.array([np.square(wanted).mean() for wanted in seen])
     if not squares.any():
@@ -386,7 +395,7 @@ def _measure(fit: OffsetFit, offsets: np.ndarray, values: np.ndarray, seen: Sequ
     return sums
 
 
-def _store(fitted: Sequence[Fitted], source: str, notes: Sequence[str]) -> CorrectedFrom:
+def store_fitted(fitted: Sequence[Fitted], source: str, notes: Sequence[str]) -> CorrectedFrom:
     """Store what was found; the last step, which alone changes the file."""
     stored, bones = [], []
     for one in fitted:

@@ -17,6 +17,8 @@ from ...deformers.corrections.rotation_choice import ANGLES
 from ...settings.character import list_objects
 from ..steps import Steps
 from ..subject.character import has_armature_modifier
+from .flesh import SOURCE as FLESH
+from .flesh import add_flesh
 from .from_method import CorrectedFrom, correct_by_method
 from .keep import keep
 from .posed_copy import begin, discard
@@ -38,10 +40,11 @@ def correct_from(
         A key of `METHODS`: joints are bent, one after the other, and the skin shall look as by this method. Else the
         name of an object with the same vertices: in the present pose, the mesh that has these shall look like it.
     joints : sequence of str
-        Bones: the joints that are bent; elbows, knees, hips and shoulders if none. With an object, what brings the
-        correction in; the joint where the shape differs if none.
+        Bones: the joints that are bent; if none, after Particles those that gain most (`add_flesh`), else elbows,
+        knees, hips and shoulders. With an object, what brings the correction in; the joint where the shape differs if
+        none.
     angles : sequence of float
-        Degrees, of a method.
+        Degrees, of a method and named joints.
 
     Yields
     ------
@@ -57,6 +60,8 @@ def correct_from(
     objects = [obj for obj in objects if has_armature_modifier(obj)]
     if not objects:
         raise SkinningError("Nothing to correct: select a mesh that has an Armature modifier, or its armature")
+    if source.upper() == FLESH and not joints:
+        return (yield from add_flesh(objects))
     if source.upper() in METHODS:
         return (yield from correct_by_method(objects, source.upper(), joints, angles))
     yield 0.0

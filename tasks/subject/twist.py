@@ -25,8 +25,8 @@ from ...bridge.rigs.twists import (
     read_rotations,
     read_unmoved,
 )
-from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
 from ...deformers.particles import particles
+from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
 from ...deformers.rig.reach import Reach
 from ...deformers.skinning import dlb, dlbnt, ssd
 from ...settings.choices import find_method

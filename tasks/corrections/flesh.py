@@ -1,0 +1,495 @@
+"""Flesh: a skin that looks as Particles make it, at the speed of shape keys.
+
+The joints that gain most by it are found by what the particles change where each is bent alone. Their corrections are
+fitted to these bends, to poses in which all joints are bent, and to frames of the actions. Clothes of their own mesh
+ride on the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import bpy
+import numpy as np
+
+from ...bridge.rigs.armatures import Skeleton
+from ...bridge.rigs.rest_bones import read_rest_bones
+from ...deformers import SkinningError
+from ...deformers.anatomy.presets import CENTRAL, Rig
+from ...deformers.corrections.offset_fit import OffsetFit, find_mask
+from ...deformers.corrections.rotation_choice import ChosenRotations, find_axis, measure_angles, pose_joint, turn_about
+from ...deformers.geometry.solid import area_vectors
+from ...deformers.geometry.vectors import normalize
+from ...deformers.measures.bends import find_below
+from ...deformers.particles.layers import Riders, find_riders
+from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
+from ...deformers.rig.rest import Joints
+from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
+from ...settings.objects import settings_of
+from ..skin.poses import find_skeleton
+from ..steps import Progress, Steps
+from ..subject.corrected import find_deforming_armature
+from ..subject.rig_presets import find_rig_of
+from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
+from .from_method import (
+    ComparedMesh,
+    CorrectedFrom,
+    Fitted,
+    JointKeys,
+    bind_both,
+    check_size,
+    plan_keys,
+    store_fitted,
+    weigh_frames,
+)
+from .keys import remove
+from .posed_copy import check_correctable
+
+SOURCE = "PARTICLES"
+
+MOST_KEYS = 32
+"""Corrections of a character, at most."""
+
+LEAST_FLESH = 8e-4
+"""Share of the flesh that follows both sides of a joint, for it to be looked at: fingers and faces have less."""
+
+LEAST_CHANGE = 1e-3
+"""Share of the character's size that a joint must change the skin by, somewhere, to be corrected."""
+
+HINGE, BALL, COLLAR, TRUNK = (70.0, 125.0), (45.0, 90.0), (25.0,), (45.0,)
+"""Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine, neck
+and tail."""
+
+LEAST_TRUNK = 15.0
+"""The same of a joint of the trunk that is one of many, at least."""
+
+MOST_BENDS = 5
+"""Corrections of one joint."""
+
+MIXED = 24
+"""Poses in which all joints are bent."""
+
+LEAST_BEND = 0.4
+"""Share of a bend, in such poses, that a joint is bent by at least."""
+
+CARRIED = 0.99
+"""Share by which all vertices of a mesh ride on the body from which on nothing else moves it."""
+
+MOST_FRAMES = 48
+"""Of all actions, that corrections are fitted to."""
+
+MOVED = np.radians(10.0)
+"""From which on actions tell about which axis a hinge bends."""
+
+NEAR = 0.5
+"""Of a mask: vertices that are measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class FleshyCharacter:
+    """The meshes of a character, each bound by the method in use and by Particles.
+
+    Attributes
+    ----------
+    meshes : list of ComparedMesh
+    riders : list of (Riders or None)
+        Of each mesh: the vertices that ride on the body.
+    body : int
+        The mesh that others ride on.
+    size : float
+        Of the character, armature space.
+    """
+
+    meshes: list[ComparedMesh]
+    riders: list[Riders | None]
+    body: int
+    size: float
+
+    @classmethod
+    def of(cls, meshes: list[ComparedMesh]) -> FleshyCharacter:
+        """The body is the mesh that holds most; what is near it rides on it."""
+        volumes = []
+        for mesh in meshes:
+            flesh = mesh.source.binding.flesh
+            volumes.append(0.0 if flesh is None else flesh.solid.keeper.volume * abs(np.linalg.det(mesh.space)))
+        body = int(np.argmax(volumes))
+        points, weights = zip(*(_read_skin(mesh) for mesh in meshes), strict=True)
+        riders: list[Riders | None] = []
+        for number in range(len(meshes)):
+            endless = np.full(len(points[body]), np.inf)
+            skins = points[number], weights[number], points[body], weights[body]
+            riders.append(None if number == body else find_riders(*skins, endless))
+        return cls(meshes, riders, body, float(np.ptp(np.concatenate(points), axis=0).max()))
+
+    @cached_property
+    def areas(self) -> list[np.ndarray]:
+        """Of the skin around each vertex of each mesh, armature space, shape (V,)."""
+        found = []
+        for mesh in self.meshes:
+            points, triangles = mesh.source.rest.armature_points, np.asarray(mesh.source.rest.triangles)
+            sizes = np.linalg.norm(area_vectors(points, triangles), axis=1) / 3.0
+            found.append(np.bincount(triangles.ravel(), np.repeat(sizes, 3), minlength=len(points)))
+        return found
+
+    def find_offsets(self, matrices: np.ndarray) -> list[np.ndarray]:
+        """What each mesh would have to gain at rest, float32, (V, 3), to look in a pose, (B, 4, 4), as by Particles."""
+        body = self.meshes[self.body]
+        of_body = body.find_offsets(matrices)
+        changes, found = of_body @ body.space[:3, :3].T, []
+        for number, (mesh, riders) in enumerate(zip(self.meshes, self.riders, strict=True)):
+            if number == self.body:
+                offsets = of_body
+            elif riders is None:
+                offsets = mesh.find_offsets(matrices)
+            else:
+                own, rides = riders.vertices, riders.rides[:, None]
+                is_carried = len(own) == len(mesh.source.rest.points) and rides.min() > CARRIED
+                offsets = np.zeros(mesh.source.rest.points.shape) if is_carried else mesh.find_offsets(matrices)
+                offsets[own] *= 1.0 - rides
+                offsets[own] += riders.find_changes(changes) @ np.linalg.inv(mesh.space[:3, :3]).T
+            found.append(offsets.astype(np.float32))
+        return found
+
+    def measure(self, offsets: Sequence[np.ndarray]) -> tuple[float, float]:
+        """Sum of the squares of offsets over all skin, and the largest, in sizes of the character."""
+        squares = [
+            np.square(each @ mesh.space[:3, :3].T).sum(axis=1) for each, mesh in zip(offsets, self.meshes, strict=True)
+        ]
+        total = sum(float(areas @ each) for areas, each in zip(self.areas, squares, strict=True))
+        return total, float(np.sqrt(max(each.max(initial=0.0) for each in squares))) / self.size
+
+
+def _read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:
+    """Points at rest, armature space, (V, 3), and weights (V, B) of a mesh."""
+    rest = mesh.source.rest
+    weights = np.zeros((len(rest.points), len(rest.joints.parents)))
+    np.add.at(weights, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
+    return rest.armature_points, weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+
+
+@dataclass(eq=False)
+class _Bends:
+    """A joint and the rotations that it is tried at.
+
+    Attributes
+    ----------
+    rotations : float array, shape (R, 4)
+    offsets : list of lists of float32 arrays
+        Of each rotation and mesh.
+    gains : float array, shape (R,)
+        What Particles change there; 0 where it is too little.
+    """
+
+    joint: BentJoint
+    rotations: np.ndarray
+    is_hinge: bool
+    offsets: list[list[np.ndarray]]
+    gains: np.ndarray
+
+
+def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
+    """Correct a character after Particles, at the joints that gain most by it.
+
+    Yields and raises as `correct_from`.
+    """
+    skinned = [check_correctable(obj) for obj in objects]
+    armature = skinned[0].armature
+    if any(one.armature != armature for one in skinned):
+        raise SkinningError("The meshes belong to several armatures: correct one character at a time")
+    skeleton, meshes, notes = find_skeleton(armature), [], []
+    for number, one in enumerate(skinned):
+        mesh, note = bind_both(one, skeleton, SOURCE, must_be_filled=False)
+        notes += [note] if note else []
+        meshes += [mesh] if mesh is not None else []
+        yield 0.2 * (number + 1) / len(skinned)
+    if not any(mesh.source.binding.count for mesh in meshes):
+        raise SkinningError(". ".join(notes) or "No mesh can be filled with particles: nothing was corrected")
+    character = FleshyCharacter.of(meshes)
+    joints = _find_fleshy_joints(armature, skeleton, character)
+    poses = yield from read_frames(armature, skeleton, joints, 0.25)
+    bends = [_Bends(one, *_list_bends(armature, skeleton, one), [], np.zeros(0)) for one in joints]
+    yield partial(_try_all, character, bends, skeleton.joints)
+    chosen = _choose(bends, skeleton.joints)
+    if not chosen:
+        raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
+    planned = [[plan_keys(mesh, bend.joint, SOURCE) for bend in chosen] for mesh in meshes]
+    check_size(list(zip(meshes, planned, strict=True)))
+    fitted = yield partial(_fit, character, chosen, planned, skeleton.joints, poses)
+    kept = {(one.mesh.skinned.obj, name) for one in fitted for keys in one.joints for name in keys.replaced}
+    for obj, name in _list_flesh(objects):
+        if (obj, name) not in kept:
+            remove(obj, armature, name)
+    return store_fitted(fitted, SOURCE, [*notes, *_describe(fitted, chosen)])
+
+
+def _list_flesh(objects: Sequence[bpy.types.Object]) -> list[tuple[bpy.types.Object, str]]:
+    """The corrections of meshes that were made after Particles."""
+    return [(obj, entry.name) for obj in objects for entry in settings_of(obj).corrections if entry.source == SOURCE]
+
+
+def has_flesh(objects: Sequence[bpy.types.Object]) -> bool:
+    """Whether meshes have corrections that were made after Particles."""
+    return bool(_list_flesh(objects))
+
+
+def remove_flesh(objects: Sequence[bpy.types.Object]) -> int:
+    """Remove the corrections of meshes that were made after Particles; how many there were."""
+    found = _list_flesh(objects)
+    for obj, name in found:
+        remove(obj, find_deforming_armature(obj), name)
+    return len(found)
+
+
+def _find_fleshy_joints(armature: bpy.types.Object, skeleton: Skeleton, character: FleshyCharacter) -> list[BentJoint]:
+    """Joints of the body that have flesh on both sides, the fleshiest first."""
+    joints, below = skeleton.joints, find_below(skeleton.joints.parents)
+    shares = np.zeros(len(joints.parents))
+    for mesh in character.meshes:
+        flesh = mesh.source.binding.flesh
+        if flesh is not None:
+            sides = flesh.solid.cloud.weights[:, : len(shares)] @ below
+            shares += flesh.solid.fill.volumes @ (4.0 * sides * (1.0 - sides)) / flesh.solid.fill.volumes.sum()
+    bones, found = read_rest_bones(armature), {}
+    of_body = _list_body(find_rig_of(armature, bones), skeleton)
+    for joint in np.argsort(-shares, kind="stable").tolist():
+        if shares[joint] >= LEAST_FLESH and joint in of_body:
+            one = find_joint(armature, skeleton, bones, skeleton.name_joint(joint))
+            found.setdefault(one.reading, one)
+    return list(found.values())
+
+
+def _list_body(rig: Rig | None, skeleton: Skeleton) -> set[int]:
+    """Joints of trunk and limbs: not those inside of a limb, where it only twists, nor of ears, jaws and the like."""
+    joints, parents = skeleton.joints, skeleton.joints.parents
+    firsts = {joint for joint in map(int, skeleton.first_joints) if parents[joint] >= 0}
+    if rig is not None:
+        names = {skeleton.name_joint(joint): joint for joint in firsts}
+        chains = [
+            [names[bone] for bone in chain if bone in names][: None if part in CENTRAL else 1]
+            for (part, _), chain in rig.bones.items()
+        ]
+        return {joint for chain in chains for joint in chain}
+    inner, lines = set(), find_long_bones(joints).counts
+    for joint in np.flatnonzero(lines > 1).tolist():
+        above = joint
+        for _ in range(int(lines[joint]) - 1):
+            above = int(parents[above])
+            inner.add(above)
+    heirs, is_leaf = find_heirs(parents), ~np.isin(np.arange(len(parents)), parents)
+    return {joint for joint in firsts - inner if not is_leaf[joint] or heirs[parents[joint]] == joint}
+
+
+def _list_bends(armature: bpy.types.Object, skeleton: Skeleton, one: BentJoint) -> tuple[np.ndarray, bool]:
+    """Rotations that a joint is tried at, shape (R, 4), and whether all are about one axis."""
+    joints, joint = skeleton.joints, one.joint
+    bones = read_rest_bones(armature)
+    rig = find_rig_of(armature, bones)
+    is_limb = bool(find_limbs(joints)[joint])
+    if is_limb and find_limb_hinges(joints)[joint]:
+        if len(one.rotations) and measure_angles(one.rotations).max() > MOVED:
+            axis = find_axis(one.rotations)[0]
+        else:
+            axes, _ = find_axes(one, skeleton, rig, find_body(rig, bones))
+            axis = one.axes.T @ axes[0]
+        return turn_about(axis, np.radians(HINGE)), True
+    axes, limits = find_axes(one, skeleton, rig, find_body(rig, bones)) if is_limb else (np.empty((0, 3)), ())
+    if len(axes) < 2:
+        axes = np.array(list(_list_directions(joints, joint)))
+        limits = np.full(len(axes), np.pi)
+    roots = find_limb_roots(joints)
+    is_collar = roots[joint] and (roots & (joints.parents == joint)).any()
+    angles = COLLAR if is_collar else BALL if is_limb else _share_bend(rig, one.bone)
+    found = [
+        turn_about(one.axes.T @ axis, np.radians([angle for angle in angles if np.radians(angle) <= limit + 1e-6]))
+        for axis, limit in zip(axes, limits, strict=True)
+    ]
+    return np.concatenate(found), False
+
+
+def _share_bend(rig: Rig | None, bone: str) -> tuple[float, ...]:
+    """What a bone of the trunk is bent by, degrees: of several in a row each its share."""
+    chains = [] if rig is None else [chain for (part, _), chain in rig.bones.items() if bone in chain]
+    return tuple(max(angle / len(chain), LEAST_TRUNK) for angle in TRUNK for chain in chains) or TRUNK
+
+
+def _list_directions(joints: Joints, joint: int) -> Iterator[np.ndarray]:
+    """Axes, armature space, about which a bone goes along two axes of the skeleton, and back; mirrored on its sides."""
+    _, lateral, middle = find_paired(joints)
+    along = joints.axes[joint]
+    for axis in np.argsort(np.abs(along), kind="stable")[:2]:
+        side = -1.0 if axis == lateral and joints.centers[joint][axis] < middle else 1.0
+        for sign in (side, -side):
+            yield normalize(np.cross(along, sign * np.eye(3)[axis]))
+
+
+def _try_all(character: FleshyCharacter, bends: list[_Bends], joints: Joints, progress: Progress) -> None:
+    """Find what Particles change where each joint is bent alone."""
+    done, total = 0, sum(len(bend.rotations) for bend in bends)
+    for bend in bends:
+        gains = []
+        for rotation in bend.rotations:
+            offsets = character.find_offsets(pose_joint(joints, bend.joint.joint, rotation, bend.joint.axes))
+            gain, largest = character.measure(offsets)
+            gains.append(gain if largest > LEAST_CHANGE else 0.0)
+            bend.offsets.append(offsets)
+            done += 1
+            progress(0.25 + 0.35 * done / total)
+        bend.gains = np.array(gains)
+
+
+def _choose(bends: Sequence[_Bends], joints: Joints) -> list[_Bends]:
+    """The joints that are corrected: rotation by rotation what gains most, on both sides alike, of hinges all at once.
+
+    Their `chosen` rotations are set.
+    """
+    groups = list(_pair(bends, joints))
+    offers = []
+    for number, group in enumerate(groups):
+        gains = np.max([bend.gains for bend in group], axis=0)
+        if group[0].is_hinge:
+            offers.append((gains.max(), number, list(range(len(gains)))))
+        else:
+            offers += [(gain, number, [index]) for index, gain in enumerate(gains.tolist())]
+    taken: dict[int, list[int]] = {}
+    room = MOST_KEYS
+    for gain, number, indices in sorted(offers, key=lambda offer: -offer[0]):
+        cost = len(groups[number]) * len(indices)
+        if gain > 0.0 and cost <= room and len(taken.get(number, ())) + len(indices) <= MOST_BENDS:
+            taken.setdefault(number, []).extend(indices)
+            room -= cost
+    chosen = []
+    for number, indices in taken.items():
+        for bend in groups[number]:
+            bend.joint.chosen = ChosenRotations(bend.rotations[sorted(indices)], bend.is_hinge)
+            chosen.append(bend)
+    return chosen
+
+
+def _pair(bends: Sequence[_Bends], joints: Joints) -> Iterator[list[_Bends]]:
+    """Each joint with its mirror image, where there is one."""
+    _, axis, middle = find_paired(joints)
+    centers = np.array([joints.centers[bend.joint.joint] for bend in bends], float)
+    mirrored, left = centers.copy(), list(range(len(bends)))
+    mirrored[:, axis] = 2.0 * middle - mirrored[:, axis]
+    while left:
+        first = left.pop(0)
+        away = [float(np.linalg.norm(centers[other] - mirrored[first])) for other in left]
+        best = int(np.argmin(away)) if away else -1
+        is_alike = best >= 0 and away[best] < MIRRORED * measure_size(joints)
+        if is_alike and len(bends[left[best]].rotations) == len(bends[first].rotations):
+            yield [bends[first], bends[left.pop(best)]]
+        else:
+            yield [bends[first]]
+
+
+def _mix(bends: Sequence[_Bends], joints: Joints) -> Iterator[tuple[list[np.ndarray], np.ndarray]]:
+    """Poses in which all joints are bent: the rotation of each, (4,), and the matrices (B, 4, 4); always the same."""
+    chance = np.random.default_rng(0)
+    levels = joints.chains.sum(np.ones(len(joints.parents), np.intp))
+    order = np.argsort([levels[bend.joint.joint] for bend in bends], kind="stable")
+    for _ in range(MIXED):
+        rotations, matrices = [], np.tile(np.eye(4), (len(joints.parents), 1, 1))
+        for bend in bends:
+            whole = bend.rotations[chance.integers(len(bend.rotations))]
+            angle = chance.uniform(LEAST_BEND, 1.0) * measure_angles(whole)
+            rotations.append(turn_about(normalize(whole[1:]), [float(angle)])[0])
+        for number in order:
+            joint = bends[number].joint
+            matrices = matrices @ pose_joint(joints, joint.joint, rotations[number], joint.axes)
+        yield rotations, matrices
+
+
+def _fit(
+    character: FleshyCharacter,
+    bends: Sequence[_Bends],
+    planned: Sequence[Sequence[JointKeys]],
+    joints: Joints,
+    poses: np.ndarray,
+    progress: Progress,
+) -> list[Fitted]:
+    """Find the offsets that miss least: in bends of one joint, in mixed poses and in frames of the actions."""
+    fits = [_MeshFit(character, number, bends, keys) for number, keys in enumerate(planned)]
+    frames = (
+        np.unique(np.linspace(0, len(poses) - 1, min(len(poses), MOST_FRAMES)).round().astype(int))
+        if len(poses)
+        else []
+    )
+    total = MIXED + len(frames)
+    for number, (rotations, matrices) in enumerate(_mix(bends, joints)):
+        offsets = character.find_offsets(matrices)
+        for fit in fits:
+            fit.add([rotation[None] for rotation in rotations], offsets)
+        progress(0.6 + 0.4 * (number + 1) / total)
+    seen: list[tuple[int, list[np.ndarray]]] = []
+    for number, frame in enumerate(frames):
+        seen.append((int(frame), character.find_offsets(poses[frame])))
+        progress(0.6 + 0.4 * (MIXED + number + 1) / total)
+    weights = weigh_frames([np.concatenate(offsets) for _, offsets in seen]) if seen else []
+    for (frame, offsets), weight in zip(seen, weights, strict=True):
+        for fit in fits:
+            fit.add([bend.joint.rotations[frame][None] for bend in bends], offsets, weight)
+    return [fit.solve() for fit in fits]
+
+
+class _MeshFit:
+    """The corrections of one mesh, as they are fitted."""
+
+    def __init__(
+        self, character: FleshyCharacter, number: int, bends: Sequence[_Bends], planned: Sequence[JointKeys]
+    ) -> None:
+        self.mesh, self._number = character.meshes[number], number
+        least = (LEAST_CHANGE * character.size) ** 2
+        scale = np.square(np.linalg.svd(self.mesh.space[:3, :3], compute_uv=False).max())
+        self._kept = []
+        for index, bend in enumerate(bends):
+            offsets = self._own(bend)
+            if scale * np.square(offsets).sum(axis=2).max(initial=0.0) > least:
+                self._kept.append((index, planned[index], bend))
+        masks = [np.tile(find_mask(self._own(bend)), (len(keys.corrections), 1)) for _, keys, bend in self._kept]
+        self._fit = OffsetFit(np.concatenate(masks)) if masks else None
+        self._starts = np.cumsum([0, *(len(keys.corrections) for _, keys, _ in self._kept)])
+        self._examples: list[tuple[np.ndarray, np.ndarray]] = []
+        for place, (_, keys, bend) in enumerate(self._kept):
+            for rotation, offsets in zip(bend.rotations, bend.offsets, strict=True):
+                values = np.zeros(self._starts[-1])
+                values[self._starts[place] : self._starts[place + 1]] = keys.read(rotation[None])[0]
+                self._take(values, offsets[number], 1.0)
+
+    def _own(self, bend: _Bends) -> np.ndarray:
+        return np.array([offsets[self._number] for offsets in bend.offsets])
+
+    def _take(self, values: np.ndarray, offsets: np.ndarray, weight: float) -> None:
+        assert self._fit is not None
+        self._fit.add(values, offsets[self._fit.rows], weight)
+        self._examples.append((values, offsets[self._fit.rows]))
+
+    def add(self, rotations: Sequence[np.ndarray], offsets: Sequence[np.ndarray], weight: float = 1.0) -> None:
+        """Add a pose: each joint's rotation, shape (1, 4), and what each mesh would have to gain."""
+        if self._fit is not None:
+            values = [keys.read(rotations[index])[0] for index, keys, _ in self._kept]
+            self._take(np.concatenate(values), offsets[self._number], weight)
+
+    def solve(self) -> Fitted:
+        """The corrections, and how near they come in all poses that they were fitted to."""
+        if self._fit is None:
+            return Fitted(self.mesh, [], [], np.zeros(3))
+        found = self._fit.solve()
+        near = self._fit.masks[:, self._fit.rows].max(axis=0) > NEAR
+        own, squares = found[:, self._fit.rows[near]], np.zeros(3)
+        for values, wanted in self._examples:
+            left = wanted[near] - np.tensordot(values.astype(np.float32), own, axes=1)
+            squares += near.sum(), np.square(wanted[near]).sum(), np.square(left).sum()
+        squares[1:] *= self.mesh.millimeters**2
+        return Fitted(self.mesh, [keys for _, keys, _ in self._kept], np.split(found, self._starts[1:-1]), squares)
+
+
+def _describe(fitted: Sequence[Fitted], chosen: Sequence[_Bends]) -> Iterator[str]:
+    """What was corrected, by joint: how far Particles move the skin where it is bent, millimeters."""
+    for bend in chosen:
+        largest = 0.0
+        for number, one in enumerate(fitted):
+            sizes = [np.linalg.norm(offsets[number], axis=1).max(initial=0.0) for offsets in bend.offsets]
+            largest = max(largest, one.mesh.millimeters * max(sizes))
+        yield f"{bend.joint.reading}: up to {largest:.0f} mm, {len(bend.joint.chosen.rotations)} keys"
