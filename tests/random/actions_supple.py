@@ -212,7 +212,7 @@ def disturb(world: World) -> str:
     print("disturbs:", what, modifier.name)
     if what == "remove" and modifier.show_viewport and modifier.show_render:  # toggles go with it
         obj.modifiers.remove(modifier)
-    elif what == "rename":
+    elif what == "rename" and modifier.type != "ARMATURE":  # a modifier of Supple's own is known by its name here
         modifier.name = "Mine"
     elif what == "group" and modifier.type == "NODES" and modifier.node_group:
         modifier.node_group.name = "Other Supple"
@@ -395,7 +395,9 @@ def _remove_independent(obj: bpy.types.Object) -> None:
     modifier: Any = state.added_modifier(obj)
     for own in state.armature_modifiers(obj)[:1]:
         own.show_viewport, own.show_render = modifier.show_viewport, modifier.show_render
-    sys.modules[f"{checkout.MODULE}.bridge.modifiers"].remove_modifier(obj, modifier, None)
+    blending = [own for own in obj.modifiers if own.type == "ARMATURE" and state.is_added(obj, own)]
+    for added in (modifier, *blending):
+        sys.modules[f"{checkout.MODULE}.bridge.modifiers"].remove_modifier(obj, added, None)
     sys.modules[f"{checkout.MODULE}.tasks.skin.bind"].remove_unused()
 
 
