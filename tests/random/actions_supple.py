@@ -218,10 +218,16 @@ def disturb(world: World) -> str:
         modifier.node_group.name = "Other Supple"
     elif what == "hidden" and obj.supple.carrier is not None:
         bpy.data.objects.remove(obj.supple.carrier)
-    elif what == "duplicate" and modifier.type == "NODES":  # a copy of a bake's Mesh Cache is a user's
+    elif what == "duplicate" and (modifier.type == "NODES" or (modifier.type == "ARMATURE" and _names_copies())):
+        # a copy of a bake's Mesh Cache is a user's
         world.select(obj)
         world.call(bpy.ops.object.modifier_copy, modifier=modifier.name)
     return texts(obj)
+
+
+def _names_copies() -> bool:
+    """Whether Blender names a copy of a modifier for it: else one that is known by its name is a user's."""
+    return bpy.app.version >= (4, 5)
 
 
 @action(often=2, any_mode=True)
