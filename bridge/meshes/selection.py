@@ -12,11 +12,12 @@ from .data import mesh_of
 def write_selected(obj: bpy.types.Object, selected: np.ndarray) -> None:
     """Select vertices, bool, shape (V,), and no others.
 
-    In Edit Mode this switches to vertex selection, and edges and faces follow. In other modes only vertices change, as
-    paint masks need: Blender 5.0.1 crashes where a script selects the edges of a mesh that a script has made.
+    Where the mesh is in Edit Mode, also with another object, this switches to vertex selection, and edges and faces
+    follow. Elsewhere only vertices change, as paint masks need: Blender 5.0.1 crashes where a script selects the edges
+    of a mesh that a script has made.
     """
     mesh = mesh_of(obj)
-    if obj.mode != "EDIT":
+    if not mesh.is_editmode:
         for vertex, is_selected in zip(mesh.vertices, selected.tolist(), strict=True):
             vertex.select = is_selected
         mesh.update_tag()

@@ -33,7 +33,7 @@ def read_weights(obj: bpy.types.Object, names: Sequence[str], absent: float = 0.
 
 
 def _read_stored(obj: bpy.types.Object, names: Sequence[str], absent: float) -> np.ndarray:
-    if obj.mode == "EDIT":
+    if mesh_of(obj).is_editmode:
         obj.update_from_editmode()
     entries = read_vertex_groups(mesh_of(obj))
     result = np.full((len(mesh_of(obj).vertices), len(names)), absent, np.float32)
@@ -54,9 +54,10 @@ def write_weights(obj: bpy.types.Object, names: Sequence[str], weights: np.ndarr
     Parameters
     ----------
     obj : Object
-        In any mode; its mesh is not linked.
+        In any mode, also where another object with the same mesh is in Edit Mode; its mesh is not linked.
     weights : float32 array, shape (V, len(names))
     """
+    is_edited = mesh_of(obj).is_editmode
     before = _read_stored(obj, names, 0.0)  # what is no number differs from all that is written
     for column, name in enumerate(names):
         group = obj.vertex_groups.get(name)
@@ -68,21 +69,21 @@ def write_weights(obj: bpy.types.Object, names: Sequence[str], weights: np.ndarr
         if not changed.size:
             continue
         values = weights[changed, column]
-        if obj.mode == "EDIT":
+        if is_edited:
             _edit(obj, group.index, changed, values)
             continue
         for vertex, value in zip(changed[values > 0].tolist(), values[values > 0].tolist(), strict=True):
             group.add((vertex,), value, "REPLACE")
         if gone := changed[values <= 0].tolist():
             group.remove(gone)
-    if obj.mode == "EDIT":
+    if is_edited:
         bmesh.update_edit_mesh(mesh_of(obj), loop_triangles=False, destructive=False)
     else:
         mesh_of(obj).update_tag()
 
 
 def _edit(obj: bpy.types.Object, group: int, vertices: np.ndarray, values: np.ndarray) -> None:
-    """Write weights in Edit Mode, where groups themselves cannot be written."""
+    """Write weights of a mesh in Edit Mode, where groups themselves cannot be written."""
     edited = bmesh.from_edit_mesh(mesh_of(obj))
     edited.verts.ensure_lookup_table()
     layer: Any = edited.verts.layers.deform.verify()
@@ -95,7 +96,7 @@ def _edit(obj: bpy.types.Object, group: int, vertices: np.ndarray, values: np.nd
 
 
 def read_selected(mesh: bpy.types.Mesh) -> np.ndarray:
-    """Which vertices are selected, bool, shape (V,); those of an object in Edit Mode after `update_from_editmode`."""
+    """Which vertices are selected, bool, shape (V,); those of a mesh in Edit Mode after `update_from_editmode`."""
     selected = np.empty(len(mesh.vertices), bool)
     mesh.vertices.foreach_get("select", selected)
     return selected

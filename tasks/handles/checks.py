@@ -33,14 +33,16 @@ def check_objects(meshes: Sequence[bpy.types.Object], objects: Sequence[bpy.type
             raise SkinningError(f"'{name}' is linked from another file: make it local first")
         if settings_of(obj).is_handle:
             raise SkinningError(f"'{name}' is already a handle: remove it first")
-        if obj.mode == "EDIT":
-            raise SkinningError(f"'{name}' is in Edit Mode: leave it first")
         if obj.type == "MESH":
             _check_cage(obj)
 
 
 def _check_cage(obj: bpy.types.Object) -> None:
     name, mesh = obj.name, mesh_of(obj)
+    if obj.mode == "EDIT":
+        raise SkinningError(f"'{name}' is in Edit Mode: leave it first")
+    if mesh.is_editmode:
+        raise SkinningError(f"The mesh of '{name}' is in Edit Mode with another object: leave Edit Mode first")
     if has_armature_modifier(obj):
         raise SkinningError(f"'{name}' is deformed by an armature: remove its Armature modifier to make it a cage")
     if mesh.library is not None or mesh.override_library is not None:

@@ -42,7 +42,7 @@ from ..subject.stack import (
 from ..subject.surfaces import reading_meshes_once
 from . import by_nodes, changes
 from .baked import check_clearable, clear_bake
-from .by_armature import remove_armatures
+from .by_armature import remove_armatures, remove_copied_armatures
 from .evaluators import EVALUATORS, find_installed
 from .hidden import remove_hidden, unlock_interfaces
 
@@ -403,6 +403,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
         replaced = find_replaced_modifier(obj)
         if not settings.is_handed_over:  # Supple's own was removed, and could not hand over
             write_toggles(replaced, settings.live_toggles)
+    remove_copied_armatures(obj, replaced)
     remove_armatures(obj)
     for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
         stop_driving(modifier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import bpy
@@ -25,7 +26,7 @@ from ...deformers.skinning import dlb, dlbnt, ssd
 from ...nodes.groups import VERSION, VERSION_KEY, is_deformation, is_native_group
 from ...settings.objects import settings_of
 from ..subject.character import uses_envelopes
-from ..subject.stack import BoundObject, find_own_armatures, list_own_armatures, read_toggles
+from ..subject.stack import BoundObject, find_own_armatures, list_copied_armatures, list_own_armatures, read_toggles
 from .model import SkinSource
 from .node_checks import list_sharing_nodes
 
@@ -144,15 +145,24 @@ def follow_override(bound: BoundObject, vertex_group: str, invert: bool) -> None
 
 def remove_armatures(obj: bpy.types.Object) -> None:
     """Remove what `install_armatures` has put into an object's stack, and the group of what is linear."""
-    for modifier in list_own_armatures(obj):
-        if is_from_library(modifier):
-            modifier.show_viewport = modifier.show_render = False
-        else:
-            remove_modifier(obj, modifier, None)
+    _take_out(obj, list_own_armatures(obj))
     if not any(map(is_from_library, list_own_armatures(obj))):
         settings_of(obj).property_unset("own_modifiers")
     if obj.data.library is None:
         _remove_linear_group(obj)
+
+
+def remove_copied_armatures(obj: bpy.types.Object, replaced: bpy.types.Modifier | None) -> None:
+    """Remove a user's copies of these from a bound object's stack, but for the modifier that Supple stands in for."""
+    _take_out(obj, [modifier for modifier in list_copied_armatures(obj) if modifier != replaced])
+
+
+def _take_out(obj: bpy.types.Object, taken: Sequence[bpy.types.Modifier]) -> None:
+    for modifier in taken:
+        if is_from_library(modifier):
+            modifier.show_viewport = modifier.show_render = False
+        else:
+            remove_modifier(obj, modifier, None)
 
 
 def _remove_linear_group(obj: bpy.types.Object) -> None:

@@ -85,10 +85,11 @@ def resolve(obj: bpy.types.Object, supple: bpy.types.Modifier | None = None) -> 
 
 def check_deformed_once(bound: BoundObject) -> None:
     """Raise SkinningError where the Armature modifier that Supple stands in for, or a copy of Supple's, is on, too."""
-    deforming = [other for other in bound.obj.modifiers if other == bound.replaced or is_supple_modifier(other)]
+    others = (bound.replaced, *list_copied_armatures(bound.obj))
+    deforming = [each for each in bound.obj.modifiers if each in others or is_supple_modifier(each)]
     for toggles in zip(*map(read_toggles, deforming), strict=True):
         if sum(toggles) > 1:
-            names = " and ".join(f"'{other.name}'" for other, is_on in zip(deforming, toggles, strict=True) if is_on)
+            names = " and ".join(f"'{each.name}'" for each, is_on in zip(deforming, toggles, strict=True) if is_on)
             raise SkinningError(
                 f"'{bound.obj.name}' is deformed more than once, by modifiers {names}: disable all but one"
             )
@@ -127,6 +128,13 @@ def find_own_armatures(obj: bpy.types.Object) -> dict[str, bpy.types.ArmatureMod
 def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
     """The same in the order of their roles."""
     return list(find_own_armatures(obj).values())
+
+
+def list_copied_armatures(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    """Copies that a user has made of these on a bound object, known by their names."""
+    own = list_own_armatures(obj)
+    found = [each for each in obj.modifiers if each.type == "ARMATURE" and each not in own]
+    return [each for each in found if each.name.startswith((BLEND_NAME, LINEAR_NAME))]
 
 
 def find_last_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:

@@ -204,7 +204,7 @@ def clean_groups(objects: Iterable[bpy.types.Object]) -> list[str]:
     for obj in own_meshes(objects):
         armature = find_deforming_armature(obj)
         bones: Any = armature.data.bones
-        if obj.mode == "EDIT":
+        if mesh_of(obj).is_editmode:
             obj.update_from_editmode()
         entries = read_vertex_groups(mesh_of(obj))
         groups = [group.name for group in obj.vertex_groups]

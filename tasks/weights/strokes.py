@@ -9,6 +9,7 @@ import numpy as np
 
 from ...bridge.meshes.data import mesh_of, read_points
 from ...bridge.meshes.weights import read_weights
+from ...deformers import SkinningError
 from ...deformers.geometry.neighbors import find_nearest
 from ...deformers.weight_editing.strokes import add_dab
 from .edits import has_mask, smooth_solid
@@ -43,6 +44,8 @@ class SmoothStroke:
     """
 
     def __init__(self, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, repeats: int) -> None:
+        if mesh_of(obj).is_editmode:
+            raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave Edit Mode first")
         skins = read_skins([obj], needs_faces=False)
         target = keep_chosen([aim(skin, Scope(has_mask(obj))) for skin in skins])[0]
         skin, goal = target.skin, smooth_solid(target, 1.0, repeats)

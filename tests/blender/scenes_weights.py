@@ -100,6 +100,25 @@ def choose_vertices(obj: bpy.types.Object, vertices: list[int]) -> None:
     bmesh.update_edit_mesh(obj.data)
 
 
+def edit_elsewhere(obj: bpy.types.Object) -> bpy.types.Object:
+    """Have another object, which shares an object's mesh, in Edit Mode; the object is selected and active again."""
+    other = obj.copy()
+    bpy.context.scene.collection.objects.link(other)
+    mode = obj.mode
+    select(other)
+    bpy.ops.object.mode_set(mode="EDIT")
+    other.select_set(False)
+    obj.select_set(True)
+    bpy.context.view_layer.objects.active = obj
+    assert (obj.mode, other.mode) == (mode, "EDIT")
+    return other
+
+
+def leave_edit_mode(obj: bpy.types.Object) -> None:
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
 def add_mesh(name: str, points: np.ndarray, faces: np.ndarray) -> bpy.types.Object:
     mesh = bpy.data.meshes.new(name)
     mesh.from_pydata(points.tolist(), [], faces.tolist())

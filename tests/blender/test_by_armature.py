@@ -333,6 +333,31 @@ def test_modifiers_above_and_below():
     assert distance(evaluated_points(obj), shown) <= TOLERANCE
 
 
+@pytest.mark.skipif(bpy.app.version < (4, 5), reason="Blender 4.2 calls a copy Armature: it is a user's")
+def test_a_copy_of_its_armature_modifiers_is_reported_and_goes_with_them(subtests):
+    for method in ("SSD", "DLBNT"):
+        with subtests.test(method):
+            clear()
+            obj, armature = add_tube()
+            bend(armature)
+            select(obj)
+            before = snapshot(obj)
+            bind(obj, method=method, evaluate="NODES")
+            names = [each.name for each in list_own_armatures(obj)]
+            for name in names:
+                bpy.ops.object.modifier_copy(modifier=name)
+                update()
+                copied = obj.modifiers[f"{name}.001"]
+                assert f"more than once, by modifiers 'Supple' and '{copied.name}'" in settings_of(obj).message
+                copied.show_viewport = copied.show_render = False
+                update()
+                assert settings_of(obj).message == ""
+                copied.show_viewport = copied.show_render = True
+            bpy.ops.supple.unbind()
+            update()
+            assert snapshot(obj) == before
+
+
 def test_make_independent_keeps_what_blends():
     obj, armature, _ = bound_both()
     bend(armature)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
+from scenes_weights import assert_whole, choose_vertices, edit_elsewhere, leave_edit_mode
 
 import panels
 from scenes import (
@@ -250,6 +251,29 @@ def test_make_supple_leaves_rigid_meshes_without_limit_contact_and_fractions(cha
     ]
     assert chosen == [(0.5, 0.3, "AUTO"), (0.0, 0.0, "OFF")]
     assert distance(rest_points(sleeve), evaluated_points(sleeve)) > 0.1
+
+
+@pytest.mark.versions
+def test_make_supple_makes_weights_of_a_mesh_in_edit_mode(character, subtests, capfd):
+    body, sleeve, armature = character
+    for edited in ("itself", "another object"):
+        with subtests.test(edited):
+            if any(settings_of(obj).is_bound for obj in (body, sleeve)):
+                bpy.ops.supple.unbind(whole=True)
+            sleeve.vertex_groups.clear()
+            select(sleeve)
+            if edited == "itself":
+                other = sleeve
+                choose_vertices(sleeve, [])
+            else:
+                other = edit_elsewhere(sleeve)
+                select(armature)
+            capfd.readouterr()
+            assert bpy.ops.supple.make() == {"FINISHED"}
+            assert "Traceback" not in "".join(capfd.readouterr())
+            assert settings_of(body).is_bound
+            leave_edit_mode(other)
+            assert_whole(sleeve)
 
 
 def test_make_supple_is_one_step_of_undo(character):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from mathutils import Euler, Matrix
 from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_point, change_of, moved, weight
-from scenes_weights import add_bare_tube, assert_whole, weights_of
+from scenes_weights import add_bare_tube, assert_whole, edit_elsewhere, leave_edit_mode, weights_of
 
 from scenes import bind, diagonal, evaluated_points, push, redo, rest_points, select, snapshot, turn, undo, update
 from supple.bridge.rigs.armatures import read_skeleton
@@ -166,6 +166,19 @@ def test_remove_gives_everything_back(caged):
 
 
 @pytest.mark.versions
+def test_weights_are_given_back_to_a_mesh_in_edit_mode_with_another_object(pointed):
+    tube, armature, _ = pointed
+    names = [*armature.data.bones.keys()]
+    select(tube)
+    other = edit_elsewhere(tube)
+    assert bpy.ops.supple.handles_remove() == {"FINISHED"}
+    leave_edit_mode(other)
+    own = [*armature.data.bones.keys()]
+    assert len(own) < len(names)
+    assert not {*names} - {*own} & {*tube.vertex_groups.keys()}
+    assert_whole(tube, own)
+
+
 def test_undo_and_redo():
     tube, _ = add_bare_tube()
     weight(tube)

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_point
-from scenes_weights import add_bare_tube, add_mesh, assert_whole, auto, weights_of
+from scenes_weights import add_bare_tube, add_mesh, assert_whole, auto, edit_elsewhere, weights_of
 
 from scenes import reset, save, select, snapshot, turn, update
 from supple.bridge.rigs.handles import list_handle_bones
@@ -46,6 +46,13 @@ def cage_with_armature(tube) -> list:
     return [cage]
 
 
+def cage_that_is_edited_elsewhere(tube) -> list:
+    cage = add_box()
+    select(cage)
+    edit_elsewhere(cage)
+    return [cage]
+
+
 def lamp(_tube) -> list:
     lamp = bpy.data.objects.new("Lamp", bpy.data.lights.new("Lamp", "POINT"))
     bpy.context.scene.collection.objects.link(lamp)
@@ -71,6 +78,7 @@ NO_HANDLES: dict[str, Callable] = {
     "'Nothing' has no vertices": lambda _: [add_mesh("Nothing", np.empty((0, 3)), np.empty((0, 3), int))],
     "has 482 vertices, and each would become a bone: use a cage with 200": cage_too_fine,
     "Modifier 'Smooth' of 'Cage' changes the number of vertices": cage_with_subdivision,
+    "The mesh of 'Cage' is in Edit Mode with another object": cage_that_is_edited_elsewhere,
     "'Cage' is deformed by an armature": cage_with_armature,
     "'Lamp' is neither an empty nor a mesh": lamp,
     "'Tube' is the skin itself": lambda tube: [tube],

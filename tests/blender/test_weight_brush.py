@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from scenes_weights import set_weights, weights_of
+from scenes_weights import edit_elsewhere, set_weights, weights_of
 
 from scenes import add_tube, add_twin, push, rest_points, select, turn, undo, update
 from supple.tasks.weights.edits import smooth_weights
@@ -106,6 +106,13 @@ def test_without_faces_it_says_so():
     select(obj)
     bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
     with pytest.raises(RuntimeError, match="no faces, so no volume to smooth through"):
+        paint(((0.0, 1.0, 0.0), 0.8))
+
+
+def test_a_mesh_in_edit_mode_with_another_object_is_refused():
+    obj, _ = painted_tube()
+    edit_elsewhere(obj)
+    with pytest.raises(RuntimeError, match="The mesh of 'Tube' is in Edit Mode with another object: leave Edit Mode"):
         paint(((0.0, 1.0, 0.0), 0.8))
 
 

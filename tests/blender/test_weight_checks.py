@@ -5,7 +5,14 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from scenes_weights import add_small_tube, choose_vertices, link_to_scene, set_weights
+from scenes_weights import (
+    add_small_tube,
+    choose_vertices,
+    edit_elsewhere,
+    leave_edit_mode,
+    link_to_scene,
+    set_weights,
+)
 
 from scenes import add_twin, rest_points, select, snapshot
 from supple.bridge.meshes.weights import read_selected
@@ -72,6 +79,16 @@ def test_what_was_found_is_selected(subtests):
                 assert obj.data.use_paint_mask_vertex == (mode == "WEIGHT_PAINT")
                 bpy.ops.object.mode_set(mode="OBJECT")
                 assert np.flatnonzero(read_selected(obj.data)).tolist() == wrong
+
+
+def test_what_was_found_is_selected_while_the_mesh_is_edited_with_another_object():
+    obj, _ = add_small_tube()
+    kind, wrong = next(iter(make_mistakes(obj).items()))
+    other = edit_elsewhere(obj)
+    assert bpy.ops.supple.weights_select(kind=kind, limit=2) == {"FINISHED"}
+    assert (obj.mode, other.mode) == ("OBJECT", "EDIT")
+    leave_edit_mode(other)
+    assert np.flatnonzero(read_selected(obj.data)).tolist() == wrong
 
 
 def test_selecting_all_mistakes():

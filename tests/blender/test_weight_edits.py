@@ -18,7 +18,9 @@ from scenes_weights import (
     assert_new_weights_show,
     assert_whole,
     choose_vertices,
+    edit_elsewhere,
     keep_vertices,
+    leave_edit_mode,
     link_to_scene,
     select_bones,
     set_weights,
@@ -60,7 +62,8 @@ SMOOTHINGS = ("SURFACE", "SOLID")
 
 
 def run(name: str, **properties) -> None:
-    assert getattr(bpy.ops.supple, name)(**{**EDITS[name][0], **properties}) == {"FINISHED"}
+    defaults = EDITS[name][0] if name in EDITS else {}
+    assert getattr(bpy.ops.supple, name)(**{**defaults, **properties}) == {"FINISHED"}
 
 
 def smooth_by_arrays(obj: bpy.types.Object, values: np.ndarray) -> np.ndarray:
@@ -400,6 +403,39 @@ def test_mirror_reaches_other_objects():
     bpy.ops.supple.weights_mirror(direction="POSITIVE")
     assert weights_of(twin, names) == pytest.approx(np.tile([0.25, 0.0, 0.75], (104, 1)), abs=1e-5)
     assert weights_of(obj, names) == pytest.approx(np.tile([0.25, 0.75, 0.0], (104, 1)), abs=1e-5)
+
+
+@pytest.mark.versions
+def test_a_mesh_in_edit_mode_with_another_object(subtests):
+    """Weights are written as in Edit Mode, and the other object stays there."""
+    obj, _ = add_small_tube()
+    for name in (*EDITS, "weights_normalize"):
+        with subtests.test(name):
+            before = make_rough(obj)
+            if name == "weights_normalize":
+                set_weights(obj, before * 0.5)
+            twin = add_twin(obj)
+            select(twin)
+            run(name)
+            select(obj)
+            other = edit_elsewhere(obj)
+            run(name)
+            assert (obj.mode, other.mode) == ("OBJECT", "EDIT")
+            leave_edit_mode(other)
+            assert (weights_of(obj) == weights_of(twin)).all()
+            bpy.data.objects.remove(other)
+
+
+def test_weights_transferred_to_a_mesh_in_edit_mode_with_another_object():
+    obj, _ = add_small_tube()
+    before, target = weights_of(obj), add_twin(obj)
+    target.vertex_groups.clear()
+    select(target)
+    other = edit_elsewhere(target)
+    select(obj, target)
+    assert bpy.ops.supple.weights_transfer(reach=0.1) == {"FINISHED"}
+    leave_edit_mode(other)
+    assert np.abs(weights_of(target) - before).max() < 1e-5
 
 
 # Groups

@@ -212,16 +212,22 @@ def disturb(world: World) -> str:
     print("disturbs:", what, modifier.name)
     if what == "remove" and modifier.show_viewport and modifier.show_render:  # toggles go with it
         obj.modifiers.remove(modifier)
-    elif what == "rename":
+    elif what == "rename" and modifier.type != "ARMATURE":  # a modifier of Supple's own is known by its name here
         modifier.name = "Mine"
     elif what == "group" and modifier.type == "NODES" and modifier.node_group:
         modifier.node_group.name = "Other Supple"
     elif what == "hidden" and obj.supple.carrier is not None:
         bpy.data.objects.remove(obj.supple.carrier)
-    elif what == "duplicate" and modifier.type == "NODES":  # a copy of a bake's Mesh Cache is a user's
+    elif what == "duplicate" and (modifier.type == "NODES" or (modifier.type == "ARMATURE" and _names_copies())):
+        # a copy of a bake's Mesh Cache is a user's
         world.select(obj)
         world.call(bpy.ops.object.modifier_copy, modifier=modifier.name)
     return texts(obj)
+
+
+def _names_copies() -> bool:
+    """Whether Blender names a copy of a modifier for it: else one that is known by its name is a user's."""
+    return bpy.app.version >= (4, 5)
 
 
 @action(often=2, any_mode=True)
@@ -395,7 +401,9 @@ def _remove_independent(obj: bpy.types.Object) -> None:
     modifier: Any = state.added_modifier(obj)
     for own in state.armature_modifiers(obj)[:1]:
         own.show_viewport, own.show_render = modifier.show_viewport, modifier.show_render
-    sys.modules[f"{checkout.MODULE}.bridge.modifiers"].remove_modifier(obj, modifier, None)
+    blending = [own for own in obj.modifiers if own.type == "ARMATURE" and state.is_added(obj, own)]
+    for added in (modifier, *blending):
+        sys.modules[f"{checkout.MODULE}.bridge.modifiers"].remove_modifier(obj, added, None)
     sys.modules[f"{checkout.MODULE}.tasks.skin.bind"].remove_unused()
 
 

@@ -29,14 +29,21 @@ ARRAYS = {"vertices", "edges", "loops", "polygons", "loop_triangles", "attribute
           "loop_triangle_polygons", "keyframe_points", "pixels"}  # fmt: skip
 
 
+OWN_ARMATURES = ("Supple Armature", "Supple Linear")
+"""How the names of Supple's own Armature modifiers start, which blend where Blender does as the method."""
+
+
 def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    return [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+    """The user's Armature modifiers."""
+    return [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and not is_added(obj, modifier)]
 
 
 def is_added(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
     """Whether Supple has put a modifier into the stack."""
     if modifier.type == "NODES":
         return modifier.node_group is None or "Supple" in modifier.node_group.name
+    if modifier.type == "ARMATURE":
+        return modifier.name.startswith(OWN_ARMATURES)
     return modifier.type == "MESH_CACHE"
 
 
