@@ -9,9 +9,10 @@ from bpy.props import StringProperty
 
 from ..deformers import SkinningError
 from ..settings.character import find_armature
-from ..tasks.corrections.flesh import has_flesh, remove_flesh
+from ..tasks.corrections.flesh import remove_flesh
 from ..tasks.corrections.from_source import correct_from
 from ..tasks.subject.chosen_bones import find_chosen_bones
+from ..tasks.subject.corrected import list_flesh
 from ..translations import translate
 from .base import SuppleOperator
 from .computing import ComputingOperator
@@ -82,7 +83,7 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
 
 
 def needs_flesh(context: bpy.types.Context) -> str:
-    is_there = has_flesh(list_to_correct(context))
+    is_there = list_flesh(list_to_correct(context))
     return "" if is_there else "Select a mesh that has corrections made from Particles, or its armature"
 
 

@@ -8,12 +8,12 @@ import bpy
 
 from ..settings.corrections import READER_ITEMS
 from ..settings.objects import settings_of
-from ..tasks.corrections.flesh import has_flesh
 from ..tasks.subject.corrected import (
     describe_problem,
     find_corrected,
     find_key,
     list_bones,
+    list_flesh,
     list_under_way,
     measure_angle,
 )
@@ -127,7 +127,7 @@ class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
             self.draw_active(context, obj)
         row = layout.row(align=True)
         draw_button(row, "supple.flesh_add")
-        if has_flesh([obj]):
+        if list_flesh([obj]):
             draw_button(row, "supple.flesh_remove", text="")
         row = layout.row(align=True)
         draw_button(row, "supple.corrections_from", text="From Particles")

@@ -21,6 +21,7 @@ class Contact:
     points : float64 array, shape (N, 3)
         At rest, object space.
     rows : LimitRows
+        Of those that may come into contact, numbered as the points are.
     """
 
     points: np.ndarray

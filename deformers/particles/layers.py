@@ -80,6 +80,7 @@ class Layers:
     Attributes
     ----------
     riders : Riders or None
+        None where nothing lies on anything.
     rigid : tuple of int arrays
         The vertices of each part that one bone holds.
     """

@@ -8,6 +8,7 @@ them, in a stiff limb as in a face, the skin is that of DLBNT; so it is where th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -135,7 +136,9 @@ class Flesh:
     base : blending.Binding
         All vertices as the joints have them, with weights as smooth as the particles'.
     bends : DeepBends
+        Where limbs may bend so far that the skin of the joints takes over.
     layers : Layers
+        What lies on the flesh, and what is rigid.
     contact : Contact or None
         Of the skin.
     """
@@ -345,13 +348,11 @@ def _settle(solid: FilledSolid, pose: Pose, still: Pose, iterations: int) -> _Se
     rotations = np.ascontiguousarray(rigid[:, :3, :3].transpose(1, 2, 0))
     contact, out, back = solid.contact, solid.to_object, solid.to_unit[:3, :3]
 
-    push = None
-    if contact is not None:
+    def push(points: np.ndarray, contact: Contact) -> np.ndarray:
+        return (contact.push(transform_points(out, points), pose) @ back.T).astype(np.float32)
 
-        def push(points: np.ndarray) -> np.ndarray:
-            return (contact.push(transform_points(out, points), pose) @ back.T).astype(np.float32)
-
-    offsets, turned = settle(solid.cloud, rest, goals, rotations, iterations, push)
+    of_contact = None if contact is None else partial(push, contact=contact)
+    offsets, turned = settle(solid.cloud, rest, goals, rotations, iterations, of_contact)
     change = (turned - rotations).transpose(2, 0, 1)
     return _Settled(goals, offsets.T, change if stretches is None else change @ stretches)
 

@@ -27,10 +27,9 @@ from ...deformers.particles.layers import Riders, find_riders
 from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
-from ...settings.objects import settings_of
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
-from ..subject.corrected import find_deforming_armature
+from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
 from ..subject.rig_presets import find_rig_of
 from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
 from .from_method import (
@@ -46,8 +45,6 @@ from .from_method import (
 )
 from .keys import remove
 from .posed_copy import check_correctable
-
-SOURCE = "PARTICLES"
 
 MOST_KEYS = 32
 """Corrections of a character, at most."""
@@ -200,7 +197,7 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
         raise SkinningError("The meshes belong to several armatures: correct one character at a time")
     skeleton, meshes, notes = find_skeleton(armature), [], []
     for number, one in enumerate(skinned):
-        mesh, note = bind_both(one, skeleton, SOURCE, must_be_filled=False)
+        mesh, note = bind_both(one, skeleton, FLESH, must_be_filled=False)
         notes += [note] if note else []
         meshes += [mesh] if mesh is not None else []
         yield 0.2 * (number + 1) / len(skinned)
@@ -214,29 +211,19 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     chosen = _choose(bends, skeleton.joints)
     if not chosen:
         raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
-    planned = [[plan_keys(mesh, bend.joint, SOURCE) for bend in chosen] for mesh in meshes]
+    planned = [[plan_keys(mesh, bend.joint, FLESH) for bend in chosen] for mesh in meshes]
     check_size(list(zip(meshes, planned, strict=True)))
     fitted = yield partial(_fit, character, chosen, planned, skeleton.joints, poses)
     kept = {(one.mesh.skinned.obj, name) for one in fitted for keys in one.joints for name in keys.replaced}
-    for obj, name in _list_flesh(objects):
+    for obj, name in list_flesh(objects):
         if (obj, name) not in kept:
             remove(obj, armature, name)
-    return store_fitted(fitted, SOURCE, [*notes, *_describe(fitted, chosen)])
-
-
-def _list_flesh(objects: Sequence[bpy.types.Object]) -> list[tuple[bpy.types.Object, str]]:
-    """The corrections of meshes that were made after Particles."""
-    return [(obj, entry.name) for obj in objects for entry in settings_of(obj).corrections if entry.source == SOURCE]
-
-
-def has_flesh(objects: Sequence[bpy.types.Object]) -> bool:
-    """Whether meshes have corrections that were made after Particles."""
-    return bool(_list_flesh(objects))
+    return store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
 
 
 def remove_flesh(objects: Sequence[bpy.types.Object]) -> int:
     """Remove the corrections of meshes that were made after Particles; how many there were."""
-    found = _list_flesh(objects)
+    found = list_flesh(objects)
     for obj, name in found:
         remove(obj, find_deforming_armature(obj), name)
     return len(found)

@@ -17,7 +17,7 @@ from ...deformers.corrections.rotation_choice import ANGLES
 from ...settings.character import list_objects
 from ..steps import Steps
 from ..subject.character import has_armature_modifier
-from .flesh import SOURCE as FLESH
+from ..subject.corrected import FLESH
 from .flesh import add_flesh
 from .from_method import CorrectedFrom, correct_by_method
 from .keep import keep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import acos, degrees
 from typing import Any
 
@@ -14,6 +15,9 @@ from ...settings.character import find_shown, list_meshes
 from ...settings.objects import settings_of
 from .character import find_method_in_use, has_armature_modifier
 from .stack import find_deforming_modifier, resolve_skinned
+
+FLESH = "PARTICLES"
+"""Key of the method whose skin corrections that nobody sculpted are made after."""
 
 
 def find_corrected(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -66,6 +70,11 @@ def find_deforming_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
         return find_deforming_modifier(obj).object
     except SkinningError:
         return None
+
+
+def list_flesh(objects: Iterable[bpy.types.Object]) -> list[tuple[bpy.types.Object, str]]:
+    """The corrections of meshes that were made after Particles."""
+    return [(obj, entry.name) for obj in objects for entry in settings_of(obj).corrections if entry.source == FLESH]
 
 
 def find_key(obj: bpy.types.Object, name: str) -> bpy.types.ShapeKey | None:

@@ -63,7 +63,7 @@ def test_a_part_of_one_bone_stays_rigid(offset: object) -> None:
         posed = method.deform(result, Pose(matrices))
         carried = transform(matrices[1], both.points[part])
         within(posed[part], move_rigidly(carried, posed[part]))
-        assert np.abs(posed[part] - carried).max() < 0.01  # it goes with the flesh around it
+        assert np.abs(posed[part] - carried).max() < 0.02  # it goes with the flesh around it
         assert np.isfinite(posed).all()
         assert edge_stretches(both.points, posed, mesh_edges(both.triangles)).max() < 5
 
