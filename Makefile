@@ -173,7 +173,7 @@ bench-endurance: ## Play 20,000 frames by each method: memory and steps at the s
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) benchmarks/endurance.py
 
-blind: ## Draw sheets of poses by several methods without their names, to be ranked by eye: build/blind (15 minutes)
+blind: ## Draw sheets of 73 poses by five methods without their names, to be ranked by eye: build/blind (10 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) benchmarks/blind.py --output build/blind --samples 8

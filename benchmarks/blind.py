@@ -1,54 +1,75 @@
 """Sheets of poses by several methods that tell nothing of which is which, and what rankings of them come to.
 
-    python benchmarks/blind.py --output SHEETS [--character NAME ...] [--only JOINT ...] [--seed N]
-    python benchmarks/blind.py --output SHEETS --rankings RANKS.json ...
+    python benchmarks/blind.py --output SHEETS [--characters NAME ...] [--only KIND ...] [--methods METHOD ...]
+        [--seed N]
+    python benchmarks/blind.py --output SHEETS --rankings RANKS.json ... [--method METHOD]
 
 The first draws a sheet for each pose: the character at rest, then each method, from two sides, in an order of its own,
-under letters. Which is which is written to SHEETS/key.json; whoever ranks sees the sheets alone. A ranking is a JSON
-file: for each sheet the letters, best first, ties together, as {"007": ["B", ["A", "D"], "C"]}. The second prints what
-rankings come to: mean place, how often a method is preferred to another, how often it is not worse than both of
-Blender's, in all and by class of joint; ties count half. Needs Blender's module bpy; the characters are read from a
-folder of assets that is not part of the repository (--assets).
+under letters. Which is which is written to SHEETS/key.json; whoever ranks sees the sheets alone. The order and the
+sheet's number depend on the seed, the character and the pose alone, so some can be drawn again under the same letters;
+another seed deals them anew. FLESH is what Make Supple makes, with corrections, played by Blender.
+
+The second prints what rankings come to, in all and by class of joint: mean place, how often a method is preferred to
+another and to both of Blender's, how often it is not worse than these, last, and in need of a corrective; then the
+poses where --method is behind the better of Blender's. benchmarks/rankings/README.md says what a ranking is.
+
+The first needs Blender's module bpy; the characters are read from a folder of assets that is not part of the repository
+(--assets).
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
-import random
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+import math
+import struct
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import bpy
 import numpy as np
+from mathutils import Matrix
 
 from harness import list_at_hand, option, print_table
-from benchmarks.bound_characters import PRESERVE_VOLUME, BoundCharacter, find_deform, make_rests
-from benchmarks.center_pictures import HEIGHT, PARTS_SHOWN, Stage, set_stage
-from benchmarks.characters import Part
-from benchmarks.range_of_motion import BONES, CHARACTERS, KINDS
+from benchmarks.blind_counts import count_all, list_behind, measure_agreement, name_columns, read_ranking
+from benchmarks.blind_flesh import play_flesh
+from benchmarks.blind_key import BLENDERS, FLESH, LETTERS, METHODS, Sheet, deal_sheets
+from benchmarks.blind_poses import (
+    CHARACTERS,
+    KINDS,
+    TALL,
+    Look,
+    count_parts,
+    find_along,
+    find_bone,
+    find_look,
+    make_pose,
+    stand_up,
+)
+from benchmarks.bound_characters import BoundCharacter, find_deform, make_rests
+from benchmarks.center_pictures import Stage, set_stage
+from benchmarks.characters import Part, read_character
 from benchmarks.skins import make_params
-from benchmarks.studio import Row, Studio, cell_width, draw, write_page
+from benchmarks.studio import GAP, Studio, View, draw, print_on, set_points
 from deformers import DEFORMERS
 from deformers.rig.fraction_plan import find_long_bones, plan_twists
 
-METHODS = ("SSD", PRESERVE_VOLUME, "DLBNT", "CENTERS")
-BLENDERS = METHODS[:2]
 REST = "rest"
-LETTERS = "ABCDEFGH"
-TURNED = 70.0
-"""Degrees between the two views."""
-CLASSES = {
-    "elbow": "hinges", "knee": "hinges", "finger": "hinges", "wrist": "hinges", "hip": "limb roots",
-    "arm up": "limb roots", "wrist twist": "twists", "neck turn": "twists", "spine turn": "twists",
-    "neck": "neck, spine", "spine": "neck, spine",
-}  # fmt: skip
+COLUMNS, CELL, HEADER = 3, (350.0, 258.0), 34.0
+"""Cells beside one another, their width and height, and how high the row of letters above them is."""
+FEW = 1000
+"""Every so many-th pose of stored actions is read: of none, more than the first few."""
 
-Ranking = dict[str, list[str | list[str]]]
+Points = list[np.ndarray]
+"""Of each part in a pose, armature space."""
 
 
-def bind_as_made(parts: list[Part], method: str) -> Callable[[np.ndarray], list[np.ndarray]]:
+def bind_as_made(parts: list[Part], method: str) -> Callable[[np.ndarray], Points]:
     """What poses the parts as after Make Supple: bound with the method's defaults, twists spread along long bones."""
     if method in BLENDERS:
         return find_deform(parts, method)
@@ -61,90 +82,144 @@ def bind_as_made(parts: list[Part], method: str) -> Callable[[np.ndarray], list[
     return BoundCharacter(module, bindings).deform
 
 
-def shoot(stage: Stage, kind: str, order: Sequence[str], studio: Studio) -> list[Row]:
-    """Both views of a pose: the rest, and the methods in this order."""
-    pose = stage.bend(kind)
-    stage.show_parts(PARTS_SHOWN.get(stage.name, {}).get(kind, len(stage.objects)))
-    view, still = stage.view(kind, pose), np.broadcast_to(np.eye(4), pose.shape)
-    views, width = (view, replace(view, azimuth=view.azimuth + TURNED)), cell_width(1 + len(order))
-    rows = []
-    for seen in views:
-        cells = [stage.shoot(method, pose, seen, studio, width, HEIGHT) for method in order]
-        at_rest = replace(seen, target=stage.view(kind, still).target)
-        rows.append(Row("", [stage.shoot("SSD", still, at_rest, studio, width, HEIGHT), *cells]))
-    return rows
+def pose_all(
+    assets: Path, name: str, methods: Sequence[str], kinds: Sequence[tuple[str, float]]
+) -> dict[str, list[Points]]:
+    """By method, a character's points in each pose."""
+    parts = read_character(assets, name, FEW).parts
+    poses = [make_pose(name, parts[0].shape, *pose) for pose in kinds]
+    plain = [method for method in dict.fromkeys((*methods, "DLBNT")) if method != FLESH]
+    posed = {method: [*map(bind_as_made(parts, method), poses)] for method in plain}
+    if FLESH in methods:
+        posed[FLESH] = play_flesh(assets, name, parts, poses, posed["DLBNT"])
+    return posed
+
+
+# Sheets
+
+
+def aim(stage: Stage, stands: np.ndarray, look: Look, pose: np.ndarray) -> list[View]:
+    """Both views of a pose: the second camera is turned about the axis that is upright in the first picture."""
+    bone = find_bone(stage.name, stage.shape, look.joint)
+    target = stage.shape.heads[bone] + look.along * find_along(stage.name, stage.shape, bone)
+    target = stands @ (pose[bone, :3, :3] @ target + pose[bone, :3, 3])
+    azimuth, elevation, turned = np.radians((look.azimuth, look.elevation, look.turned))
+    right = np.array([math.cos(azimuth), math.sin(azimuth), 0.0])
+    away = np.array([right[1] * math.cos(elevation), -right[0] * math.cos(elevation), math.sin(elevation)])
+    second = math.cos(turned) * away + math.sin(turned) * right
+    return [View.along(target, direction, TALL * look.height) for direction in (away, second)]
+
+
+def shoot(
+    stage: Stage, sheet: Sheet, posed: dict[str, Points], pose: np.ndarray, studio: Studio
+) -> list[list[np.ndarray]]:
+    """The two views of the rest, and of each method in its order."""
+    parts = stage.character.parts
+    stands = stand_up(stage.name, np.concatenate([part.shape.points for part in parts]))
+    stage.show_parts(count_parts(stage.name, sheet.kind, len(parts)))
+    look, still = find_look(stage.name, sheet.kind), np.broadcast_to(np.eye(4), pose.shape)
+    shown = [([part.shape.points for part in parts], still), *((posed[method], pose) for method in sheet.methods)]
+    cells = []
+    for points, matrices in shown:
+        for obj, own in zip(stage.objects, points, strict=True):
+            obj.matrix_world = Matrix(stands.tolist()).to_4x4()
+            set_points(obj, own)
+        cells.append([studio.shoot(view, *CELL) for view in aim(stage, stands, look, matrices)])
+    return cells
+
+
+@dataclass(frozen=True)
+class QuickStudio(Studio):
+    """A studio that smooths no noise, which takes most of the time."""
+
+    def set_engine(self, scene: bpy.types.Scene) -> None:
+        super().set_engine(scene)
+        scene.cycles.use_denoising, scene.cycles.max_bounces = False, 1
+
+
+def write_sheet(cells: list[list[np.ndarray]], studio: Studio, path: Path) -> None:
+    """Put cells on a page, each with its second view below it."""
+    (width, height), band = CELL, HEADER + 2 * (CELL[1] + GAP)
+    titles, texts = [REST, *LETTERS[: len(cells) - 1]], []
+    size = GAP + COLUMNS * (width + GAP), math.ceil(len(cells) / COLUMNS) * band
+    page = studio.new_page(*size)
+    for index, (title, views) in enumerate(zip(titles, cells, strict=True)):
+        left, top = GAP + index % COLUMNS * (width + GAP), index // COLUMNS * band
+        texts.append((title, left + width / 2, top + HEADER / 2, 27.0))
+        for number, view in enumerate(views):
+            studio.put(page, view, left, top + HEADER + number * (height + GAP))
+    write_colors(path, print_on(page, draw_titles(studio, page.shape, tuple(texts))))
+    print(path, flush=True)
+
+
+@functools.cache
+def draw_titles(studio: Studio, shape: tuple[int, ...], texts: tuple) -> np.ndarray:
+    """The texts of a page, which are those of all."""
+    return studio.draw_texts(shape, texts)
+
+
+def write_colors(path: Path, page: np.ndarray) -> None:
+    """Write a PNG file of all colors of a page, shape (H, W, 3)."""
+    height, width = page.shape[:2]
+    rows = np.clip(np.rint(255.0 * page), 0.0, 255.0).astype(np.uint8).reshape(height, 3 * width)
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1)
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows.tobytes(), 6)),
+        (b"IEND", b""),
+    )
+    data = b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
+    )
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + data)
+
+
+def read_key(path: Path) -> dict[str, Any]:
+    """The key of the sheets that were drawn; empty where there are none."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def draw_sheets(arguments: Any) -> None:
-    """All sheets, and their key."""
-    studio, chance, key = Studio.of(arguments), random.Random(arguments.seed), {}
-    poses = [(name, kind) for name in arguments.character for kind in BONES[name] if kind in arguments.only]
-    numbers = chance.sample(range(1, len(poses) + 1), len(poses))
-    sheets = {pose: f"{number:03}" for pose, number in zip(poses, numbers, strict=True)}
-    for name in list_at_hand(arguments.assets, arguments.character, "npz"):
+    """The sheets that the command line asks for, and their key."""
+    studio, path = QuickStudio.of(arguments), arguments.output / "key.json"
+    sheets = deal_sheets(arguments.seed, arguments.methods)
+    described = {sheet.number: sheet.describe() for sheet in sheets}
+    if any(described.get(number) != sheet for number, sheet in read_key(path).items()):
+        raise SystemExit(
+            f"{arguments.output} has sheets of another seed, or of other methods or poses: use another folder"
+        )
+    for name in list_at_hand(arguments.assets, arguments.characters, "npz"):
+        chosen = [sheet for sheet in sheets if sheet.character == name and sheet.kind in arguments.only]
+        if not chosen:
+            continue
+        start = time.perf_counter()
+        posed = pose_all(arguments.assets, name, arguments.methods, [(sheet.kind, sheet.degrees) for sheet in chosen])
+        print(f"{name}: bound and posed in {time.perf_counter() - start:.0f} s", flush=True)
         stage = set_stage(arguments.assets, name, (), {})
-        deforms = {method: bind_as_made(stage.character.parts, method) for method in METHODS}
-        stage = replace(stage, deforms=deforms)
-        for kind in (kind for of, kind in poses if of == name):
-            order = chance.sample(METHODS, len(METHODS))
-            number = sheets[name, kind]
-            rows = shoot(stage, kind, order, studio)
-            write_page(rows, [REST, *LETTERS[: len(order)]], studio, arguments.output / f"{number}.png")
-            key[number] = {"character": name, "joint": kind, "methods": order}
-    (arguments.output / "key.json").write_text(json.dumps(key, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        for index, sheet in enumerate(chosen):
+            own = {method: points[index] for method, points in posed.items()}
+            pose = make_pose(name, stage.shape, sheet.kind, sheet.degrees)
+            write_sheet(shoot(stage, sheet, own, pose, studio), studio, arguments.output / f"{sheet.number}.png")
+            stored = read_key(path) | {sheet.number: sheet.describe()}
+            path.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def read_places(key: dict[str, Any], ranking: Ranking) -> dict[str, dict[str, float]]:
-    """By sheet, then by method, its place from 1 on; those that are tied share theirs.
-
-    Raises
-    ------
-    ValueError
-        Where a sheet is not ranked, or not all of its letters.
-    """
-    found = {}
-    for number, sheet in key.items():
-        methods, places, before = dict(zip(LETTERS, sheet["methods"], strict=False)), {}, 0
-        for entry in ranking.get(number, []):
-            for letter in (tied := list(entry)):
-                places[methods[letter]] = before + (len(tied) + 1) / 2
-            before += len(tied)
-        if len(places) != len(methods) or before != len(methods):
-            raise ValueError(f"Sheet {number}: rank each of {', '.join(methods)} once")
-        found[number] = places
-    return found
-
-
-def prefer(places: Iterable[dict[str, float]], first: str, second: str) -> float:
-    """How often one method is preferred to another, 0 to 1; ties count half."""
-    return float(np.mean([(of[first] < of[second]) + 0.5 * (of[first] == of[second]) for of in places]))
+# Rankings
 
 
 def print_counts(arguments: Any) -> None:
-    """What the rankings come to, for all sheets and by class of joint."""
+    """What the rankings come to, for all sheets and by class of joint; and where a method is behind Blender's."""
     key = json.loads((arguments.output / "key.json").read_text(encoding="utf-8"))
-    ranked = [read_places(key, json.loads(path.read_text(encoding="utf-8"))) for path in arguments.rankings]
-    classes = {"all": list(key)}
-    for number, sheet in key.items():
-        classes.setdefault(CLASSES[sheet["joint"]], []).append(number)
-    rows = []
-    for label, numbers in classes.items():
-        places = [ranking[number] for ranking in ranked for number in numbers]
-        for method in METHODS:
-            others = ["-" if method == other else f"{prefer(places, method, other):.0%}" for other in METHODS]
-            is_fine = np.mean([of[method] <= min(of[other] for other in BLENDERS) for of in places])
-            mean = np.mean([of[method] for of in places])
-            rows.append((label, len(numbers), method, f"{mean:.2f}", *others, f"{is_fine:.0%}"))
-    columns = (f"preferred to {method}" for method in METHODS)
-    print_table(("joints", "sheets", "method", "mean place", *columns, "not worse than both of Blender's"), rows)
+    ranked = [read_ranking(key, json.loads(path.read_text(encoding="utf-8"))) for path in arguments.rankings]
+    print_table(name_columns(key), count_all(key, ranked))
     for one, other in itertools.combinations(range(len(ranked)), 2):
-        pairs = [
-            (ranked[one][number][a] - ranked[one][number][b], ranked[other][number][a] - ranked[other][number][b])
-            for number in key
-            for a, b in itertools.combinations(METHODS, 2)
-        ]
-        agreed = np.mean([x * y > 0 for x, y in pairs if x * y != 0])
+        agreed = measure_agreement(key, ranked[one], ranked[other])
         print(f"Rankings {one + 1} and {other + 1} agree on {agreed:.0%} of the pairs that both tell apart.")
+    method = arguments.method
+    if all(method in sheet["methods"] for sheet in key.values()):
+        print(f"\nPoses where {method} is behind the better of Blender's two:\n")
+        header = "sheet", "character", "pose", method, *BLENDERS, "rankings"
+        print_table(header, list_behind(key, ranked, method))
 
 
 def run(arguments: Any) -> None:
@@ -153,6 +228,8 @@ def run(arguments: Any) -> None:
 
 if __name__ == "__main__":
     draw(
-        __doc__, run, character=option(CHARACTERS, choices=CHARACTERS), only=option(KINDS, choices=KINDS), seed=1,
+        __doc__, run, samples=8, characters=option(CHARACTERS, choices=CHARACTERS),
+        only=option(tuple(KINDS), "kinds of poses", choices=tuple(KINDS)), methods=METHODS, seed=1,
         rankings=option([], "rankings to count", nargs="+", type=Path),
+        method=option(FLESH, "whose poses behind Blender's are listed"),
     )  # fmt: skip

@@ -1,0 +1,45 @@
+"""Which number each blind sheet has, and which method is under which letter."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.blind_poses import list_poses, name_pose
+from benchmarks.bound_characters import PRESERVE_VOLUME
+
+FLESH = "FLESH"
+"""What Make Supple makes, with corrections."""
+BLENDERS = ("SSD", PRESERVE_VOLUME)
+METHODS = (*BLENDERS, "DLBNT", "PARTICLES", FLESH)
+LETTERS = "ABCDEFGH"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A pose of a character: its number, and the methods in the order of their letters."""
+
+    number: str
+    character: str
+    kind: str
+    degrees: float
+    methods: tuple[str, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """What the key says."""
+        pose = name_pose(self.kind, self.degrees)
+        return {"character": self.character, "joint": self.kind, "pose": pose, "methods": list(self.methods)}
+
+
+def deal_sheets(seed: int, methods: Collection[str] = METHODS) -> list[Sheet]:
+    """All sheets, whichever are drawn: the order on each depends on the seed, the character and the pose alone."""
+    poses = list(list_poses())
+    numbers = random.Random(seed).sample(range(1, len(poses) + 1), len(poses))
+    sheets = []
+    for number, (character, kind, degrees) in zip(numbers, poses, strict=True):
+        order = random.Random(f"{seed} {character} {name_pose(kind, degrees)}").sample(METHODS, len(METHODS))
+        shown = tuple(method for method in order if method in methods)
+        sheets.append(Sheet(f"{number:03}", character, kind, degrees, shown))
+    return sheets
