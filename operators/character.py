@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import bpy
-from bpy.props import StringProperty
+from bpy.props import BoolProperty, StringProperty
 
 from ..bridge.rigs.carriers import is_hidden_object
 from ..deformers import DEFAULT_METHOD, METHODS, SkinningError
 from ..options import WeightOptions
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
+from ..tasks.corrections.flesh import add_flesh
 from ..tasks.skin.bind import Prepared, prepare_each, prepare_supple
 from ..tasks.skin.step import without_changes
 from ..tasks.steps import take_all
@@ -66,7 +67,14 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
     subject = "the meshes"
     canceled = "Make Supple canceled: nothing was changed"
 
+    flesh: BoolProperty(
+        name="Flesh",
+        description="Add Flesh, too: bound meshes show at once, the shape keys follow. Esc leaves these out",
+        default=True,
+    )
+
     def run(self, context: bpy.types.Context) -> Any:
+        self._is_watched = self.is_interactive
         armature, meshes = find_armature(context) or chosen_armature(context), list_to_make(context)
         assert armature is not None  # as `poll` has seen
         unweighted = [obj for obj in meshes if lacks_weights(obj, armature)]
@@ -85,13 +93,27 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
             meshes = [bpy.data.objects[name] for name in self._names]
             context.view_layer.update()
             prepared = take_all(prepare_supple(meshes))
-        count = len(bind_now(context, prepared))
+        bound = bind_now(context, prepared)
+        count = len(bound)
+        if bound and self.flesh:
+            self.add_flesh(context, bound)
         for _, error in prepared.failed:
             self.tell(str(error), "WARNING")
         parts = [f"{count} of {len(self._names)} meshes are bound by {METHODS[DEFAULT_METHOD].label}"]
         if self._weighted:
             parts.append(f"weights were made for {', '.join(self._weighted)}")
         return "; ".join(parts)
+
+    def add_flesh(self, context: bpy.types.Context, bound: list[bpy.types.Object]) -> None:
+        """Add flesh: where a user waits, as an operator of its own, with its own progress, Esc and step of undo."""
+        if self._is_watched:
+            bpy.ops.supple.flesh_add("INVOKE_DEFAULT")
+            return
+        try:
+            for line in take_all(add_flesh(bound)).describe():
+                self.tell(line)
+        except SkinningError as error:
+            self.tell(str(error))
 
 
 def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:

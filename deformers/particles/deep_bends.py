@@ -62,20 +62,22 @@ class _Hinge:
     radius: float
     triangles: np.ndarray
 
-    def measure_depth(self, rest_to_pose: np.ndarray) -> float:
-        """How deep the hinge is bent, 0 to 1; `rest_to_pose` of shape (B, 4, 4)."""
-        linear = rest_to_pose[[self.parent, self.joint], :3, :3]
-        above, own = normalize(np.einsum("kij,kj->ki", linear, self.axes))
-        start = normalize(linear[0] @ self.axes[1])
-        turned = np.arccos(np.clip(start @ own, -1.0, 1.0))
-        return float(smooth_step((above @ own - DEEP[0]) / (DEEP[1] - DEEP[0])) * smooth_step(turned / TURNED))
-
 
 @dataclass(frozen=True)
 class DeepBends:
     """The hinges of a skin."""
 
     hinges: tuple[_Hinge, ...]
+
+    def _measure_depths(self, rest_to_pose: np.ndarray) -> np.ndarray:
+        """How deep each hinge is bent, 0 to 1, shape (H,); `rest_to_pose` of shape (B, 4, 4)."""
+        joints = np.array([(hinge.parent, hinge.joint) for hinge in self.hinges], np.intp).reshape(-1, 2)
+        axes, linear = np.array([hinge.axes for hinge in self.hinges]).reshape(-1, 2, 3), rest_to_pose[joints, :3, :3]
+        above, own = normalize(np.einsum("hkij,hkj->khi", linear, axes))
+        starts = normalize(np.einsum("hij,hj->hi", linear[:, 0], axes[:, 1]))
+        turned = np.arccos(np.clip(np.einsum("hi,hi->h", starts, own), -1.0, 1.0))
+        bent = (np.einsum("hi,hi->h", above, own) - DEEP[0]) / (DEEP[1] - DEEP[0])
+        return smooth_step(bent) * smooth_step(turned / TURNED)
 
     def unite(
         self,
@@ -95,10 +97,9 @@ class DeepBends:
             Where contact wants the points (V, 3): the skin of the joints goes without.
         """
         shares, bare = np.zeros(len(flesh), np.float32), np.zeros(len(flesh), np.float32)
-        for hinge in self.hinges:
-            depth = hinge.measure_depth(rest_to_pose)
-            if depth <= 0.0:
-                continue
+        depths = self._measure_depths(rest_to_pose)
+        for number in np.flatnonzero(depths > 0.0).tolist():
+            hinge, depth = self.hinges[number], float(depths[number])
             own, near = hinge.vertices, depth * hinge.near
             out = _find_heights(flesh - joints, joints, hinge) / hinge.radius
             middle = hinge.near > 0.5

@@ -193,7 +193,7 @@ def test_what_can_not_be(subtests) -> None:
         "'Rig' has no bone 'elbow'": {"joints": ["elbow"]},
         "Bone 'bone.0' of 'Rig' has no joint with another bone": {"joints": ["bone.0"]},
         "Bone 'target' of 'Rig' does not deform the skin": {"joints": ["target"]},
-        "No rig preset matches the bone names of 'Rig': name the joints": {"joints": []},
+        "No rig preset matches the bone names of 'Rig': name the joints": {"joints": [], "source": "CENTERS"},
         "cannot be corrected at 170 degrees: use angles from 5 to 150": {"angles": [40.0, 170.0]},
         "No angle is given: enter angles from 5 to 150": {"angles": []},
         "145,000 angles are too many: use 24 or fewer": {"angles": np.arange(5.0, 150.0, 1e-3).tolist()},
@@ -363,6 +363,7 @@ def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest
     assert len(settings_of(bpy.data.objects["Tube"]).corrections) == 4
     new.unlink()
     capsys.readouterr()
+    given = tuple("centers" if each == "particles" else each for each in given)
     assert_refused(main(*given), capsys.readouterr(), "No rig preset matches the bone names of 'Rig'")
     assert not new.exists()
     assert main(*given, "--angles", "40,wide") == USAGE

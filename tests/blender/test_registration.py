@@ -27,7 +27,7 @@ OPERATORS = (
     "clear_pins", "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep",
     "correction_pose",
     "correction_remove", "correction_select", "corrections_from", "drag_skin", "engine_copy",
-    "engine_copy_export", "engine_copy_frame", "engine_copy_show", "flip",
+    "engine_copy_export", "engine_copy_frame", "engine_copy_show", "flesh_add", "flesh_remove", "flip",
     "handles_add", "handles_remove", "make", "make_independent",
     "measure", "motion_compare", "motion_join", "motion_loop",
     "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
@@ -365,7 +365,7 @@ def test_weight_panels_of_a_mesh():
 def test_the_panel_of_corrections():
     obj, armature = add_tube()
     begins = ["supple.correct_pose"] * 3
-    makes = ["supple.corrections_from"] * 2
+    makes = ["supple.flesh_add", *["supple.corrections_from"] * 2]
     edits = [f"supple.correction_{name}" for name in ("edit", "pose", "select", "remove")]
     assert draw(CORRECTIONS)[1:] == [*begins, *makes]
     select(armature)
