@@ -202,7 +202,8 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
         meshes += [mesh] if mesh is not None else []
         yield 0.2 * (number + 1) / len(skinned)
     if not any(mesh.source.binding.count for mesh in meshes):
-        raise SkinningError(". ".join(notes) or "No mesh can be filled with particles: nothing was corrected")
+        said = dict.fromkeys(message for mesh in meshes for message in mesh.source.binding.messages)
+        raise SkinningError(". ".join([*notes, *said]))
     character = FleshyCharacter.of(meshes)
     joints = _find_fleshy_joints(armature, skeleton, character)
     poses = yield from read_frames(armature, skeleton, joints, 0.25)

@@ -1,0 +1,147 @@
+"""Flesh: corrections after Particles at the joints that gain most, and what lies on a body."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from scenes_cli import DONE, main
+from scenes_corrections import shown
+from scenes_particles import add_body, edit
+
+from scenes import add_twin, bind, diagonal, rest_points, save, select, turn, update
+from supple.bridge.rigs.armatures import read_pose
+from supple.deformers import SkinningError
+from supple.settings.objects import settings_of
+from supple.tasks.corrections import flesh
+from supple.tasks.corrections.flesh import add_flesh, remove_flesh
+from supple.tasks.corrections.from_method import CorrectedFrom
+from supple.tasks.skin.by_python import prepare
+from supple.tasks.steps import take_all
+from supple.tasks.subject.character import find_skinned
+
+BENT = {"bone.1": (np.radians(40.0), 0.0, 0.0), "bone.2": (0.0, 0.0, np.radians(30.0))}
+
+
+def make(*objects: bpy.types.Object) -> CorrectedFrom:
+    report = take_all(add_flesh(objects))
+    update()
+    return report
+
+
+def pose(armature: bpy.types.Object, share: float = 1.0) -> None:
+    for bone, rotation in BENT.items():
+        turn(armature, bone, tuple(share * angle for angle in rotation))
+
+
+def measure(obj: bpy.types.Object) -> float:
+    """Distance of the skin to what Particles make of the pose, rms."""
+    skinned = find_skinned(obj)
+    skin = prepare(skinned, "PARTICLES")
+    armature = skinned.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    wanted = skin.pose(read_pose(armature, skin.skeleton)).astype(np.float64)
+    return float(np.sqrt(np.square(shown(obj) - wanted).sum(axis=1).mean()))
+
+
+def mute(obj: bpy.types.Object, is_muted: bool) -> None:
+    for key in obj.data.shape_keys.key_blocks:
+        key.mute = is_muted
+    update()
+
+
+@pytest.mark.versions
+def test_the_skin_comes_near_to_particles_in_poses_of_several_joints(scene: bpy.types.Scene) -> None:
+    obj, armature = add_body()
+    bind(obj, method="DLBNT")
+    report = make(obj)
+    assert set(report.bones) == {"bone.1", "bone.2"}
+    assert len(report.keys) <= flesh.MOST_KEYS
+    assert any(line.startswith("bone.1: up to ") for line in report.describe())
+    for share in (1.0, 0.6):
+        pose(armature, share)
+        near = measure(obj)
+        mute(obj, True)
+        assert near < 0.5 * measure(obj)
+        mute(obj, False)
+    pose(armature, 0.0)
+    assert shown(obj) == pytest.approx(rest_points(obj), abs=1e-6)
+
+
+def test_made_again_it_is_replaced_and_removed_as_a_whole(scene: bpy.types.Scene) -> None:
+    obj, armature = add_body()
+    bind(obj, method="DLBNT")
+    first = make(obj)
+    pose(armature)
+    before = shown(obj)
+    assert make(obj).keys == first.keys
+    assert shown(obj) == pytest.approx(before, abs=1e-5)
+    select(obj)
+    assert bpy.ops.supple.flesh_remove() == {"FINISHED"}
+    assert obj.data.shape_keys is None
+    assert not settings_of(obj).corrections
+    assert not bpy.ops.supple.flesh_remove.poll()
+    assert remove_flesh([obj]) == 0
+
+
+def test_clothes_ride_on_the_body(scene: bpy.types.Scene) -> None:
+    obj, armature = add_body()
+    sleeve = add_twin(obj)
+    with edit(sleeve.data) as mesh:
+        for vertex in mesh.verts:
+            vertex.co.xz *= 1.05
+        ends = [face for face in mesh.faces if len(face.verts) > 4]
+        for face in ends:
+            mesh.faces.remove(face)
+    for each in (obj, sleeve):
+        bind(each, method="DLBNT")
+    gap = rest_points(sleeve) - rest_points(obj)
+    make(obj, sleeve)
+    pose(armature)
+    moved = []
+    for is_muted in (False, True):
+        for each in (obj, sleeve):
+            mute(each, is_muted)
+        moved.append((shown(obj), shown(sleeve)))
+    body, cloth = (with_flesh - without for with_flesh, without in zip(*moved, strict=True))
+    largest = np.abs(body).max()
+    assert largest > 0.01 * diagonal(rest_points(obj))
+    assert np.abs(cloth - body).max() < 0.5 * largest
+    assert np.sqrt(np.square(cloth - body).mean()) < 0.25 * np.sqrt(np.square(body).mean())
+    assert np.abs(gap).max() < 0.06 * diagonal(rest_points(obj))
+
+
+def test_make_supple_adds_it_unless_asked_not_to(scene: bpy.types.Scene) -> None:
+    for is_asked in (True, False):
+        obj, armature = add_body()
+        select(armature)
+        assert bpy.ops.supple.make(flesh=is_asked) == {"FINISHED"}
+        assert settings_of(obj).is_bound
+        assert bool(settings_of(obj).corrections) == is_asked
+        bpy.data.objects.remove(obj)
+        bpy.data.objects.remove(armature)
+
+
+def test_what_can_not_be(scene: bpy.types.Scene) -> None:
+    obj, _ = add_body()
+    with edit(obj.data) as mesh:
+        for vertex in mesh.verts:
+            vertex.co.z = 0.0
+    bind(obj, method="DLBNT")
+    with pytest.raises(SkinningError, match="holds nothing|is closed|is thin"):
+        make(obj)
+    assert obj.data.shape_keys is None
+    other, _ = add_body()
+    bind(other, method="DLBNT")
+    with pytest.raises(SkinningError, match="several armatures"):
+        make(obj, other)
+
+
+def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    add_body()
+    file, new = save(tmp_path / "body.blend"), tmp_path / "new.blend"
+    assert main("bind", file, "--look", "flesh", "--output", new) == DONE
+    assert "corrections from Particles, driven by bone" in capsys.readouterr().err
+    bpy.ops.wm.open_mainfile(filepath=str(new))
+    assert settings_of(bpy.data.objects["Tube"]).corrections
