@@ -40,7 +40,7 @@ def play_flesh(
     """
     armature = open_file(assets, name)
     meshes = [_find_mesh(part, armature) for part in parts]
-    _make_supple(meshes)
+    make_supple(meshes)
     bones = parts[0].shape.names
     stored = armature.animation_data.action if armature.animation_data else None
     shown = _play(armature, meshes, bones, poses)
@@ -48,7 +48,7 @@ def play_flesh(
         for part, points, others in zip(parts, now, wanted, strict=True):
             if (off := np.abs(points - others).max() / part.shape.diagonal) > SAME:
                 raise ValueError(f"{name}: {part.name} is off by {off:.1e} of its size before it is corrected")
-    _pose(armature, bones, np.tile(np.eye(4), (len(bones), 1, 1)))
+    pose_bones(armature, bones, np.tile(np.eye(4), (len(bones), 1, 1)))
     if stored is not None:
         armature.animation_data.action = stored
     try:
@@ -73,7 +73,7 @@ def _to_armature(obj: bpy.types.Object, armature: bpy.types.Object, points: np.n
     return points @ space[:3, :3].T + space[:3, 3]
 
 
-def _make_supple(meshes: Sequence[bpy.types.Object]) -> None:
+def make_supple(meshes: Sequence[bpy.types.Object]) -> None:
     """What *Make Supple* does with meshes that have weights."""
     bind = find("tasks.skin.bind")
     bpy.context.view_layer.update()
@@ -92,12 +92,12 @@ def _play(
         armature.animation_data.action = None
     found = []
     for pose in poses:
-        _pose(armature, bones, pose)
+        pose_bones(armature, bones, pose)
         found.append([_to_armature(obj, armature, read_posed(obj)) for obj in meshes])
     return found
 
 
-def _pose(armature: bpy.types.Object, bones: Sequence[str], pose: np.ndarray) -> None:
+def pose_bones(armature: bpy.types.Object, bones: Sequence[str], pose: np.ndarray) -> None:
     """Set an armature's bones so that each goes from rest as its matrix says; others go with the bone above them."""
     moved = {bone: Matrix(matrix) for bone, matrix in zip(bones, pose.tolist(), strict=True)}
     for bone in armature.pose.bones:  # those above come first

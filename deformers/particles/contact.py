@@ -31,8 +31,15 @@ class Contact:
         """The same for another shape of the points, (N, 3), object space."""
         return replace(self, points=np.asarray(points, np.float64), rows=self.rows.for_other_points())
 
-    def push(self, posed: np.ndarray, pose: Pose) -> np.ndarray:
-        """Where posed points have to go, from where they are: float32, shape (N, 3), object space."""
+    def push(self, posed: np.ndarray, pose: Pose, amounts: np.ndarray) -> np.ndarray:
+        """Where posed points have to go, from where they are: float32, shape (N, 3), object space.
+
+        Parameters
+        ----------
+        posed : float array, shape (N, 3)
+        amounts : float array, shape (B,)
+            How much of contact there is at each joint, 0 to 1.
+        """
         into = np.eye(4) if pose.object_to_armature is None else pose.object_to_armature
         linear, moved = into[:3, :3], into[:3, 3:]
 
@@ -42,7 +49,9 @@ class Contact:
         before = (linear @ posed.T + moved).astype(np.float32)
         after = before.copy()
         self.rows.correct(0, before.shape[1], rest, after, pose)
-        return ((after - before).T @ np.linalg.inv(linear).T).astype(np.float32)
+        after -= before
+        after[:, self.rows.ranks] *= amounts[self.rows.joints].astype(np.float32)
+        return (after.T @ np.linalg.inv(linear).T).astype(np.float32)
 
 
 def bind_contact(

@@ -6,7 +6,6 @@ have outside stays, and what the flesh has outside, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +68,7 @@ class DeepBends:
 
     hinges: tuple[_Hinge, ...]
 
-    def _measure_depths(self, rest_to_pose: np.ndarray) -> np.ndarray:
+    def measure_depths(self, rest_to_pose: np.ndarray) -> np.ndarray:
         """How deep each hinge is bent, 0 to 1, shape (H,); `rest_to_pose` of shape (B, 4, 4)."""
         joints = np.array([(hinge.parent, hinge.joint) for hinge in self.hinges], np.intp).reshape(-1, 2)
         axes, linear = np.array([hinge.axes for hinge in self.hinges]).reshape(-1, 2, 3), rest_to_pose[joints, :3, :3]
@@ -79,25 +78,26 @@ class DeepBends:
         bent = (np.einsum("hi,hi->h", above, own) - DEEP[0]) / (DEEP[1] - DEEP[0])
         return smooth_step(bent) * smooth_step(turned / TURNED)
 
-    def unite(
-        self,
-        flesh: np.ndarray,
-        joints: np.ndarray,
-        rest_to_pose: np.ndarray,
-        push: Callable[[np.ndarray], np.ndarray],
-    ) -> np.ndarray:
-        """The skin as flesh, and near deep bends as its joints have it, or united with that.
+    def find_contacts(self, depths: np.ndarray, joint_count: int) -> np.ndarray:
+        """How much of contact there is at each joint, shape (B,): none where the skin of the joints has taken over.
+
+        Limbs that lie in one another behind a crease are not seen; ledges that part them are.
+        """
+        contacts = np.ones(joint_count)
+        contacts[[hinge.joint for hinge in self.hinges]] = 1.0 - depths
+        return contacts
+
+    def unite(self, flesh: np.ndarray, joints: np.ndarray, depths: np.ndarray) -> np.ndarray:
+        """The skin as flesh, float32, (V, 3), and near deep bends as its joints have it, or united with that.
 
         Parameters
         ----------
         flesh, joints : float32 arrays, shape (V, 3)
             The posed skin by flesh and by the joints.
-        rest_to_pose : float array, shape (B, 4, 4)
-        push : function
-            Where contact wants the points (V, 3): the skin of the joints goes without.
+        depths : float array, shape (H,)
+            From `measure_depths`.
         """
-        shares, bare = np.zeros(len(flesh), np.float32), np.zeros(len(flesh), np.float32)
-        depths = self._measure_depths(rest_to_pose)
+        shares = np.zeros(len(flesh), np.float32)
         for number in np.flatnonzero(depths > 0.0).tolist():
             hinge, depth = self.hinges[number], float(depths[number])
             own, near = hinge.vertices, depth * hinge.near
@@ -106,9 +106,7 @@ class DeepBends:
             stands_out = float(np.maximum(out[middle], 0.0).mean()) if middle.any() else 0.0
             united = float(smooth_step(np.array((stands_out - SOUND) / (COLLAPSED - SOUND))))
             shares[own] = np.maximum(shares[own], near * (1.0 - united + united * smooth_step(0.5 - out / SOFT)))
-            bare[own] = np.maximum(bare[own], near * (1.0 - united))
-        united_skin = flesh + shares[:, None] * (joints - flesh)
-        return united_skin + (1.0 - bare)[:, None] * push(united_skin)
+        return flesh + shares[:, None] * (joints - flesh)
 
 
 def _find_heights(offsets: np.ndarray, points: np.ndarray, hinge: _Hinge) -> np.ndarray:

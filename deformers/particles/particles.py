@@ -262,7 +262,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
     by_joints = dlbnt.deform(binding.joints, still)
     if binding.flesh is None:
         return by_joints
-    moves = _find_moves(binding.flesh.solid, pose, still, binding.params.iterations)
+    moves = _find_moves(binding.flesh, pose, still, binding.params.iterations)
     return _find_skin(binding, binding.flesh, pose, still, by_joints, moves)
 
 
@@ -272,7 +272,7 @@ def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     if flesh is None:
         return dlbnt.vertex_transforms(binding.joints, still)
     solid = flesh.solid
-    moves = _find_moves(solid, pose, still, binding.params.iterations)
+    moves = _find_moves(flesh, pose, still, binding.params.iterations)
     transforms = dlbnt.vertex_transforms(flesh.base, still).copy(order="K")
     change = skin_transforms(solid.skin, IDENTITY, [moves])[:, :3, :3] - np.eye(3, dtype=np.float32)
     into, out = (matrix[:3, :3].astype(np.float32) for matrix in (solid.to_unit, solid.to_object))
@@ -301,11 +301,10 @@ def _find_skin(
     points = dlbnt.deform(flesh.base, still) + change
     points += _find_swelling(binding, flesh, still, points, change)
 
-    def push(posed: np.ndarray) -> np.ndarray:
-        return np.zeros_like(posed) if contact is None else contact.push(posed, pose)
-
-    points += push(points)
-    points = flesh.bends.unite(points, by_joints, pose.rest_to_pose, push).astype(np.float32)
+    depths = flesh.bends.measure_depths(pose.rest_to_pose)
+    if contact is not None:
+        points += contact.push(points, pose, flesh.bends.find_contacts(depths, len(pose.rest_to_pose)))
+    points = flesh.bends.unite(points, by_joints, depths)
     flesh.layers.carry(points, by_joints)
     return points
 
@@ -335,7 +334,8 @@ class _Settled:
     change: np.ndarray
 
 
-def _settle(solid: FilledSolid, pose: Pose, still: Pose, iterations: int) -> _Settled:
+def _settle(flesh: Flesh, pose: Pose, still: Pose, iterations: int) -> _Settled:
+    solid = flesh.solid
     into = np.eye(4) if pose.object_to_armature is None else pose.object_to_armature
     of_particles = still.seen_from(into @ solid.to_object)
     stages = dlbnt.find_stages(solid.core.joints, of_particles, solid.core.params)
@@ -348,8 +348,10 @@ def _settle(solid: FilledSolid, pose: Pose, still: Pose, iterations: int) -> _Se
     rotations = np.ascontiguousarray(rigid[:, :3, :3].transpose(1, 2, 0))
     contact, out, back = solid.contact, solid.to_object, solid.to_unit[:3, :3]
 
+    amounts = flesh.bends.find_contacts(flesh.bends.measure_depths(pose.rest_to_pose), len(pose.rest_to_pose))
+
     def push(points: np.ndarray, contact: Contact) -> np.ndarray:
-        return (contact.push(transform_points(out, points), pose) @ back.T).astype(np.float32)
+        return (contact.push(transform_points(out, points), pose, amounts) @ back.T).astype(np.float32)
 
     of_contact = None if contact is None else partial(push, contact=contact)
     offsets, turned = settle(solid.cloud, rest, goals, rotations, iterations, of_contact)
@@ -357,9 +359,9 @@ def _settle(solid: FilledSolid, pose: Pose, still: Pose, iterations: int) -> _Se
     return _Settled(goals, offsets.T, change if stretches is None else change @ stretches)
 
 
-def _find_moves(solid: FilledSolid, pose: Pose, still: Pose, iterations: int) -> Stage:
+def _find_moves(flesh: Flesh, pose: Pose, still: Pose, iterations: int) -> Stage:
     """What the particles add to where the joints take the skin, as affine transforms in unit space."""
-    settled, points = _settle(solid, pose, still, iterations), solid.cloud.points
+    settled, points = _settle(flesh, pose, still, iterations), flesh.solid.cloud.points
     moves = np.empty((len(points), 3, 4))
     moves[:, :, :3] = np.eye(3) + settled.change
     moves[:, :, 3] = settled.offsets - np.einsum("pij,pj->pi", settled.change, points)
@@ -411,5 +413,5 @@ def pose_particles(binding: Binding, pose: Pose) -> np.ndarray:
     if binding.flesh is None:
         return np.empty((0, 3))
     solid = binding.flesh.solid
-    settled = _settle(solid, pose, _with_still_pose(pose), binding.params.iterations)
+    settled = _settle(binding.flesh, pose, _with_still_pose(pose), binding.params.iterations)
     return transform_points(solid.to_object, (settled.goals + settled.offsets).astype(float))

@@ -31,6 +31,7 @@ from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
 from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
 from ..subject.rig_presets import find_rig_of
+from ..subject.stack import SkinnedObject
 from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
 from .from_method import (
     ComparedMesh,
@@ -167,7 +168,7 @@ def _read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(eq=False)
-class _Bends:
+class Bends:
     """A joint and the rotations that it is tried at.
 
     Attributes
@@ -195,19 +196,9 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     armature = skinned[0].armature
     if any(one.armature != armature for one in skinned):
         raise SkinningError("The meshes belong to several armatures: correct one character at a time")
-    skeleton, meshes, notes = find_skeleton(armature), [], []
-    for number, one in enumerate(skinned):
-        mesh, note = bind_both(one, skeleton, FLESH, must_be_filled=False)
-        notes += [note] if note else []
-        meshes += [mesh] if mesh is not None else []
-        yield 0.2 * (number + 1) / len(skinned)
-    if not any(mesh.source.binding.count for mesh in meshes):
-        said = dict.fromkeys(message for mesh in meshes for message in mesh.source.binding.messages)
-        raise SkinningError(". ".join([*notes, *said]))
-    character = FleshyCharacter.of(meshes)
-    joints = _find_fleshy_joints(armature, skeleton, character)
-    poses = yield from read_frames(armature, skeleton, joints, 0.25)
-    bends = [_Bends(one, *_list_bends(armature, skeleton, one), [], np.zeros(0)) for one in joints]
+    skeleton = find_skeleton(armature)
+    character, bends, poses, notes = yield from find_bends(skinned, skeleton)
+    meshes = character.meshes
     yield partial(_try_all, character, bends, skeleton.joints)
     chosen = _choose(bends, skeleton.joints)
     if not chosen:
@@ -220,6 +211,30 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
         if (obj, name) not in kept:
             remove(obj, armature, name)
     return store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
+
+
+def find_bends(
+    skinned: Sequence[SkinnedObject], skeleton: Skeleton
+) -> Steps[tuple[FleshyCharacter, list[Bends], np.ndarray, list[str]]]:
+    """The character, the joints that may gain and their bends, the frames of the actions, (F, B, 4, 4), and notes."""
+    armature, meshes, notes = skinned[0].armature, [], []
+    for number, one in enumerate(skinned):
+        mesh, note = bind_both(one, skeleton, FLESH, must_be_filled=False)
+        notes += [note] if note else []
+        meshes += [mesh] if mesh is not None else []
+        yield 0.2 * (number + 1) / len(skinned)
+    if not any(mesh.source.binding.count for mesh in meshes):
+        said = dict.fromkeys(message for mesh in meshes for message in mesh.source.binding.messages)
+        raise SkinningError(". ".join([*notes, *said]))
+    character = FleshyCharacter.of(meshes)
+    joints = _find_fleshy_joints(armature, skeleton, character)
+    poses = yield from read_frames(armature, skeleton, joints, 0.25)
+    return (
+        character,
+        [Bends(one, *_list_bends(armature, skeleton, one), [], np.zeros(0)) for one in joints],
+        poses,
+        notes,
+    )
 
 
 def remove_flesh(objects: Sequence[bpy.types.Object]) -> int:
@@ -312,7 +327,7 @@ def _list_directions(joints: Joints, joint: int) -> Iterator[np.ndarray]:
             yield normalize(np.cross(along, sign * np.eye(3)[axis]))
 
 
-def _try_all(character: FleshyCharacter, bends: list[_Bends], joints: Joints, progress: Progress) -> None:
+def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, progress: Progress) -> None:
     """Find what Particles change where each joint is bent alone."""
     done, total = 0, sum(len(bend.rotations) for bend in bends)
     for bend in bends:
@@ -327,7 +342,7 @@ def _try_all(character: FleshyCharacter, bends: list[_Bends], joints: Joints, pr
         bend.gains = np.array(gains)
 
 
-def _choose(bends: Sequence[_Bends], joints: Joints) -> list[_Bends]:
+def _choose(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
     """The joints that are corrected: rotation by rotation what gains most, on both sides alike, of hinges all at once.
 
     Their `chosen` rotations are set.
@@ -355,7 +370,7 @@ def _choose(bends: Sequence[_Bends], joints: Joints) -> list[_Bends]:
     return chosen
 
 
-def _pair(bends: Sequence[_Bends], joints: Joints) -> Iterator[list[_Bends]]:
+def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
     """Each joint with its mirror image, where there is one."""
     _, axis, middle = find_paired(joints)
     centers = np.array([joints.centers[bend.joint.joint] for bend in bends], float)
@@ -372,9 +387,9 @@ def _pair(bends: Sequence[_Bends], joints: Joints) -> Iterator[list[_Bends]]:
             yield [bends[first]]
 
 
-def _mix(bends: Sequence[_Bends], joints: Joints) -> Iterator[tuple[list[np.ndarray], np.ndarray]]:
-    """Poses in which all joints are bent: the rotation of each, (4,), and the matrices (B, 4, 4); always the same."""
-    chance = np.random.default_rng(0)
+def mix_bends(bends: Sequence[Bends], joints: Joints, seed: int = 0) -> Iterator[tuple[list[np.ndarray], np.ndarray]]:
+    """Poses in which all joints are bent: the rotation of each, (4,), and the matrices (B, 4, 4)."""
+    chance = np.random.default_rng(seed)
     levels = joints.chains.sum(np.ones(len(joints.parents), np.intp))
     order = np.argsort([levels[bend.joint.joint] for bend in bends], kind="stable")
     for _ in range(MIXED):
@@ -391,7 +406,7 @@ def _mix(bends: Sequence[_Bends], joints: Joints) -> Iterator[tuple[list[np.ndar
 
 def _fit(
     character: FleshyCharacter,
-    bends: Sequence[_Bends],
+    bends: Sequence[Bends],
     planned: Sequence[Sequence[JointKeys]],
     joints: Joints,
     poses: np.ndarray,
@@ -405,7 +420,7 @@ def _fit(
         else []
     )
     total = MIXED + len(frames)
-    for number, (rotations, matrices) in enumerate(_mix(bends, joints)):
+    for number, (rotations, matrices) in enumerate(mix_bends(bends, joints)):
         offsets = character.find_offsets(matrices)
         for fit in fits:
             fit.add([rotation[None] for rotation in rotations], offsets)
@@ -425,7 +440,7 @@ class _MeshFit:
     """The corrections of one mesh, as they are fitted."""
 
     def __init__(
-        self, character: FleshyCharacter, number: int, bends: Sequence[_Bends], planned: Sequence[JointKeys]
+        self, character: FleshyCharacter, number: int, bends: Sequence[Bends], planned: Sequence[JointKeys]
     ) -> None:
         self.mesh, self._number = character.meshes[number], number
         least = (LEAST_CHANGE * character.size) ** 2
@@ -445,7 +460,7 @@ class _MeshFit:
                 values[self._starts[place] : self._starts[place + 1]] = keys.read(rotation[None])[0]
                 self._take(values, offsets[number], 1.0)
 
-    def _own(self, bend: _Bends) -> np.ndarray:
+    def _own(self, bend: Bends) -> np.ndarray:
         return np.array([offsets[self._number] for offsets in bend.offsets])
 
     def _take(self, values: np.ndarray, offsets: np.ndarray, weight: float) -> None:
@@ -473,7 +488,7 @@ class _MeshFit:
         return Fitted(self.mesh, [keys for _, keys, _ in self._kept], np.split(found, self._starts[1:-1]), squares)
 
 
-def _describe(fitted: Sequence[Fitted], chosen: Sequence[_Bends]) -> Iterator[str]:
+def _describe(fitted: Sequence[Fitted], chosen: Sequence[Bends]) -> Iterator[str]:
     """What was corrected, by joint: how far Particles move the skin where it is bent, millimeters."""
     for bend in chosen:
         largest = 0.0

@@ -129,7 +129,7 @@ def test_what_can_not_be(scene: bpy.types.Scene) -> None:
         for vertex in mesh.verts:
             vertex.co.z = 0.0
     bind(obj, method="DLBNT")
-    with pytest.raises(SkinningError, match="holds nothing|is closed|is thin"):
+    with pytest.raises(SkinningError, match=r"holds nothing|is closed|is thin"):
         make(obj)
     assert obj.data.shape_keys is None
     other, _ = add_body()

@@ -1,0 +1,155 @@
+"""Flesh in keys: how near it comes to Particles, in poses that it was not fitted to, and what it costs.
+
+    python benchmarks/flesh.py [--only poses actions play] [--characters NAME ...]
+
+Needs Blender's module bpy. Characters are read from a folder of assets that is not part of the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import bpy
+import numpy as np
+
+from harness import (
+    ASSETS,
+    find,
+    list_at_hand,
+    open_file,
+    option,
+    parse,
+    print_table,
+    run_sections,
+    take_all,
+    time_call,
+)
+from benchmarks.blind_flesh import make_supple, pose_bones
+from benchmarks.timing import BARE, NODES, VOLUME, WAYS, Character, find_character, time_steps
+
+CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox", "cesium_man", "mh_human_game")
+BETWEEN = (0.35, 0.75)
+"""Shares of a joint's bends at which it is measured: none is one that its keys are made at."""
+SEED = 1
+"""Of the poses in which all joints are bent: others than those that keys are fitted to."""
+EVERY = 4
+"""Frames from one that is measured to the next."""
+TALL = 1800.0
+"""Millimeters that a character counts as tall."""
+
+
+def open_made(assets: Any, name: str) -> tuple[Character, float, str]:
+    """A character that was made supple, with flesh; how long that took, and what was said."""
+    open_file(assets, name)
+    character = find_character()
+    make_supple(character.meshes)
+    seconds, report = time_call(lambda: take_all(find("tasks.corrections.flesh").add_flesh(character.meshes)))
+    return character, seconds, report.describe()[0]
+
+
+def find_all(character: Character) -> tuple[Any, Any, list[Any], np.ndarray]:
+    """The skeleton, the meshes bound by both, all bends that may gain, and the frames of the actions."""
+    flesh = find("tasks.corrections.flesh")
+    skeleton = find("tasks.skin.poses").find_skeleton(character.armature)
+    skinned = [find("tasks.subject.character").find_skinned(obj) for obj in character.meshes]
+    both, bends, poses, _ = take_all(flesh.find_bends(skinned, skeleton))
+    return skeleton, both, bends, poses
+
+
+def measure(character: Character, skeleton: Any, both: Any, matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What all skin lacks of Particles in a pose, as a distance at rest, without keys and with those that Blender has
+    then: float arrays, shape (V,), in sizes of the character."""
+    pose_bones(character.armature, skeleton.names, matrices[skeleton.first_joints])
+    found: list[list[np.ndarray]] = [[], []]
+    for mesh, wanted in zip(both.meshes, both.find_offsets(matrices), strict=True):
+        obj, left = mesh.skinned.obj, wanted.astype(np.float64)
+        keys = obj.data.shape_keys
+        for key in keys.key_blocks[1:] if keys else ():
+            if key.value:
+                left -= key.value * find("tasks.corrections.keys").read_offsets(obj, key.name)
+        for each, into in zip((wanted, left), found, strict=True):
+            into.append(np.linalg.norm(each @ mesh.space[:3, :3].T, axis=1) / both.size)
+    without, with_keys = (np.concatenate(each) for each in found)
+    return without, with_keys
+
+
+def list_poses(skeleton: Any, bends: Sequence[Any]) -> Iterator[tuple[str, np.ndarray]]:
+    """Poses that keys are not made at: of each joint alone between its bends, and of all joints."""
+    choice = find("deformers.corrections.rotation_choice")
+    for bend in bends:
+        for rotation in bend.rotations:
+            for share in BETWEEN:
+                angle = share * choice.measure_angles(rotation)
+                axis = rotation[1:] / np.linalg.norm(rotation[1:])
+                turned = choice.turn_about(axis, [float(angle)])[0]
+                yield "one joint", choice.pose_joint(skeleton.joints, bend.joint.joint, turned, bend.joint.axes)
+    for _, matrices in find("tasks.corrections.flesh").mix_bends(bends, skeleton.joints, SEED):
+        yield "all joints", matrices
+
+
+def run_poses(arguments: argparse.Namespace) -> None:
+    """Poses that keys were not fitted to: what is left of the distance to Particles, rms of all vertices"""
+    rows = []
+    for name in list_at_hand(arguments.assets, arguments.characters):
+        character, seconds, said = open_made(arguments.assets, name)
+        skeleton, both, bends, _ = find_all(character)
+        corrected = {entry.bones for obj in character.meshes for entry in obj.supple.corrections}
+        sums: dict[str, np.ndarray] = {}
+        if character.armature.animation_data:
+            character.armature.animation_data.action = None
+        own = [bend for bend in bends if bend.joint.reading in corrected]
+        for kind, matrices in list_poses(skeleton, own):
+            squares = [np.square(each).mean() for each in measure(character, skeleton, both, matrices)]
+            sums[kind] = sums.get(kind, 0.0) + np.array([*squares, 1.0])
+        for kind, (without, left, count) in sums.items():
+            figures = (TALL * float(np.sqrt(each / count)) for each in (without, left))
+            rows.append((name, kind, int(count), *figures, float(np.sqrt(left / without)), seconds))
+        print(f"{name}: {said}", flush=True)
+    header = "character", "poses", "count", "without, mm at 1.8 m", "with", "ratio", "flesh, s"
+    print_table(header, rows)
+
+
+def run_actions(arguments: argparse.Namespace) -> None:
+    """Every fourth frame of all actions: what is left of the distance to Particles, mm at 1.8 m"""
+    rows = []
+    for name in list_at_hand(arguments.assets, arguments.characters):
+        character, _, _ = open_made(arguments.assets, name)
+        skeleton, both, _, poses = find_all(character)
+        if character.armature.animation_data:
+            character.armature.animation_data.action = None
+        found = [measure(character, skeleton, both, matrices) for matrices in poses[::EVERY]]
+        if found:
+            without, left = (TALL * np.concatenate(each) for each in zip(*found, strict=True))
+            figures = [float(np.percentile(each, 99)) for each in (without, left)]
+            rows.append(
+                (name, len(found), *figures, float(np.sqrt(np.square(left).mean() / np.square(without).mean())))
+            )
+    print_table(("character", "frames", "99 %: without", "with", "rms: ratio"), rows)
+
+
+def run_play(arguments: argparse.Namespace) -> None:
+    """The action playing, by Blender's modifiers: a step over the bare character's, to what Preserve Volume takes"""
+    rows = []
+    for name in list_at_hand(arguments.assets, arguments.characters):
+        open_file(arguments.assets, name)
+        character, ways = find_character(), {NODES: WAYS[NODES]}
+        plain = time_steps(character, character.play(), ways, rounds=arguments.rounds)
+        make_supple(character.meshes)
+        take_all(find("tasks.corrections.flesh").add_flesh(character.meshes))
+        bpy.ops.supple.unbind()
+        keys = max(len(obj.data.shape_keys.key_blocks) - 1 for obj in character.meshes if obj.data.shape_keys)
+        with_keys = time_steps(character, character.play(), ways, rounds=arguments.rounds)
+        bare = plain.least(BARE)
+        ratio = (with_keys.least(NODES) - bare) / (plain.least(VOLUME) - bare)
+        rows.append((name, plain.least(VOLUME), plain.compare_least(NODES), keys, ratio))
+    print_table(("character", f"{VOLUME}, ms", "without flesh: ratio", "keys", "with flesh: ratio"), rows)
+
+
+SECTIONS = {"poses": run_poses, "actions": run_actions, "play": run_play}
+
+if __name__ == "__main__":
+    run_sections(
+        SECTIONS, parse(__doc__, SECTIONS, characters=option(CHARACTERS, choices=CHARACTERS), assets=ASSETS, rounds=4)
+    )
