@@ -14,16 +14,19 @@ from functools import cached_property, partial
 import bpy
 import numpy as np
 
+from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.rest_bones import read_rest_bones
-from ...deformers import SkinningError
+from ...deformers import Pose, SkinningError
 from ...deformers.anatomy.presets import CENTRAL, Rig
+from ...deformers.corrections.inverses import pull_back
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
 from ...deformers.corrections.rotation_choice import ChosenRotations, find_axis, measure_angles, pose_joint, turn_about
 from ...deformers.geometry.solid import area_vectors
 from ...deformers.geometry.vectors import normalize
 from ...deformers.measures.bends import find_below
 from ...deformers.particles.layers import Riders, find_riders
+from ...deformers.particles.tuck import Tuck, find_tuck
 from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
@@ -94,6 +97,8 @@ class FleshyCharacter:
     meshes : list of ComparedMesh
     riders : list of (Riders or None)
         Of each mesh: the vertices that ride on the body.
+    tucks : list of (Tuck or None)
+        Of each mesh: the body's skin that it covers.
     body : int
         The mesh that others ride on.
     size : float
@@ -102,6 +107,7 @@ class FleshyCharacter:
 
     meshes: list[ComparedMesh]
     riders: list[Riders | None]
+    tucks: list[Tuck | None]
     body: int
     size: float
 
@@ -115,11 +121,18 @@ class FleshyCharacter:
         body = int(np.argmax(volumes))
         points, weights = zip(*(_read_skin(mesh) for mesh in meshes), strict=True)
         riders: list[Riders | None] = []
+        tucks: list[Tuck | None] = []
+        endless, triangles = (
+            np.full(len(points[body]), np.inf),
+            [np.asarray(mesh.source.rest.triangles) for mesh in meshes],
+        )
         for number in range(len(meshes)):
-            endless = np.full(len(points[body]), np.inf)
             skins = points[number], weights[number], points[body], weights[body]
             riders.append(None if number == body else find_riders(*skins, endless))
-        return cls(meshes, riders, body, float(np.ptp(np.concatenate(points), axis=0).max()))
+            covered = riders[-1] is not None
+            skins = points[body], triangles[body], points[number], triangles[number]
+            tucks.append(find_tuck(*skins, find_nearest_surface) if covered else None)
+        return cls(meshes, riders, tucks, body, float(np.ptp(np.concatenate(points), axis=0).max()))
 
     @cached_property
     def areas(self) -> list[np.ndarray]:
@@ -132,23 +145,31 @@ class FleshyCharacter:
         return found
 
     def find_offsets(self, matrices: np.ndarray) -> list[np.ndarray]:
-        """What each mesh would have to gain at rest, float32, (V, 3), to look in a pose, (B, 4, 4), as by Particles."""
-        body = self.meshes[self.body]
-        of_body = body.find_offsets(matrices)
-        changes, found = of_body @ body.space[:3, :3].T, []
-        for number, (mesh, riders) in enumerate(zip(self.meshes, self.riders, strict=True)):
-            if number == self.body:
-                offsets = of_body
-            elif riders is None:
-                offsets = mesh.find_offsets(matrices)
-            else:
-                own, rides = riders.vertices, riders.rides[:, None]
-                is_carried = len(own) == len(mesh.source.rest.points) and rides.min() > CARRIED
-                offsets = np.zeros(mesh.source.rest.points.shape) if is_carried else mesh.find_offsets(matrices)
-                offsets[own] *= 1.0 - rides
-                offsets[own] += riders.find_changes(changes) @ np.linalg.inv(mesh.space[:3, :3]).T
-            found.append(offsets.astype(np.float32))
-        return found
+        """What each mesh would have to gain at rest, float32, (V, 3), to look in a pose, (B, 4, 4), as by Particles.
+
+        Layers ride on the body, and it gives way where it would show through them.
+        """
+        posed = [_PosedMesh.of(mesh, matrices, self._is_carried(number)) for number, mesh in enumerate(self.meshes)]
+        body = posed[self.body]
+        changes = body.offsets @ body.mesh.space[:3, :3].T
+        for one, riders in zip(posed, self.riders, strict=True):
+            if riders is not None:
+                one.offsets[riders.vertices] *= 1.0 - riders.rides[:, None]
+                back = np.linalg.inv(one.mesh.space[:3, :3]).T
+                one.offsets[riders.vertices] += riders.find_changes(changes) @ back
+        skin = body.find_points()
+        for one, tuck in zip(posed, self.tucks, strict=True):
+            if tuck is not None:
+                moves, own = tuck.find_moves(skin, one.find_points()), tuck.vertices
+                skin[own] += moves
+                moves = moves @ np.linalg.inv(body.mesh.space[:3, :3]).T
+                body.offsets[own] += pull_back(body.linear[own], moves).offsets
+        return [one.offsets.astype(np.float32) for one in posed]
+
+    def _is_carried(self, number: int) -> bool:
+        """Whether all of a mesh rides on the body, so that nothing else moves it."""
+        riders, count = self.riders[number], len(self.meshes[number].source.rest.points)
+        return riders is not None and len(riders.vertices) == count and riders.rides.min() > CARRIED
 
     def measure(self, offsets: Sequence[np.ndarray]) -> tuple[float, float]:
         """Sum of the squares of offsets over all skin, and the largest, in sizes of the character."""
@@ -165,6 +186,39 @@ def _read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:
     weights = np.zeros((len(rest.points), len(rest.joints.parents)))
     np.add.at(weights, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
     return rest.armature_points, weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class _PosedMesh:
+    """A mesh in a pose, by the method in use, and what it would have to gain.
+
+    Attributes
+    ----------
+    points : float array, shape (V, 3)
+        Posed without that, object space.
+    linear : float array, shape (V, 3, 3)
+        What the pose does to vectors at each vertex.
+    offsets : float64 array, shape (V, 3)
+        At rest, object space; changed by the character.
+    """
+
+    mesh: ComparedMesh
+    points: np.ndarray
+    linear: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def of(cls, mesh: ComparedMesh, matrices: np.ndarray, is_carried: bool) -> _PosedMesh:
+        """A mesh in a pose, (B, 4, 4); what is carried gains nothing by itself."""
+        pose = Pose(matrices).seen_from(mesh.space)
+        points, linear = mesh.now.pose(pose), mesh.now.transforms(pose)[:, :3, :3]
+        wanted = np.zeros(points.shape) if is_carried else mesh.source.pose(pose).astype(np.float64) - points
+        return cls(mesh, points, linear, pull_back(linear, wanted).offsets)
+
+    def find_points(self) -> np.ndarray:
+        """Posed with what it gains, armature space, shape (V, 3)."""
+        points = self.points + np.einsum("vij,vj->vi", self.linear, self.offsets)
+        return points @ self.mesh.space[:3, :3].T + self.mesh.space[:3, 3]
 
 
 @dataclass(eq=False)
