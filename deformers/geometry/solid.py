@@ -257,13 +257,15 @@ class Grid:
         return result
 
 
-def fill_grid(surface: Surface, step: float) -> Grid:
+def fill_grid(surface: Surface, step: float, fixed: bool = False) -> Grid:
     """Find the cells inside a surface by 6 votes: along each axis, forward and back, over signed crossings.
 
     Parameters
     ----------
     step : float
         Side of a cell; larger where the surface would need more than `MOST_CELLS`.
+    fixed : bool
+        Whether cells are counted from the origin, wherever the surface begins: then they stay where a vertex moves.
 
     Notes
     -----
@@ -277,6 +279,8 @@ def fill_grid(surface: Surface, step: float) -> Grid:
         step *= 1.1
     shape = np.ceil(room / step).astype(int) + 4
     low = low - (1.5 + GRID_OFFSET) * step
+    if fixed:
+        low, shape = (np.floor(low / step) + GRID_OFFSET) * step, shape + 1
     return Grid(low, step, vote_inside(surface, low, step, shape))
 
 

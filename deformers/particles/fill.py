@@ -59,6 +59,9 @@ COUNT_TOLERANCE = 0.35
 MOST_TRIES = 4
 """Fillings that are tried to come nearer to it."""
 
+RADIUS_STEPS = 8
+"""Smallest radii that are tried, to a factor of 2."""
+
 LEAST_RADIUS = 0.15
 """Least smallest radius, for one particle on an area of 1."""
 
@@ -117,20 +120,26 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
     coarse = _fill_coarsely(surface)
     if smallest_radius > 0:
         return _fill(surface, smallest_radius, *coarse)
-    radius = _find_smallest_radius(surface, *coarse, count)
+    radius = _round_radius(surface, _find_smallest_radius(surface, *coarse, count))
     fill = _fill(surface, radius, *coarse)
     for _ in range(MOST_TRIES):
         excess = len(fill.points) / count
         if abs(excess - 1.0) <= COUNT_TOLERANCE:
             break
-        radius *= excess**0.4
+        radius = _round_radius(surface, radius * excess**0.4)
         fill = _fill(surface, radius, *coarse)
     return fill
 
 
+def _round_radius(surface: Surface, radius: float) -> float:
+    """The nearest radius of a ladder of RADIUS_STEPS to a factor of 2, so that vertices that move a little change none."""
+    size = float(np.ptp(surface.points[np.unique(surface.triangles)], axis=0).max()) or 1.0
+    return size * float(2.0 ** (np.rint(RADIUS_STEPS * np.log2(radius / size)) / RADIUS_STEPS))
+
+
 def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths: np.ndarray) -> Fill:
     """Fill a surface with particles of at least a radius."""
-    grid = fill_grid(surface, CELL_SIZE * smallest_radius)
+    grid = fill_grid(surface, CELL_SIZE * smallest_radius, fixed=True)
     depths = _find_depths(grid)
     half, half_depths = _halve(grid, depths)
     balls = _double(find_balls(half, half_depths, np.sqrt(2.0), BALL_REACH), grid.inside)
@@ -156,7 +165,7 @@ def _find_limbs(grid: Grid, depths: np.ndarray, coarse: Grid, coarse_depths: np.
 def _fill_coarsely(surface: Surface) -> tuple[Grid, np.ndarray]:
     """A grid of about FIRST_CELLS cells in the surface, and how deep each is, however deep."""
     volume = max(surface.volume, 1e-9 * float(np.prod(np.ptp(surface.points, axis=0)))) or 1.0
-    grid = fill_grid(surface, float(np.cbrt(volume / FIRST_CELLS)))
+    grid = fill_grid(surface, _round_radius(surface, float(np.cbrt(volume / FIRST_CELLS))), fixed=True)
     reach = distances_within(~grid.inside, min(120, min(grid.inside.shape) // 2 + 1))
     return grid, grid.step * np.maximum(reach - 0.5, 0.0).astype(np.float32)
 
@@ -283,9 +292,8 @@ def _pack(
             continue
         low = grid.centers(where.min(axis=0)) - 0.5 * grid.step
         high = grid.centers(where.max(axis=0)) + 0.5 * grid.step
-        room = np.maximum(high - low, 1e-12)
-        spare = 0.5 * np.mod(room, size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)]))  # centered in its box
-        new = hexagonal_packing(low + spare, high, size)
+        period = 2.0 * size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)])
+        new = hexagonal_packing(np.floor(low / period) * period, high, size)
         cells = grid.cells(new)
         new = new[grid.inside[cells] & (steps[cells] == step) & (depths[cells] >= LEAST_DEPTH * size)]
         new = new[~_find_outside(surface, grid, depths, new)]
