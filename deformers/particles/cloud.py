@@ -19,11 +19,14 @@ NEIGHBOR_REACH = 1.25
 LEAST_NEIGHBORS = 10
 """... and at least so many nearest ones are."""
 
+ALIKE = 0.05
+"""Share by which distances differ that count as the same: in a packing many are, and all of these are neighbors."""
+
 SAME_PART = 0.5
 """Shared weight from which two particles are in one part of the solid, whatever is between them."""
 
-SKIN_VERTICES = 8
-"""Vertices whose weights a particle takes."""
+SKIN_VERTICES = 12
+"""Vertices whose weights a particle takes, the farthest of them none."""
 
 MIXED_SKIN = 0.3
 """Difference of one of these vertices from their mean, from which that skin belongs to different bones."""
@@ -215,9 +218,9 @@ def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray)
     Where that skin is of different bones, vertices that are not seen from the particle are another part's.
     """
     used = np.unique(surface.triangles)
-    near, away = find_nearest(points, surface.points[used], SKIN_VERTICES)
-    near = used[near]
-    share = 1.0 / np.maximum(away, 1e-6 * (away.max(initial=0.0) or 1.0)) ** 2
+    near, away = find_nearest(points, surface.points[used], SKIN_VERTICES + 1)
+    away = np.maximum(away, 1e-6 * (away.max(initial=0.0) or 1.0))
+    near, share = used[near[:, :-1]], np.maximum(1.0 - (away[:, :-1] / away[:, -1:]) ** 2, 1e-6) / away[:, :-1] ** 2
     mean = np.einsum("pn,pnb->pb", share / share.sum(axis=1, keepdims=True), vertex_weights[near])
     differs = 0.5 * np.abs(vertex_weights[near] - mean[:, None]).sum(axis=2).max(axis=1) > MIXED_SKIN
     rows, columns = np.nonzero(np.broadcast_to(differs[:, None], near.shape))
@@ -230,8 +233,10 @@ def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray)
 def _find_pairs(fill: Fill) -> np.ndarray:
     """Pairs of neighbors, each once."""
     count = len(fill.points)
-    near = find_nearest(fill.points, fill.points, LEAST_NEIGHBORS + 1)[0]
-    nearest = np.stack([np.repeat(np.arange(count), near.shape[1]), near.ravel()], axis=1)
+    near, away = find_nearest(fill.points, fill.points, 2 * LEAST_NEIGHBORS)
+    last = away[:, min(LEAST_NEIGHBORS, near.shape[1] - 1), None]
+    rows, columns = np.nonzero(away <= (1.0 + ALIKE) * last)
+    nearest = np.stack([rows, near[rows, columns]], axis=1)
     nearest = np.sort(nearest[nearest[:, 0] != nearest[:, 1]], axis=1)
     pairs = np.concatenate([find_pairs(fill.points, fill.radii, NEIGHBOR_REACH), nearest])
     keys = np.unique(pairs[:, 0] * count + pairs[:, 1])
