@@ -311,6 +311,29 @@ def _count_crossings(
     positions: np.ndarray, triangles: np.ndarray, shape: np.ndarray, axis: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Signed crossings before each cell along an axis, and after it: int arrays, shape (X, Y, Z)."""
+    cells, _, signs = _find_crossings(positions, triangles, shape, axis)
+    padded = shape + (np.arange(3) == axis)
+    crossings = np.bincount(np.ravel_multi_index(tuple(cells), tuple(padded)), signs, minlength=int(np.prod(padded)))
+    before = np.cumsum(np.rint(crossings.reshape(padded)).astype(np.int16), axis=axis, dtype=np.int16)
+    total_crossings = np.take(before, [-1], axis=axis)
+    before = np.take(before, np.arange(shape[axis]), axis=axis)
+    return before, before - total_crossings
+
+
+def _find_crossings(
+    positions: np.ndarray, triangles: np.ndarray, shape: np.ndarray, axis: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where lines of cell centers along an axis cross triangles.
+
+    Returns
+    -------
+    cells : int array, shape (3, N)
+        The first cell after each crossing, up to one beyond the last.
+    heights : float array, shape (N,)
+        Along the axis, in cells.
+    signs : float array, shape (N,)
+        1 where the surface is entered, -1 where it is left.
+    """
     u, v = (axis + 1) % 3, (axis + 2) % 3
     corners = positions[triangles]  # (T, 3 corners, 3)
     flat = corners[:, :, [u, v]]
@@ -328,16 +351,67 @@ def _count_crossings(
     which, columns, shares = which[hit], columns[hit], shares[hit]
     total = shares.sum(axis=1)
     heights = np.einsum("nc,nc->n", shares, corners[which][:, :, axis]) / total
-    cells = np.clip(np.ceil(heights).astype(int), 0, shape[axis])
-    index = np.empty((3, len(which)), int)
-    index[axis], index[u], index[v] = cells, columns[:, 0], columns[:, 1]
-    padded = shape + (np.arange(3) == axis)
-    flat_index = np.ravel_multi_index(tuple(index), tuple(padded))
-    crossings = np.bincount(flat_index, -np.sign(total), minlength=int(np.prod(padded))).reshape(padded)
-    before = np.cumsum(np.rint(crossings).astype(np.int16), axis=axis, dtype=np.int16)
-    total_crossings = np.take(before, [-1], axis=axis)
-    before = np.take(before, np.arange(shape[axis]), axis=axis)
-    return before, before - total_crossings
+    cells = np.empty((3, len(which)), int)
+    cells[axis], cells[u], cells[v] = (
+        np.clip(np.ceil(heights).astype(int), 0, shape[axis]),
+        columns[:, 0],
+        columns[:, 1],
+    )
+    return cells, heights, -np.sign(total)
+
+
+def measure_lines(surface: Surface, grid: Grid) -> np.ndarray:
+    """Distance of each cell's center to the skin along each axis, float32, in cells, shape (3, X, Y, Z).
+
+    It follows the skin, where cells go from inside to outside at once. Where there is a hole, its skin is half way
+    between two centers.
+    """
+    shape = np.array(grid.inside.shape)
+    positions = (surface.points - grid.low) / grid.step
+    result = np.full((3, *shape), np.inf, np.float32)
+    for axis in range(3):
+        cells, heights, _ = _find_crossings(positions, surface.triangles, shape, axis)
+        known = (cells[axis] > 0) & (cells[axis] < shape[axis])
+        shares = np.full(tuple(shape), 0.5, np.float32)
+        shares[tuple(cells[:, known])] = cells[axis, known] - heights[known]
+        lines, inside, shares = (np.moveaxis(array, axis, 0) for array in (result[axis], grid.inside, shares))
+        skin = inside[1:] != inside[:-1]
+        lines[1:][skin] = shares[1:][skin]
+        for cell in range(1, len(lines)):
+            np.minimum(lines[cell], lines[cell - 1] + 1.0, out=lines[cell], where=~skin[cell - 1])
+        back = np.full_like(lines, np.inf)
+        back[:-1][skin] = 1.0 - shares[1:][skin]
+        for cell in range(len(lines) - 2, -1, -1):
+            np.minimum(back[cell], back[cell + 1] + 1.0, out=back[cell])
+        np.minimum(lines, back, out=lines)
+    return result
+
+
+def distances_across(lines: np.ndarray, cap: int, stride: int = 1) -> np.ndarray:
+    """Distance of each cell's center to where the skin crosses lines of centers, float32, in cells, shape (X, Y, Z).
+
+    Parameters
+    ----------
+    lines : float32 array, shape (3, X, Y, Z)
+        Of `measure_lines`; of some cells only, if `stride` is more than 1.
+    cap : int
+        Cells of `lines`, from which all is as far.
+    stride : int
+        Cells from one of `lines` to the next.
+    """
+    best = np.full(lines.shape[1:], np.float32(cap * stride) ** 2)
+    for axis in range(3):
+        squares = np.minimum(lines[axis], np.float32(cap * stride)) ** 2
+        for across in ((axis + 1) % 3, (axis + 2) % 3):
+            near = np.moveaxis(squares, across, 0)
+            nearest = near.copy()
+            for offset in range(1, min(cap, len(near) - 1) + 1):
+                extra = near + np.float32(offset * stride) ** 2
+                np.minimum(nearest[:-offset], extra[offset:], out=nearest[:-offset])
+                np.minimum(nearest[offset:], extra[:-offset], out=nearest[offset:])
+            near[...] = nearest
+        np.minimum(best, squares, out=best)
+    return np.sqrt(best)
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -9,7 +9,16 @@ import numpy as np
 
 from ..geometry.lattice import hexagonal_packing
 from ..geometry.neighbors import find_nearest, find_pairs, group_points
-from ..geometry.solid import Grid, Surface, area_vectors, distances_within, fill_grid, find_crossed
+from ..geometry.solid import (
+    Grid,
+    Surface,
+    area_vectors,
+    distances_across,
+    distances_within,
+    fill_grid,
+    find_crossed,
+    measure_lines,
+)
 
 LARGEST_RATIO = 4.0
 """Largest radius over smallest."""
@@ -32,6 +41,9 @@ CELL_SIZE = 1.0
 FIRST_CELLS = 8000
 """Cells that the grid holds from which the smallest radius is found."""
 
+COARSE_LOSS = 0.3
+"""Cells that a limb is less deep on it: on the fine grid, depths are means of 8 cells, and less in its middle."""
+
 DEEPEST_CELLS = 16
 """Cells within which distances to the skin are measured on the fine grid: the largest ball that a radius asks for."""
 
@@ -44,7 +56,7 @@ MOST_SAMPLES = 20_000_000
 BARE_DISTANCE = 2.2
 """Skin farther from all particles than this, in radii there, is bare."""
 
-LEAST_DEPTH = 0.3
+LEAST_DEPTH = 0.1
 """Least depth of a particle, in radii."""
 
 SKIN_DEPTH = 0.5
@@ -140,11 +152,11 @@ def _round_radius(surface: Surface, radius: float) -> float:
 def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths: np.ndarray) -> Fill:
     """Fill a surface with particles of at least a radius."""
     grid = fill_grid(surface, CELL_SIZE * smallest_radius, fixed=True)
-    depths = _find_depths(grid)
-    half, half_depths = _halve(grid, depths)
+    depths = _find_depths(surface, grid)
+    half, half_depths = _halve(grid, depths, np.mean)
     balls = _double(find_balls(half, half_depths, np.sqrt(2.0), BALL_REACH), grid.inside)
     radii = _grade(grid, np.clip(balls / RADII_IN_BALL, smallest_radius, LARGEST_RATIO * smallest_radius))
-    points, sizes = _pack(surface, grid, depths, radii, smallest_radius)
+    points, sizes = _pack(grid, depths, radii, smallest_radius)
     points, sizes = _cover(surface, points, sizes, grid, radii, smallest_radius)
     order = np.concatenate(group_points(points))
     points, sizes = points[order], sizes[order]
@@ -166,17 +178,24 @@ def _fill_coarsely(surface: Surface) -> tuple[Grid, np.ndarray]:
     """A grid of about FIRST_CELLS cells in the surface, and how deep each is, however deep."""
     volume = max(surface.volume, 1e-9 * float(np.prod(np.ptp(surface.points, axis=0)))) or 1.0
     grid = fill_grid(surface, _round_radius(surface, float(np.cbrt(volume / FIRST_CELLS))), fixed=True)
-    reach = distances_within(~grid.inside, min(120, min(grid.inside.shape) // 2 + 1))
-    return grid, grid.step * np.maximum(reach - 0.5, 0.0).astype(np.float32)
+    depths = distances_across(measure_lines(surface, grid), min(120, min(grid.inside.shape) // 2 + 1))
+    return grid, np.float32(grid.step) * (np.where(grid.inside, depths, -depths) - np.float32(COARSE_LOSS))
 
 
-def _find_depths(grid: Grid) -> np.ndarray:
-    """Distance of each cell's center to the skin, float32, at most DEEPEST_CELLS cells: below, of a coarser grid."""
-    depths = distances_within(~grid.inside, SHALLOW_CELLS)
-    whole = _halve(grid, grid.inside, np.min)[1]
-    deep = 2.0 * distances_within(~whole, DEEPEST_CELLS // 2)
-    depths = np.where(depths < SHALLOW_CELLS, depths, np.maximum(_double(deep, grid.inside), SHALLOW_CELLS))
-    return grid.step * np.maximum(depths - 0.5, 0.0).astype(np.float32)
+def _find_depths(surface: Surface, grid: Grid) -> np.ndarray:
+    """Distance of each cell's center to the skin, float32, below 0 outside; at most DEEPEST_CELLS cells.
+
+    From SHALLOW_CELLS on, it is that of every second cell, and between them.
+    """
+    lines = measure_lines(surface, grid)
+    depths = distances_across(lines, SHALLOW_CELLS)
+    deep = distances_across(lines[:, ::2, ::2, ::2], DEEPEST_CELLS // 2, 2)
+    for axis, size in enumerate(depths.shape):
+        after = np.take(deep, np.minimum(np.arange(1, deep.shape[axis] + 1), deep.shape[axis] - 1), axis)
+        deep = np.stack([deep, 0.5 * (deep + after)], axis=axis + 1)
+        deep = deep.reshape(*deep.shape[:axis], -1, *deep.shape[axis + 2 :]).take(np.arange(size), axis)
+    depths = np.where(depths < SHALLOW_CELLS, depths, np.maximum(deep, SHALLOW_CELLS))
+    return np.float32(grid.step) * np.where(grid.inside, depths, -depths)
 
 
 def _halve(grid: Grid, values: np.ndarray, choose: Callable = np.max) -> tuple[Grid, np.ndarray]:
@@ -269,19 +288,7 @@ def _largest_near(values: np.ndarray) -> np.ndarray:
     return result
 
 
-def _find_outside(surface: Surface, grid: Grid, depths: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Which points are outside though their cells are inside: skin is between them and the cell's center."""
-    cells = grid.cells(points)
-    shallow = np.flatnonzero(depths[cells] < 1.5 * grid.step)
-    centers = grid.centers(np.stack(cells, axis=1)[shallow])
-    outside = np.zeros(len(points), bool)
-    outside[shallow] = find_crossed(surface, centers, centers + 1.02 * (points[shallow] - centers))
-    return outside
-
-
-def _pack(
-    surface: Surface, grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) -> tuple[np.ndarray, np.ndarray]:
     """Close packings of each size where the radius is about that, the largest first: centers and radii."""
     steps = np.rint(2.0 * np.log2(radii / smallest)).astype(int)
     points, sizes = np.empty((0, 3)), np.empty(0)
@@ -294,9 +301,7 @@ def _pack(
         high = grid.centers(where.max(axis=0)) + 0.5 * grid.step
         period = 2.0 * size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)])
         new = hexagonal_packing(np.floor(low / period) * period, high, size)
-        cells = grid.cells(new)
-        new = new[grid.inside[cells] & (steps[cells] == step) & (depths[cells] >= LEAST_DEPTH * size)]
-        new = new[~_find_outside(surface, grid, depths, new)]
+        new = new[(steps[grid.cells(new)] == step) & (grid.sample(depths, new) >= LEAST_DEPTH * size)]
         if len(points) and len(new):
             near, away = find_nearest(new, points, 4)
             new = new[(away >= LEAST_SPACING * (size + sizes[near])).all(axis=1)]
