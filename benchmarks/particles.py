@@ -34,6 +34,9 @@ SHAKEN = ("human_male", "mh_human")
 """Characters, of whose first part `run_noise` changes the vertices or the diagonals a little."""
 
 SHAKEN_JOINTS = ("elbow", "knee", "hip", "arm up")
+FLAT_QUAD = 5e-4
+"""Distance of the diagonals of a quad, in meters, up to which it makes no other shape which of them is an edge."""
+
 HEIGHT = 1.8
 """Of a character, in meters, where moves of its skin are given in mm."""
 
@@ -169,7 +172,9 @@ def _shake(shape: Shape) -> Iterator[tuple[str, Shape]]:
     for seed in range(3):
         some = np.random.default_rng(seed).choice(quads, 10, replace=False)
         yield f"10 diagonals, {seed}", replace(shape, triangles=_turn_diagonals(shape, some))
-    yield "all diagonals", replace(shape, triangles=_turn_diagonals(shape, quads))
+    flat = quads[_measure_gaps(shape, quads) < FLAT_QUAD * size]
+    for name, chosen in ((f"diagonals of {len(flat)} flat quads", flat), (f"all {len(quads)} diagonals", quads)):
+        yield name, replace(shape, triangles=_turn_diagonals(shape, chosen))
 
 
 def _find_quads(shape: Shape) -> np.ndarray:
@@ -183,6 +188,14 @@ def _find_quads(shape: Shape) -> np.ndarray:
     index = np.arange(len(rows))
     first = np.maximum.accumulate(np.where(rows & ~np.roll(rows, 1), index, 0))
     return np.flatnonzero(rows & ((index - first) % 2 == 0))
+
+
+def _measure_gaps(shape: Shape, quads: np.ndarray) -> np.ndarray:
+    """Distance of the two diagonals of quads: how far the other one moves the surface, shape (N,)."""
+    turned = shape.points[_turn_diagonals(shape, quads, apart=True).reshape(-1, 2, 3)]
+    start, right, end, left = turned[:, 0, 0], turned[:, 0, 1], turned[:, 0, 2], turned[:, 1, 1]
+    normals = np.cross(end - start, left - right)
+    return np.abs(np.einsum("qi,qi->q", right - start, normals)) / np.linalg.norm(normals, axis=1)
 
 
 def _turn_diagonals(shape: Shape, quads: np.ndarray, apart: bool = False) -> np.ndarray:

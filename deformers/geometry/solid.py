@@ -402,14 +402,7 @@ def distances_across(lines: np.ndarray, cap: int, stride: int = 1) -> np.ndarray
     best = np.full(lines.shape[1:], np.float32(cap * stride) ** 2)
     for axis in range(3):
         squares = np.minimum(lines[axis], np.float32(cap * stride)) ** 2
-        for across in ((axis + 1) % 3, (axis + 2) % 3):
-            near = np.moveaxis(squares, across, 0)
-            nearest = near.copy()
-            for offset in range(1, min(cap, len(near) - 1) + 1):
-                extra = near + np.float32(offset * stride) ** 2
-                np.minimum(nearest[:-offset], extra[offset:], out=nearest[:-offset])
-                np.minimum(nearest[offset:], extra[:-offset], out=nearest[offset:])
-            near[...] = nearest
+        squares = spread_squares(squares, cap, stride, ((axis + 1) % 3, (axis + 2) % 3))
         np.minimum(best, squares, out=best)
     return np.sqrt(best)
 
@@ -427,16 +420,32 @@ def distances_within(mask: np.ndarray, cap: int) -> np.ndarray:
     -----
     Squared distances are a sum over the axes: one axis after the other takes the least of its own and what was found.
     """
-    squares = np.where(mask, 0, cap * cap).astype(np.int16)
-    for axis in range(3):
-        near = np.moveaxis(squares, axis, 0)
+    return np.sqrt(spread_squares(np.where(mask, 0, cap * cap).astype(np.int16), cap), dtype=np.float32)
+
+
+def spread_squares(squares: np.ndarray, cap: int, stride: int = 1, axes: tuple[int, ...] = (0, 1, 2)) -> np.ndarray:
+    """The least sum of a cell's value and the square of the distance to it, for each cell, shape (X, Y, Z).
+
+    Parameters
+    ----------
+    squares : int16 or float32 array, shape (X, Y, Z)
+    cap : int
+        Cells along each axis that are looked at.
+    stride : int
+        Distance of two cells.
+    axes : tuple of int
+        Along which cells are looked at.
+    """
+    result = squares.copy()
+    for axis in axes:
+        near = np.moveaxis(result, axis, 0)
         best = near.copy()
         for offset in range(1, min(cap, len(near) - 1) + 1):
-            extra = near + np.int16(offset * offset)
+            extra = near + squares.dtype.type((offset * stride) ** 2)
             np.minimum(best[:-offset], extra[offset:], out=best[:-offset])
             np.minimum(best[offset:], extra[:-offset], out=best[offset:])
         near[...] = best
-    return np.sqrt(squares, dtype=np.float32)
+    return result
 
 
 def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -14,11 +14,12 @@ from ..geometry.solid import (
     Surface,
     area_vectors,
     distances_across,
-    distances_within,
     fill_grid,
     find_crossed,
     measure_lines,
+    spread_squares,
 )
+from ..geometry.vectors import smooth_step
 
 LARGEST_RATIO = 4.0
 """Largest radius over smallest."""
@@ -31,6 +32,10 @@ MOST_GROWTH = 0.5
 
 BALL_REACH = 1.3
 """A ball stands for points this near, in its radii: edges and corners are not thin, though no large ball holds them."""
+
+LACK = 10.0
+"""How much farther from a point a ball counts as that is smaller than asked for, for a difference of 1: where the
+solid grows a little, balls appear at their middle first."""
 
 LIMB_REACH = 1.8
 """The same where the question is what limb a point belongs to: that of a cube's corner is the cube."""
@@ -58,6 +63,9 @@ BARE_DISTANCE = 2.2
 
 LEAST_DEPTH = 0.1
 """Least depth of a particle, in radii."""
+
+SKIN_SPACING = 0.4
+"""Distance of the points by which bare skin is looked for, in sides of the cells in which one is looked at."""
 
 SKIN_DEPTH = 0.5
 """How far below bare skin its particles are put, in radii."""
@@ -144,7 +152,7 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
 
 
 def _round_radius(surface: Surface, radius: float) -> float:
-    """The nearest radius of a ladder of RADIUS_STEPS to a factor of 2, so that vertices that move a little change none."""
+    """The nearest of RADIUS_STEPS radii to a factor of 2: vertices that move a little choose no other."""
     size = float(np.ptp(surface.points[np.unique(surface.triangles)], axis=0).max()) or 1.0
     return size * float(2.0 ** (np.rint(RADIUS_STEPS * np.log2(radius / size)) / RADIUS_STEPS))
 
@@ -168,9 +176,11 @@ def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths:
 def _find_limbs(grid: Grid, depths: np.ndarray, coarse: Grid, coarse_depths: np.ndarray) -> np.ndarray:
     """The radius of the limb around each cell: where it is too thick to be measured, that of the coarse grid."""
     limbs = _largest_near(find_balls(grid, depths, 2.0**0.25, LIMB_REACH))
-    deep = np.nonzero(limbs >= 0.5 * depths.max(initial=0.0))
+    share = smooth_step(4.0 * limbs / (DEEPEST_CELLS * 0.5 * grid.step) - 2.0)
+    deep = np.nonzero(share)
     coarse_limbs = _largest_near(find_balls(coarse, coarse_depths, 2.0**0.25, LIMB_REACH))
-    limbs[deep] = np.maximum(limbs[deep], coarse.sample(coarse_limbs, grid.centers(np.stack(deep, axis=1))))
+    found = share[deep] * coarse.sample(coarse_limbs, grid.centers(np.stack(deep, axis=1)))
+    limbs[deep] = np.maximum(limbs[deep], found)
     return np.float32(2.0**0.125) * limbs  # the middle of the step in which the radius lies
 
 
@@ -252,11 +262,13 @@ def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.
         Distance, in its radii, up to which a ball stands for a point.
     """
     balls = np.where(grid.inside, np.maximum(depths, 0.5 * grid.step), 0.0).astype(np.float32)
-    reach = depths / grid.step
+    reach = (depths / grid.step).astype(np.float32)
     level = 1.0
-    while level <= reach.max(initial=0.0):
-        cap = int(np.ceil(room * level))
-        near = distances_within(reach >= level, cap) <= room * level
+    while level <= reach.max(initial=0.0) + room * level / LACK:
+        lacks = np.minimum(
+            np.float32(LACK) * np.maximum(np.float32(level) - reach, 0.0), np.float32(room * level + 1.0)
+        )
+        near = spread_squares(lacks**2, int(np.ceil(room * level))) <= (room * level) ** 2
         np.maximum(balls, np.where(near & grid.inside, np.float32(level * grid.step), 0.0), out=balls)
         level *= ratio
     return balls
@@ -290,7 +302,7 @@ def _largest_near(values: np.ndarray) -> np.ndarray:
 
 def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) -> tuple[np.ndarray, np.ndarray]:
     """Close packings of each size where the radius is about that, the largest first: centers and radii."""
-    steps = np.rint(2.0 * np.log2(radii / smallest)).astype(int)
+    steps = _find_steps(radii, smallest).astype(int)
     points, sizes = np.empty((0, 3)), np.empty(0)
     for step in range(int(steps.max(initial=0)), -1, -1):
         size = smallest * 2.0 ** (0.5 * step)
@@ -309,8 +321,8 @@ def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) ->
     return points, sizes
 
 
-def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points all over a surface, and their outward normals: shapes (N, 3).
+def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points all over a surface, their outward normals, and the areas around them: shapes (N, 3), (N, 3), (N,).
 
     They are no farther apart than `spacing`, unless that takes more than `MOST_SAMPLES`.
     """
@@ -322,7 +334,7 @@ def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarra
     while np.square(longest / spacing).sum() > MOST_SAMPLES:
         spacing *= 1.25
     cuts = np.maximum(1, np.ceil(longest / spacing)).astype(int)
-    points, directions = [], []
+    points, directions, sizes = [], [], []
     for cut in np.unique(cuts):
         own = cuts == cut
         first, second = np.meshgrid(np.arange(cut), np.arange(cut), indexing="ij")
@@ -331,32 +343,54 @@ def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarra
         shares = np.concatenate([1.0 - share.sum(axis=1, keepdims=True), share], axis=1)
         points.append(np.einsum("sc,tci->tsi", shares, corners[own]).reshape(-1, 3))
         directions.append(np.repeat(normals[own], len(shares), axis=0))
-    return np.concatenate(points), np.concatenate(directions)
+        sizes.append(np.repeat(areas[own] / len(shares), len(shares)))
+    return np.concatenate(points), np.concatenate(directions), np.concatenate(sizes)
+
+
+def _divide_skin(surface: Surface, side: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The middle of the skin in each cell of a side that looks to one of 6 directions, its normal, a point on it.
+
+    Shape (N, 3) each. However the skin is cut into triangles, middles are about the same.
+    """
+    skin, normals, areas = sample_skin(surface, SKIN_SPACING * side)
+    rows, axis = np.arange(len(skin)), np.abs(normals).argmax(axis=1)
+    keys = np.concatenate([np.floor(skin / side), (2 * axis + (normals[rows, axis] > 0))[:, None]], axis=1)
+    first, owner = np.unique(keys, axis=0, return_index=True, return_inverse=True)[1:]
+    owner, count = owner.ravel(), len(first)
+    total = np.maximum(np.bincount(owner, areas, count), 1e-300)
+    middles, mean = (
+        np.stack([np.bincount(owner, areas * values[:, i], count) / total for i in range(3)], axis=1)
+        for values in (skin, normals)
+    )
+    order = np.lexsort((np.linalg.norm(skin - middles[owner], axis=1), owner))
+    nearest = order[np.searchsorted(owner[order], np.arange(count))]
+    return middles, mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300), skin[nearest]
 
 
 def _cover(
     surface: Surface, points: np.ndarray, sizes: np.ndarray, grid: Grid, graded: np.ndarray, smallest: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add particles under skin that is bare; `graded` are the radii of the grid's cells."""
-    skin, normals = sample_skin(surface, 2.0 * smallest)
-    kept = np.unique(np.floor(skin / (1.5 * smallest)), axis=0, return_index=True)[1]
-    skin, normals = skin[kept], normals[kept]
-    radii = graded[grid.cells(skin - smallest * normals)]
+    skin, normals, touching = _divide_skin(surface, 1.5 * smallest)
+    radii = smallest * 2.0 ** (0.5 * _find_steps(grid.sample(graded, skin - smallest * normals), smallest))
     for _ in range(8):
         if len(points):
             away = find_nearest(skin, points, 1)[1][:, 0]
             bare = away > BARE_DISTANCE * radii
-            skin, normals, radii = skin[bare], normals[bare], radii[bare]
+            skin, normals, touching, radii = skin[bare], normals[bare], touching[bare], radii[bare]
         if not len(skin):
             break
         depth = SKIN_DEPTH * radii[:, None] * normals
-        new = skin - depth
-        beyond = find_crossed(surface, skin - 1e-3 * depth, new)
-        new[beyond] = skin[beyond]  # the solid is thinner than that
+        beyond = find_crossed(surface, touching - 1e-3 * depth, touching - depth)  # the solid is thinner than that
+        new = np.where(beyond[:, None], skin, skin - depth)
         chosen = thin_out(new, radii, 2.0 * LEAST_SPACING)
-        points = np.concatenate([points, new[chosen]])
-        sizes = np.concatenate([sizes, radii[chosen].astype(float)])
+        points, sizes = np.concatenate([points, new[chosen]]), np.concatenate([sizes, radii[chosen]])
     return points, sizes
+
+
+def _find_steps(radii: np.ndarray, smallest: float) -> np.ndarray:
+    """By how many steps of the square root of 2 radii are larger than the smallest: ints as floats."""
+    return np.maximum(np.rint(2.0 * np.log2(radii / smallest)), 0.0)
 
 
 def thin_out(points: np.ndarray, radii: np.ndarray, factor: float) -> np.ndarray:
