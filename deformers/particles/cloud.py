@@ -28,8 +28,9 @@ SAME_PART = 0.5
 SKIN_VERTICES = 12
 """Vertices whose weights a particle takes, the farthest of them none."""
 
-MIXED_SKIN = 0.3
-"""Difference of one of these vertices from their mean, from which that skin belongs to different bones."""
+ONE_SKIN, MIXED_SKIN = 0.2, 0.4
+"""Difference of one of these vertices from their mean, up to which that skin belongs to the same bones, and from which
+it belongs to different ones."""
 
 WEIGHT_SMOOTHING = 0.9
 """Share of the limb's radius over which weights are smoothed: flesh is not cut where the skin's weights are."""
@@ -222,10 +223,11 @@ def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray)
     away = np.maximum(away, 1e-6 * (away.max(initial=0.0) or 1.0))
     near, share = used[near[:, :-1]], np.maximum(1.0 - (away[:, :-1] / away[:, -1:]) ** 2, 1e-6) / away[:, :-1] ** 2
     mean = np.einsum("pn,pnb->pb", share / share.sum(axis=1, keepdims=True), vertex_weights[near])
-    differs = 0.5 * np.abs(vertex_weights[near] - mean[:, None]).sum(axis=2).max(axis=1) > MIXED_SKIN
-    rows, columns = np.nonzero(np.broadcast_to(differs[:, None], near.shape))
+    differs = 0.5 * np.abs(vertex_weights[near] - mean[:, None]).sum(axis=2).max(axis=1)
+    mixed = np.broadcast_to(smooth_step((differs - ONE_SKIN) / (MIXED_SKIN - ONE_SKIN))[:, None], near.shape)
+    rows, columns = np.nonzero(mixed)
     unseen = find_crossed(surface, points[rows], surface.points[near[rows, columns]])
-    share[rows[unseen], columns[unseen]] *= 1e-6
+    share[rows[unseen], columns[unseen]] *= 1.0 - (1.0 - 1e-6) * mixed[rows[unseen], columns[unseen]]
     share /= share.sum(axis=1, keepdims=True)
     return np.einsum("pn,pnb->pb", share, vertex_weights[near])
 
