@@ -13,7 +13,11 @@ WELD = 1e-6
 """Side of the cells, as a share of the surface's size, in which vertices are one point: files split them at seams."""
 
 LARGEST_HOLE = 0.13
-"""Share of an island's area that its holes may have for it to count as solid and not as cloth."""
+"""Share of an island's area that its holes may have for it to count as solid and not as cloth; see `FACING`, too."""
+
+FACING, ALIKE, APART = -0.8, 2.0, 0.3
+"""Two holes face one another, as where a ring is cut out of a limb: up to this cosine of their normals, this ratio of
+their areas, and this distance of their middles, in radii of a circle as large as the larger."""
 
 FLAT = 1e-6
 """Volume, for an area of 1, up to which an island is flat."""
@@ -190,7 +194,14 @@ def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float 
     held = np.stack([_sum_by(rims.loops, flat[:, axis], rims.count) for axis in range(3)], axis=1)
     loop_islands = np.empty(rims.count, np.intp)
     loop_islands[rims.loops] = islands[rims.sides[:, 0]]
-    holes = _sum_by(loop_islands, np.linalg.norm(held, axis=1), count)
+    middles = np.empty((rims.count, 3))
+    middles[rims.loops] = lids[:, 0]
+    sizes = np.linalg.norm(held, axis=1)
+    open_islands = np.flatnonzero(_sum_by(loop_islands, sizes, count) > largest_hole * areas)
+    for island in open_islands[np.bincount(loop_islands, minlength=count)[open_islands] > 1]:
+        own = np.flatnonzero(loop_islands == island)
+        sizes[own] = _measure_holes(held[own], middles[own])
+    holes = _sum_by(loop_islands, sizes, count)
     solid = (np.abs(volumes) > FLAT * areas**1.5) & (holes <= largest_hole * areas)
     kept = solid[islands[rims.sides[:, 0]]]
     return Surface(
@@ -203,6 +214,31 @@ def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float 
         flipped=int((solid & (volumes < 0)).sum()),
         cloth=triangles[~solid[owner]],
     )
+
+
+def _measure_holes(held: np.ndarray, middles: np.ndarray) -> np.ndarray:
+    """Areas that count of the holes of an island, shape (R,): of two that face one another, what they differ by.
+
+    Parameters
+    ----------
+    held : float array, shape (R, 3)
+        Outward normals of their lids, as long as their areas.
+    middles : float array, shape (R, 3)
+        A belt's holes look away from each other, and count whole.
+    """
+    areas = np.linalg.norm(held, axis=1)
+    result, free = areas.copy(), areas > 0.0
+    for hole in np.argsort(-areas, kind="stable"):  # few: holes of islands that look open
+        if not free[hole]:
+            continue
+        free[hole] = False
+        steps = middles - middles[hole]
+        fits = free & (areas * ALIKE >= areas[hole]) & (held @ held[hole] <= FACING * areas * areas[hole])
+        fits &= (steps @ held[hole] > 0.0) & (np.linalg.norm(steps, axis=1) <= APART * np.sqrt(areas[hole] / np.pi))
+        if fits.any():
+            other = int(np.where(fits, areas, 0.0).argmax())
+            result[hole], result[other], free[other] = np.linalg.norm(held[hole] + held[other]), 0.0, False
+    return result
 
 
 def _sum_by(owner: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
