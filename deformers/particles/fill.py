@@ -33,7 +33,7 @@ MOST_GROWTH = 0.5
 BALL_REACH = 1.3
 """A ball stands for points this near, in its radii: edges and corners are not thin, though no large ball holds them."""
 
-LACK = 10.0
+LACK = 20.0
 """How much farther from a point a ball counts as that is smaller than asked for, for a difference of 1: where the
 solid grows a little, balls appear at their middle first."""
 
@@ -168,7 +168,7 @@ def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths:
     points, sizes = _cover(surface, points, sizes, grid, radii, smallest_radius)
     order = np.concatenate(group_points(points))
     points, sizes = points[order], sizes[order]
-    limbs = _find_limbs(half, half_depths, coarse, coarse_depths)
+    limbs = _find_limbs(half, _halve(grid, depths)[1], coarse, coarse_depths)
     thickness = np.maximum(half.sample(limbs, points), 0.5 * smallest_radius)
     return Fill(points, sizes, _share_volume(grid, sizes), thickness, grid, half, limbs, smallest_radius)
 
