@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..geometry.neighbors import find_nearest
 from ..geometry.solid import Surface, find_crossed
 from ..geometry.vectors import smooth_step
 from ..rig.rest import Joints, Rest, Weights
@@ -136,7 +135,7 @@ def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights
     skin is between. As several stand for it, no single one decides.
     """
     points, count = surface.points, len(fill.points)
-    near, away = find_nearest(points, fill.points, SKIN_PARTICLES + 1)
+    near, away = fill.find_nearest(points, SKIN_PARTICLES + 1)
     reach = np.maximum(away[:, -1:], 1e-12)
     near, away = near[:, :-1], away[:, :-1]
     shares = np.maximum(1.0 - (away / reach) ** 2, 1e-6) ** 3

@@ -100,14 +100,15 @@ class _Links:
 
     Notes
     -----
-    w_ij = 3 V_i k_ij / sum_j k_ij |E_ij|^2 with k = 1 / |E|: what a particle's shape weighs against its pull depends
-    on neither the size of the particles nor that of the character.
+    w_ij = 3 V_i k_ij / sum_j k_ij |E_ij|^2 with k = 1 / |E|, times the presence of both: what a particle's shape weighs
+    against its pull depends on neither the size of the particles nor that of the character.
     """
 
-    def __init__(self, points: np.ndarray, pairs: np.ndarray, volumes: np.ndarray, smallest: float) -> None:
+    def __init__(self, fill: Fill, pairs: np.ndarray, volumes: np.ndarray) -> None:
+        points, presence = fill.points, fill.presence
         self.points, self.pairs = points, pairs
         self.lengths = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
-        kernel = 1.0 / np.maximum(self.lengths, 1e-3 * smallest)
+        kernel = presence[pairs].prod(axis=1) / np.maximum(self.lengths, 1e-3 * fill.smallest_radius)
         share = 3.0 * volumes / np.maximum(self.sum(kernel * self.lengths**2), 1e-300)
         self.forward, self.back = share[pairs[:, 0]] * kernel, share[pairs[:, 1]] * kernel
         self.diagonal = self.sum(self.forward + self.back)
@@ -164,7 +165,7 @@ def make_cloud(
     volumes = fill.volumes / fill.volumes.mean()
     skin_weights = _read_skin(surface, fill.points, vertex_weights)
     pairs = _drop_crossed(surface, fill, _find_pairs(fill), skin_weights)
-    links = _Links(fill.points, pairs, volumes, fill.smallest_radius)
+    links = _Links(fill, pairs, volumes)
 
     lengths = bone_lengths / fill.thickness[:, None]
     shorter = 1.0 - smooth_step((lengths - LONG_BONES[0]) / (LONG_BONES[1] - LONG_BONES[0]))
@@ -235,7 +236,7 @@ def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray)
 def _find_pairs(fill: Fill) -> np.ndarray:
     """Pairs of neighbors, each once."""
     count = len(fill.points)
-    near, away = find_nearest(fill.points, fill.points, 2 * LEAST_NEIGHBORS)
+    near, away = fill.find_nearest(fill.points, 2 * LEAST_NEIGHBORS)
     last = away[:, min(LEAST_NEIGHBORS, near.shape[1] - 1), None]
     rows, columns = np.nonzero(away <= (1.0 + ALIKE) * last)
     nearest = np.stack([rows, near[rows, columns]], axis=1)

@@ -61,10 +61,18 @@ MOST_SAMPLES = 20_000_000
 BARE_DISTANCE = 2.2
 """Skin farther from all particles than this, in radii there, is bare."""
 
-LEAST_DEPTH = 0.1
+LEAST_DEPTH = 0.0
 """Least depth of a particle, in radii."""
 
-SKIN_SPACING = 0.4
+DEPTH_FADE, BARE_FADE = 0.25, 0.3
+"""More depth, and how much farther from all particles than bare skin has to be, from which a particle counts fully."""
+
+LEAST_PRESENCE = 0.02
+
+SPARE_NEAR = 8
+"""More particles that are looked at to find the nearest: some may hardly count."""
+
+SKIN_SPACING = 0.5
 """Distance of the points by which bare skin is looked for, in sides of the cells in which one is looked at."""
 
 SKIN_DEPTH = 0.5
@@ -98,6 +106,9 @@ class Fill:
     points : float64 array, shape (P, 3)
         Centers, in the space and unit of the surface.
     radii : float64 array, shape (P,)
+    presence : float64 array, shape (P,)
+        How much each counts, above 0 to 1: little where the solid hardly has room for it, so that it comes and goes
+        unnoticed.
     volumes : float64 array, shape (P,)
         The share of the solid that each stands for.
     thickness : float64 array, shape (P,)
@@ -110,6 +121,7 @@ class Fill:
 
     points: np.ndarray
     radii: np.ndarray
+    presence: np.ndarray
     volumes: np.ndarray
     thickness: np.ndarray
     grid: Grid
@@ -120,6 +132,16 @@ class Fill:
     def limbs_at(self, points: np.ndarray) -> np.ndarray:
         """Radius of the limb around points, shape (N, 3), on the skin or inside: shape (N,)."""
         return self.limb_grid.sample(self.limbs, points)
+
+    def find_nearest(self, points: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest particles of points, shape (N, 3), and their distances: shape (N, count), nearest first.
+
+        Those of little presence count as farther: they displace no other.
+        """
+        near, away = find_nearest(points, self.points, count + SPARE_NEAR)
+        away = away / np.sqrt(self.presence[near])
+        order = np.argsort(away, axis=1, kind="stable")[:, :count]
+        return np.take_along_axis(near, order, axis=1), np.take_along_axis(away, order, axis=1)
 
 
 def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
@@ -165,12 +187,15 @@ def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths:
     balls = _double(find_balls(half, half_depths, np.sqrt(2.0), BALL_REACH), grid.inside)
     radii = _grade(grid, np.clip(balls / RADII_IN_BALL, smallest_radius, LARGEST_RATIO * smallest_radius))
     points, sizes = _pack(grid, depths, radii, smallest_radius)
-    points, sizes = _cover(surface, points, sizes, grid, radii, smallest_radius)
+    presence = _fade((grid.sample(depths, points) / sizes - LEAST_DEPTH) / DEPTH_FADE)
+    points, sizes, presence = _cover(surface, points, sizes, presence, grid, radii, smallest_radius)
     order = np.concatenate(group_points(points))
-    points, sizes = points[order], sizes[order]
+    points, sizes, presence = points[order], sizes[order], presence[order]
     limbs = _find_limbs(half, _halve(grid, depths)[1], coarse, coarse_depths)
     thickness = np.maximum(half.sample(limbs, points), 0.5 * smallest_radius)
-    return Fill(points, sizes, _share_volume(grid, sizes), thickness, grid, half, limbs, smallest_radius)
+    return Fill(
+        points, sizes, presence, _share_volume(grid, sizes, presence), thickness, grid, half, limbs, smallest_radius
+    )
 
 
 def _find_limbs(grid: Grid, depths: np.ndarray, coarse: Grid, coarse_depths: np.ndarray) -> np.ndarray:
@@ -313,7 +338,9 @@ def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) ->
         high = grid.centers(where.max(axis=0)) + 0.5 * grid.step
         period = 2.0 * size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)])
         new = hexagonal_packing(np.floor(low / period) * period, high, size)
-        new = new[(steps[grid.cells(new)] == step) & (grid.sample(depths, new) >= LEAST_DEPTH * size)]
+        cells = grid.cells(new)
+        new = new[(steps[cells] == step) & (depths[cells] > -2.0 * grid.step)]
+        new = new[grid.sample(depths, new) >= LEAST_DEPTH * size]
         if len(points) and len(new):
             near, away = find_nearest(new, points, 4)
             new = new[(away >= LEAST_SPACING * (size + sizes[near])).all(axis=1)]
@@ -354,8 +381,10 @@ def _divide_skin(surface: Surface, side: float) -> tuple[np.ndarray, np.ndarray,
     """
     skin, normals, areas = sample_skin(surface, SKIN_SPACING * side)
     rows, axis = np.arange(len(skin)), np.abs(normals).argmax(axis=1)
-    keys = np.concatenate([np.floor(skin / side), (2 * axis + (normals[rows, axis] > 0))[:, None]], axis=1)
-    first, owner = np.unique(keys, axis=0, return_index=True, return_inverse=True)[1:]
+    cells = np.floor(skin / side).astype(np.int64)
+    cells = cells - cells.min(axis=0)
+    keys = np.ravel_multi_index((*cells.T, axis), (*(cells.max(axis=0) + 1), 3)) * 2 + (normals[rows, axis] > 0)
+    _, first, owner = np.unique(keys, return_index=True, return_inverse=True)
     owner, count = owner.ravel(), len(first)
     total = np.maximum(np.bincount(owner, areas, count), 1e-300)
     middles, mean = (
@@ -368,16 +397,23 @@ def _divide_skin(surface: Surface, side: float) -> tuple[np.ndarray, np.ndarray,
 
 
 def _cover(
-    surface: Surface, points: np.ndarray, sizes: np.ndarray, grid: Grid, graded: np.ndarray, smallest: float
-) -> tuple[np.ndarray, np.ndarray]:
+    surface: Surface,
+    points: np.ndarray,
+    sizes: np.ndarray,
+    presence: np.ndarray,
+    grid: Grid,
+    graded: np.ndarray,
+    smallest: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Add particles under skin that is bare; `graded` are the radii of the grid's cells."""
     skin, normals, touching = _divide_skin(surface, 1.5 * smallest)
     radii = smallest * 2.0 ** (0.5 * _find_steps(grid.sample(graded, skin - smallest * normals), smallest))
+    away = np.full(len(skin), np.inf)
     for _ in range(8):
         if len(points):
             away = find_nearest(skin, points, 1)[1][:, 0]
             bare = away > BARE_DISTANCE * radii
-            skin, normals, touching, radii = skin[bare], normals[bare], touching[bare], radii[bare]
+            skin, normals, touching, radii, away = skin[bare], normals[bare], touching[bare], radii[bare], away[bare]
         if not len(skin):
             break
         depth = SKIN_DEPTH * radii[:, None] * normals
@@ -385,7 +421,8 @@ def _cover(
         new = np.where(beyond[:, None], skin, skin - depth)
         chosen = thin_out(new, radii, 2.0 * LEAST_SPACING)
         points, sizes = np.concatenate([points, new[chosen]]), np.concatenate([sizes, radii[chosen]])
-    return points, sizes
+        presence = np.concatenate([presence, _fade((away[chosen] / radii[chosen] - BARE_DISTANCE) / BARE_FADE)])
+    return points, sizes, presence
 
 
 def _find_steps(radii: np.ndarray, smallest: float) -> np.ndarray:
@@ -426,7 +463,12 @@ def thin_out(points: np.ndarray, radii: np.ndarray, factor: float) -> np.ndarray
         alive[pairs[new[pairs[:, 1]], 0]] &= taken[pairs[new[pairs[:, 1]], 0]]
 
 
-def _share_volume(grid: Grid, sizes: np.ndarray) -> np.ndarray:
+def _fade(values: np.ndarray) -> np.ndarray:
+    """Presence of particles whose margins are these: 1 from 1 on."""
+    return np.maximum(smooth_step(values), LEAST_PRESENCE)
+
+
+def _share_volume(grid: Grid, sizes: np.ndarray, presence: np.ndarray) -> np.ndarray:
     """Volume of the solid, divided among the particles by what each takes in a close packing."""
-    shares = sizes**3
+    shares = presence * sizes**3
     return shares * (max(grid.inside.sum(), 1) * grid.step**3 / shares.sum())

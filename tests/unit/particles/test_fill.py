@@ -142,7 +142,10 @@ def test_volumes_sum_to_the_body(filled: tuple[Mesh, Fill]) -> None:
     mesh, result = filled
     assert result.volumes.min() > 0
     assert result.volumes.sum() == pytest.approx(read_surface(*mesh).volume, rel=0.15)
-    np.testing.assert_allclose(result.volumes / result.volumes[0], (result.radii / result.radii[0]) ** 3)
+    shares = result.presence * result.radii**3
+    np.testing.assert_allclose(result.volumes / result.volumes[0], shares / shares[0])
+    assert result.presence.min() > 0
+    assert result.presence.max() == 1
 
 
 @each("count", [100, 400])
@@ -184,6 +187,19 @@ def test_unit_matters_little(mesh: Mesh, scale: float) -> None:
     result, other = fill(mesh), fill((scale * mesh[0], mesh[1]))
     assert len(other.points) == pytest.approx(len(result.points), rel=0.1)
     assert other.smallest_radius == pytest.approx(scale * result.smallest_radius, rel=0.05)
+
+
+@each("mesh", [BOX, CAPSULE])
+def test_noise_keeps_particles(mesh: Mesh) -> None:
+    """Those that come and go hardly count, but for few."""
+    result = fill(mesh, 0.0, 400)
+    for seed in range(3):
+        noise = np.random.default_rng(seed).normal(0.0, 1e-6, mesh[0].shape)
+        other = fill((mesh[0] + noise, mesh[1]), 0.0, 400)
+        near, away = find_nearest(result.points, other.points, 1)
+        gone = away[:, 0] > 1e-4
+        assert (result.presence[gone] > 0.1).sum() <= 0.01 * len(gone)
+        np.testing.assert_allclose(result.radii[~gone], other.radii[near[~gone, 0]], rtol=1e-4)
 
 
 def test_same_bytes(filled: tuple[Mesh, Fill]) -> None:
