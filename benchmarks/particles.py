@@ -139,9 +139,10 @@ def run_noise(arguments: argparse.Namespace) -> None:
         expected, fill = None, np.empty((0, 3))
         for change, shape in _shake(part.shape):
             skin = bind_skin("PARTICLES", shape)
-            particles, posed = skin.find_particles(), np.stack([skin.deform(pose) for pose in poses])
+            posed = np.stack([skin.deform(pose) for pose in poses])
+            particles = skin.module.particles(skin.binding).points
             space = [part.solid.measure(points) for points in posed]
-            if expected is None or particles is None:
+            if expected is None:
                 expected, fill = posed, particles
             others = _count_others(particles, fill, 1e-3 * shape.diagonal)
             moves = scale * np.linalg.norm(posed - expected, axis=2)
