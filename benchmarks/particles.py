@@ -10,20 +10,35 @@ from __future__ import annotations
 
 import argparse
 import ast
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from harness import ASSETS, is_there, option, parse, print_sections
 from benchmarks import costs, shapes, skins
-from benchmarks.characters import CHARACTERS
+from benchmarks.characters import CHARACTERS, read_character
 from benchmarks.motion import run_characters
+from benchmarks.range_of_motion import bend_joint, find_axis
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skin_measures import measure_bumps, measure_detail_change
 from benchmarks.skins import bind_skin, bind_variants, label, methods, print_table
 from deformers import METHODS
+from deformers.geometry.neighbors import find_nearest
+from deformers.geometry.solid import area_vectors, weld
 from deformers.measures.sections import smallest_section
 from deformers.measures.space import Solid, close_surface
 from deformers.measures.windings import measure_windings
+
+SHAKEN = ("human_male", "mh_human")
+"""Characters, of whose first part `run_noise` changes the vertices or the diagonals a little."""
+
+SHAKEN_JOINTS = ("elbow", "knee", "hip", "arm up")
+FLAT_QUAD = 5e-4
+"""Distance of the diagonals of a quad, in meters, up to which it makes no other shape which of them is an edge."""
+
+HEIGHT = 1.8
+"""Of a character, in meters, where moves of its skin are given in mm."""
 
 
 def run_box(_arguments: argparse.Namespace) -> None:
@@ -112,6 +127,105 @@ def run_counts(arguments: argparse.Namespace) -> None:
         costs.run_cow_counts(arguments.assets)
 
 
+def run_noise(arguments: argparse.Namespace) -> None:
+    """Other fills: how far noise and other diagonals move posed skin, in mm for a height of 1.8 m"""
+    rows = []
+    for name in SHAKEN:
+        if not is_there(arguments.assets, name, "npz"):
+            continue
+        part = read_character(arguments.assets, name, 1000).parts[0]
+        poses = [bend_joint(name, part.shape, kind) for kind in SHAKEN_JOINTS]
+        scale = 1e3 * HEIGHT / np.ptp(part.shape.points[:, 2])
+        expected, fill = None, np.empty((0, 3))
+        for change, shape in _shake(part.shape):
+            skin = bind_skin("PARTICLES", shape)
+            posed = np.stack([skin.deform(pose) for pose in poses])
+            particles = skin.module.particles(skin.binding).points
+            space = [part.solid.measure(points) for points in posed]
+            if expected is None:
+                expected, fill = posed, particles
+            others = _count_others(particles, fill, 1e-3 * shape.diagonal)
+            moves = scale * np.linalg.norm(posed - expected, axis=2)
+            worst, joint = moves.max(axis=1), int(moves.max(axis=1).argmax())
+            sections = [
+                _section(name, part.shape, points, kind) for kind, points in zip(SHAKEN_JOINTS, posed, strict=True)
+            ]
+            rows.append((name, change, float(worst.max()), SHAKEN_JOINTS[joint], float(np.quantile(moves, 0.999)),
+                         len(particles), others, min(each.filled for each in space),
+                         1e2 * max(each.twice for each in space), *sections[:2]))  # fmt: skip
+    print_table(
+        ("character", "change", "most", "at", "99.9 %", "particles", "of them others", "least filled",
+         "filled twice %", "section, elbow", "knee"), rows,
+    )  # fmt: skip
+
+
+def _shake(shape: Shape) -> Iterator[tuple[str, Shape]]:
+    """A body as it is, and with little changes that nobody sees, each with its name."""
+    yield "none", shape
+    size = np.ptp(shape.points[:, 2]) / HEIGHT
+    for seed in range(3):
+        noise = np.random.default_rng(seed).normal(0.0, 1e-6 * size, shape.points.shape)
+        yield f"noise of 1e-6 m, {seed}", replace(shape, points=shape.points + noise[weld(shape.points)])
+    moved = (shape.points + size).astype(np.float32)
+    yield "float32, 1 m off", replace(shape, points=moved.astype(float) - size)
+    yield "float32", replace(shape, points=shape.points.astype(np.float32))
+    quads = _find_quads(shape)
+    for seed in range(3):
+        some = np.random.default_rng(seed).choice(quads, 10, replace=False)
+        yield f"10 diagonals, {seed}", replace(shape, triangles=_turn_diagonals(shape, some))
+    flat = quads[_measure_gaps(shape, quads) < FLAT_QUAD * size]
+    for name, chosen in ((f"diagonals of {len(flat)} flat quads", flat), (f"all {len(quads)} diagonals", quads)):
+        yield name, replace(shape, triangles=_turn_diagonals(shape, chosen))
+
+
+def _find_quads(shape: Shape) -> np.ndarray:
+    """Triangles that are a convex quad with the one that follows: int array, shape (N,)."""
+    shared = (shape.triangles[:-1, :, None] == shape.triangles[1:, None]).any(axis=2).sum(axis=1) == 2
+    fits, rows = np.flatnonzero(shared), np.zeros(len(shape.triangles) - 1, bool)
+    turned = _turn_diagonals(shape, fits, apart=True)
+    flat = area_vectors(shape.points, shape.triangles)
+    flat = (flat[:-1] + flat[1:])[fits]
+    rows[fits] = (np.einsum("qti,qi->qt", area_vectors(shape.points, turned).reshape(-1, 2, 3), flat) > 0).all(axis=1)
+    index = np.arange(len(rows))
+    first = np.maximum.accumulate(np.where(rows & ~np.roll(rows, 1), index, 0))
+    return np.flatnonzero(rows & ((index - first) % 2 == 0))
+
+
+def _measure_gaps(shape: Shape, quads: np.ndarray) -> np.ndarray:
+    """Distance of the two diagonals of quads: how far the other one moves the surface, shape (N,)."""
+    turned = shape.points[_turn_diagonals(shape, quads, apart=True).reshape(-1, 2, 3)]
+    start, right, end, left = turned[:, 0, 0], turned[:, 0, 1], turned[:, 0, 2], turned[:, 1, 1]
+    normals = np.cross(end - start, left - right)
+    return np.abs(np.einsum("qi,qi->q", right - start, normals)) / np.linalg.norm(normals, axis=1)
+
+
+def _turn_diagonals(shape: Shape, quads: np.ndarray, apart: bool = False) -> np.ndarray:
+    """Triangles, shape (T, 3), with the other diagonal in some quads; only those, (2 N, 3), if `apart`."""
+    one, two = shape.triangles[quads], shape.triangles[quads + 1]
+    corner = (~(one[:, :, None] == two[:, None]).any(axis=2)).argmax(axis=1)
+    start, right, left = (np.take_along_axis(one, ((corner + step) % 3)[:, None], 1)[:, 0] for step in range(3))
+    corner = (~(two[:, :, None] == one[:, None]).any(axis=2)).argmax(axis=1)
+    end = np.take_along_axis(two, corner[:, None], 1)[:, 0]
+    new = np.stack([np.stack([start, right, end], axis=1), np.stack([end, left, start], axis=1)], axis=1)
+    if apart:
+        return new.reshape(-1, 3)
+    triangles = shape.triangles.copy()
+    triangles[quads], triangles[quads + 1] = new[:, 0], new[:, 1]
+    return triangles
+
+
+def _count_others(points: np.ndarray, others: np.ndarray, tolerance: float) -> int:
+    """Points, shape (N, 3), that are not among others."""
+    return int((find_nearest(points, others, 1)[1][:, 0] > tolerance).sum())
+
+
+def _section(character: str, shape: Shape, posed: np.ndarray, kind: str) -> float:
+    """Smallest section along the two bones of a joint, relative to rest's."""
+    bone = find_axis(character, shape, kind)[0]
+    start, end = shape.heads[shape.parents[bone]], shape.tails[bone]
+    return smallest_section(shape.points, posed, shape.triangles, start, end)[0]
+
+
 def run_scaled(_arguments: argparse.Namespace) -> None:
     """Scaled bones: space filled of rest's, and to DLBNT's in the same pose"""
     shape, rows = shapes.arm(), []
@@ -173,8 +287,8 @@ def run_steps(_arguments: argparse.Namespace) -> None:
 
 SECTIONS = {
     "box": run_box, "head": run_head, "elbow": run_elbow, "cow": run_cow, "counts": run_counts,
-    "characters": run_motion, "scaled": run_scaled, "exact": run_exact, "times": run_times, "fill": run_fill,
-    "steps": run_steps,
+    "characters": run_motion, "noise": run_noise, "scaled": run_scaled, "exact": run_exact, "times": run_times,
+    "fill": run_fill, "steps": run_steps,
 }  # fmt: skip
 
 

@@ -13,7 +13,11 @@ WELD = 1e-6
 """Side of the cells, as a share of the surface's size, in which vertices are one point: files split them at seams."""
 
 LARGEST_HOLE = 0.13
-"""Share of an island's area that its holes may have for it to count as solid and not as cloth."""
+"""Share of an island's area that its holes may have for it to count as solid and not as cloth; see `FACING`, too."""
+
+FACING, ALIKE, APART = -0.8, 2.0, 0.3
+"""Two holes face one another, as where a ring is cut out of a limb: up to this cosine of their normals, this ratio of
+their areas, and this distance of their middles, in radii of a circle as large as the larger."""
 
 FLAT = 1e-6
 """Volume, for an area of 1, up to which an island is flat."""
@@ -190,7 +194,14 @@ def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float 
     held = np.stack([_sum_by(rims.loops, flat[:, axis], rims.count) for axis in range(3)], axis=1)
     loop_islands = np.empty(rims.count, np.intp)
     loop_islands[rims.loops] = islands[rims.sides[:, 0]]
-    holes = _sum_by(loop_islands, np.linalg.norm(held, axis=1), count)
+    middles = np.empty((rims.count, 3))
+    middles[rims.loops] = lids[:, 0]
+    sizes = np.linalg.norm(held, axis=1)
+    open_islands = np.flatnonzero(_sum_by(loop_islands, sizes, count) > largest_hole * areas)
+    for island in open_islands[np.bincount(loop_islands, minlength=count)[open_islands] > 1]:
+        own = np.flatnonzero(loop_islands == island)
+        sizes[own] = _measure_holes(held[own], middles[own])
+    holes = _sum_by(loop_islands, sizes, count)
     solid = (np.abs(volumes) > FLAT * areas**1.5) & (holes <= largest_hole * areas)
     kept = solid[islands[rims.sides[:, 0]]]
     return Surface(
@@ -203,6 +214,31 @@ def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float 
         flipped=int((solid & (volumes < 0)).sum()),
         cloth=triangles[~solid[owner]],
     )
+
+
+def _measure_holes(held: np.ndarray, middles: np.ndarray) -> np.ndarray:
+    """Areas that count of the holes of an island, shape (R,): of two that face one another, what they differ by.
+
+    Parameters
+    ----------
+    held : float array, shape (R, 3)
+        Outward normals of their lids, as long as their areas.
+    middles : float array, shape (R, 3)
+        A belt's holes look away from each other, and count whole.
+    """
+    areas = np.linalg.norm(held, axis=1)
+    result, free = areas.copy(), areas > 0.0
+    for hole in np.argsort(-areas, kind="stable"):  # few: holes of islands that look open
+        if not free[hole]:
+            continue
+        free[hole] = False
+        steps = middles - middles[hole]
+        fits = free & (areas * ALIKE >= areas[hole]) & (held @ held[hole] <= FACING * areas * areas[hole])
+        fits &= (steps @ held[hole] > 0.0) & (np.linalg.norm(steps, axis=1) <= APART * np.sqrt(areas[hole] / np.pi))
+        if fits.any():
+            other = int(np.where(fits, areas, 0.0).argmax())
+            result[hole], result[other], free[other] = np.linalg.norm(held[hole] + held[other]), 0.0, False
+    return result
 
 
 def _sum_by(owner: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
@@ -257,13 +293,15 @@ class Grid:
         return result
 
 
-def fill_grid(surface: Surface, step: float) -> Grid:
+def fill_grid(surface: Surface, step: float, fixed: bool = False) -> Grid:
     """Find the cells inside a surface by 6 votes: along each axis, forward and back, over signed crossings.
 
     Parameters
     ----------
     step : float
         Side of a cell; larger where the surface would need more than `MOST_CELLS`.
+    fixed : bool
+        Whether cells are counted from the origin, wherever the surface begins: then they stay where a vertex moves.
 
     Notes
     -----
@@ -277,6 +315,8 @@ def fill_grid(surface: Surface, step: float) -> Grid:
         step *= 1.1
     shape = np.ceil(room / step).astype(int) + 4
     low = low - (1.5 + GRID_OFFSET) * step
+    if fixed:
+        low, shape = (np.floor(low / step) + GRID_OFFSET) * step, shape + 1
     return Grid(low, step, vote_inside(surface, low, step, shape))
 
 
@@ -307,6 +347,29 @@ def _count_crossings(
     positions: np.ndarray, triangles: np.ndarray, shape: np.ndarray, axis: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Signed crossings before each cell along an axis, and after it: int arrays, shape (X, Y, Z)."""
+    cells, _, signs = _find_crossings(positions, triangles, shape, axis)
+    padded = shape + (np.arange(3) == axis)
+    crossings = np.bincount(np.ravel_multi_index(tuple(cells), tuple(padded)), signs, minlength=int(np.prod(padded)))
+    before = np.cumsum(np.rint(crossings.reshape(padded)).astype(np.int16), axis=axis, dtype=np.int16)
+    total_crossings = np.take(before, [-1], axis=axis)
+    before = np.take(before, np.arange(shape[axis]), axis=axis)
+    return before, before - total_crossings
+
+
+def _find_crossings(
+    positions: np.ndarray, triangles: np.ndarray, shape: np.ndarray, axis: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where lines of cell centers along an axis cross triangles.
+
+    Returns
+    -------
+    cells : int array, shape (3, N)
+        The first cell after each crossing, up to one beyond the last.
+    heights : float array, shape (N,)
+        Along the axis, in cells.
+    signs : float array, shape (N,)
+        1 where the surface is entered, -1 where it is left.
+    """
     u, v = (axis + 1) % 3, (axis + 2) % 3
     corners = positions[triangles]  # (T, 3 corners, 3)
     flat = corners[:, :, [u, v]]
@@ -324,16 +387,60 @@ def _count_crossings(
     which, columns, shares = which[hit], columns[hit], shares[hit]
     total = shares.sum(axis=1)
     heights = np.einsum("nc,nc->n", shares, corners[which][:, :, axis]) / total
-    cells = np.clip(np.ceil(heights).astype(int), 0, shape[axis])
-    index = np.empty((3, len(which)), int)
-    index[axis], index[u], index[v] = cells, columns[:, 0], columns[:, 1]
-    padded = shape + (np.arange(3) == axis)
-    flat_index = np.ravel_multi_index(tuple(index), tuple(padded))
-    crossings = np.bincount(flat_index, -np.sign(total), minlength=int(np.prod(padded))).reshape(padded)
-    before = np.cumsum(np.rint(crossings).astype(np.int16), axis=axis, dtype=np.int16)
-    total_crossings = np.take(before, [-1], axis=axis)
-    before = np.take(before, np.arange(shape[axis]), axis=axis)
-    return before, before - total_crossings
+    cells = np.empty((3, len(which)), int)
+    cells[axis], cells[u], cells[v] = (
+        np.clip(np.ceil(heights).astype(int), 0, shape[axis]),
+        columns[:, 0],
+        columns[:, 1],
+    )
+    return cells, heights, -np.sign(total)
+
+
+def measure_lines(surface: Surface, grid: Grid) -> np.ndarray:
+    """Distance of each cell's center to the skin along each axis, float32, in cells, shape (3, X, Y, Z).
+
+    It follows the skin, where cells go from inside to outside at once. Where there is a hole, its skin is half way
+    between two centers.
+    """
+    shape = np.array(grid.inside.shape)
+    positions = (surface.points - grid.low) / grid.step
+    result = np.full((3, *shape), np.inf, np.float32)
+    for axis in range(3):
+        cells, heights, _ = _find_crossings(positions, surface.triangles, shape, axis)
+        known = (cells[axis] > 0) & (cells[axis] < shape[axis])
+        shares = np.full(tuple(shape), 0.5, np.float32)
+        shares[tuple(cells[:, known])] = cells[axis, known] - heights[known]
+        lines, inside, shares = (np.moveaxis(array, axis, 0) for array in (result[axis], grid.inside, shares))
+        skin = inside[1:] != inside[:-1]
+        lines[1:][skin] = shares[1:][skin]
+        for cell in range(1, len(lines)):
+            np.minimum(lines[cell], lines[cell - 1] + 1.0, out=lines[cell], where=~skin[cell - 1])
+        back = np.full_like(lines, np.inf)
+        back[:-1][skin] = 1.0 - shares[1:][skin]
+        for cell in range(len(lines) - 2, -1, -1):
+            np.minimum(back[cell], back[cell + 1] + 1.0, out=back[cell])
+        np.minimum(lines, back, out=lines)
+    return result
+
+
+def distances_across(lines: np.ndarray, cap: int, stride: int = 1) -> np.ndarray:
+    """Distance of each cell's center to where the skin crosses lines of centers, float32, in cells, shape (X, Y, Z).
+
+    Parameters
+    ----------
+    lines : float32 array, shape (3, X, Y, Z)
+        Of `measure_lines`; of some cells only, if `stride` is more than 1.
+    cap : int
+        Cells of `lines`, from which all is as far.
+    stride : int
+        Cells from one of `lines` to the next.
+    """
+    best = np.full(lines.shape[1:], np.float32(cap * stride) ** 2)
+    for axis in range(3):
+        squares = np.minimum(lines[axis], np.float32(cap * stride)) ** 2
+        squares = spread_squares(squares, cap, stride, ((axis + 1) % 3, (axis + 2) % 3))
+        np.minimum(best, squares, out=best)
+    return np.sqrt(best)
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -349,16 +456,32 @@ def distances_within(mask: np.ndarray, cap: int) -> np.ndarray:
     -----
     Squared distances are a sum over the axes: one axis after the other takes the least of its own and what was found.
     """
-    squares = np.where(mask, 0, cap * cap).astype(np.int16)
-    for axis in range(3):
-        near = np.moveaxis(squares, axis, 0)
+    return np.sqrt(spread_squares(np.where(mask, 0, cap * cap).astype(np.int16), cap), dtype=np.float32)
+
+
+def spread_squares(squares: np.ndarray, cap: int, stride: int = 1, axes: tuple[int, ...] = (0, 1, 2)) -> np.ndarray:
+    """The least sum of a cell's value and the square of the distance to it, for each cell, shape (X, Y, Z).
+
+    Parameters
+    ----------
+    squares : int16 or float32 array, shape (X, Y, Z)
+    cap : int
+        Cells along each axis that are looked at.
+    stride : int
+        Distance of two cells.
+    axes : tuple of int
+        Along which cells are looked at.
+    """
+    result = squares.copy()
+    for axis in axes:
+        near = np.moveaxis(result, axis, 0)
         best = near.copy()
         for offset in range(1, min(cap, len(near) - 1) + 1):
-            extra = near + np.int16(offset * offset)
+            extra = near + squares.dtype.type((offset * stride) ** 2)
             np.minimum(best[:-offset], extra[offset:], out=best[:-offset])
             np.minimum(best[offset:], extra[:-offset], out=best[offset:])
         near[...] = best
-    return np.sqrt(squares, dtype=np.float32)
+    return result
 
 
 def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:

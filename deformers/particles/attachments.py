@@ -6,16 +6,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..geometry.neighbors import find_nearest
 from ..geometry.solid import Surface, find_crossed
 from ..geometry.vectors import smooth_step
 from ..rig.rest import Joints, Rest, Weights
 from ..skinning import blending
-from .cloud import SAME_PART, Cloud
+from .cloud import Cloud
 from .fill import Fill
 
 SKIN_PARTICLES = 16
 """Particles that a vertex follows."""
+
+OWN_PARTICLES = 4
+"""Of these, how many stand for the part of the solid that the vertex is on."""
+
+LEAST_TRUST = 0.01
+"""Share of them below which one is not asked."""
+
+OTHER, SAME = 0.3, 0.7
+"""Weight in common, relative to the most, up to which a particle may be another part's, and from which it is not."""
 
 THIN_LIMB, THICK_LIMB = 1.0, 2.0
 """Radii of a limb in smallest radii up to which it follows the joints, and from which it follows the particles."""
@@ -122,25 +130,37 @@ def attach(
 def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Particles that each vertex follows, shape (V, n), and how much: shares that sum to 1.
 
-    The nearest particle that has bones in common with the vertex stands for the part of the solid that the vertex is
-    on. Particles of other bones that it is not linked to, directly or through one other, are another finger's if skin
-    is between.
+    The nearest particles that have bones in common with the vertex stand for the part of the solid that the vertex is
+    on. Particles of other bones that these are not linked to, directly or through one other, are another finger's if
+    skin is between. As several stand for it, no single one decides.
     """
     points, count = surface.points, len(fill.points)
-    near, away = find_nearest(points, fill.points, SKIN_PARTICLES + 1)
+    near, away = fill.find_nearest(points, SKIN_PARTICLES + 1)
     reach = np.maximum(away[:, -1:], 1e-12)
     near, away = near[:, :-1], away[:, :-1]
     shares = np.maximum(1.0 - (away / reach) ** 2, 1e-6) ** 3
     starts = np.searchsorted(weights.vertices, np.arange(len(points)))
     common = np.minimum(cloud.weights[near[weights.vertices], weights.joints[:, None]], weights.values[:, None])
     shared = np.add.reduceat(common, starts, axis=0)
-    own = np.take_along_axis(near, (shares * (shared + 0.05)).argmax(axis=1)[:, None], axis=1)
-    keys, known = own * count + near, cloud.find_near()
-    apart = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys
-    apart &= shared < SAME_PART * shared.max(axis=1, keepdims=True)
-    pairs, index = np.unique(keys[apart], return_inverse=True)
-    hidden = find_crossed(surface, fill.points[pairs // count], fill.points[pairs % count])
-    shares[apart] *= ~hidden[index.ravel()]
+    apart = 1.0 - smooth_step((shared / np.maximum(shared.max(axis=1, keepdims=True), 1e-12) - OTHER) / (SAME - OTHER))
+    scores = shares * (shared + 0.05)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, : OWN_PARTICLES + 1]
+    trust = np.take_along_axis(scores, best, axis=1)
+    trust = (trust - (trust[:, -1:] if best.shape[1] > OWN_PARTICLES else 0.0))[:, :OWN_PARTICLES]
+    trust = (trust + 1e-12) / (trust + 1e-12).sum(axis=1, keepdims=True)
+    own, hidden, known = (
+        np.take_along_axis(near, best[:, :OWN_PARTICLES], axis=1),
+        np.zeros(near.shape),
+        cloud.find_near(),
+    )
+    for rank in range(own.shape[1]):
+        keys = own[:, rank, None] * count + near
+        doubtful = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys
+        doubtful &= (apart > 0.0) & (trust[:, rank, None] > LEAST_TRUST)
+        pairs, index = np.unique(keys[doubtful], return_inverse=True)
+        crossed = find_crossed(surface, fill.points[pairs // count], fill.points[pairs % count])
+        hidden[doubtful] += (np.broadcast_to(trust[:, rank, None], keys.shape)[doubtful]) * crossed[index.ravel()]
+    shares *= 1.0 - apart * hidden
     return near, shares / shares.sum(axis=1, keepdims=True)
 
 

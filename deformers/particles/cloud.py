@@ -19,14 +19,18 @@ NEIGHBOR_REACH = 1.25
 LEAST_NEIGHBORS = 10
 """... and at least so many nearest ones are."""
 
+ALIKE = 0.05
+"""Share by which distances differ that count as the same: in a packing many are, and all of these are neighbors."""
+
 SAME_PART = 0.5
 """Shared weight from which two particles are in one part of the solid, whatever is between them."""
 
-SKIN_VERTICES = 8
-"""Vertices whose weights a particle takes."""
+SKIN_VERTICES = 12
+"""Vertices whose weights a particle takes, the farthest of them none."""
 
-MIXED_SKIN = 0.3
-"""Difference of one of these vertices from their mean, from which that skin belongs to different bones."""
+ONE_SKIN, MIXED_SKIN = 0.2, 0.4
+"""Difference of one of these vertices from their mean, up to which that skin belongs to the same bones, and from which
+it belongs to different ones."""
 
 WEIGHT_SMOOTHING = 0.9
 """Share of the limb's radius over which weights are smoothed: flesh is not cut where the skin's weights are."""
@@ -96,14 +100,15 @@ class _Links:
 
     Notes
     -----
-    w_ij = 3 V_i k_ij / sum_j k_ij |E_ij|^2 with k = 1 / |E|: what a particle's shape weighs against its pull depends
-    on neither the size of the particles nor that of the character.
+    w_ij = 3 V_i k_ij / sum_j k_ij |E_ij|^2 with k = 1 / |E|, times the presence of both: what a particle's shape weighs
+    against its pull depends on neither the size of the particles nor that of the character.
     """
 
-    def __init__(self, points: np.ndarray, pairs: np.ndarray, volumes: np.ndarray, smallest: float) -> None:
+    def __init__(self, fill: Fill, pairs: np.ndarray, volumes: np.ndarray) -> None:
+        points, presence = fill.points, fill.presence
         self.points, self.pairs = points, pairs
         self.lengths = np.linalg.norm(points[pairs[:, 1]] - points[pairs[:, 0]], axis=1)
-        kernel = 1.0 / np.maximum(self.lengths, 1e-3 * smallest)
+        kernel = presence[pairs].prod(axis=1) / np.maximum(self.lengths, 1e-3 * fill.smallest_radius)
         share = 3.0 * volumes / np.maximum(self.sum(kernel * self.lengths**2), 1e-300)
         self.forward, self.back = share[pairs[:, 0]] * kernel, share[pairs[:, 1]] * kernel
         self.diagonal = self.sum(self.forward + self.back)
@@ -160,7 +165,7 @@ def make_cloud(
     volumes = fill.volumes / fill.volumes.mean()
     skin_weights = _read_skin(surface, fill.points, vertex_weights)
     pairs = _drop_crossed(surface, fill, _find_pairs(fill), skin_weights)
-    links = _Links(fill.points, pairs, volumes, fill.smallest_radius)
+    links = _Links(fill, pairs, volumes)
 
     lengths = bone_lengths / fill.thickness[:, None]
     shorter = 1.0 - smooth_step((lengths - LONG_BONES[0]) / (LONG_BONES[1] - LONG_BONES[0]))
@@ -215,14 +220,15 @@ def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray)
     Where that skin is of different bones, vertices that are not seen from the particle are another part's.
     """
     used = np.unique(surface.triangles)
-    near, away = find_nearest(points, surface.points[used], SKIN_VERTICES)
-    near = used[near]
-    share = 1.0 / np.maximum(away, 1e-6 * (away.max(initial=0.0) or 1.0)) ** 2
+    near, away = find_nearest(points, surface.points[used], SKIN_VERTICES + 1)
+    away = np.maximum(away, 1e-6 * (away.max(initial=0.0) or 1.0))
+    near, share = used[near[:, :-1]], np.maximum(1.0 - (away[:, :-1] / away[:, -1:]) ** 2, 1e-6) / away[:, :-1] ** 2
     mean = np.einsum("pn,pnb->pb", share / share.sum(axis=1, keepdims=True), vertex_weights[near])
-    differs = 0.5 * np.abs(vertex_weights[near] - mean[:, None]).sum(axis=2).max(axis=1) > MIXED_SKIN
-    rows, columns = np.nonzero(np.broadcast_to(differs[:, None], near.shape))
+    differs = 0.5 * np.abs(vertex_weights[near] - mean[:, None]).sum(axis=2).max(axis=1)
+    mixed = np.broadcast_to(smooth_step((differs - ONE_SKIN) / (MIXED_SKIN - ONE_SKIN))[:, None], near.shape)
+    rows, columns = np.nonzero(mixed)
     unseen = find_crossed(surface, points[rows], surface.points[near[rows, columns]])
-    share[rows[unseen], columns[unseen]] *= 1e-6
+    share[rows[unseen], columns[unseen]] *= 1.0 - (1.0 - 1e-6) * mixed[rows[unseen], columns[unseen]]
     share /= share.sum(axis=1, keepdims=True)
     return np.einsum("pn,pnb->pb", share, vertex_weights[near])
 
@@ -230,8 +236,10 @@ def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray)
 def _find_pairs(fill: Fill) -> np.ndarray:
     """Pairs of neighbors, each once."""
     count = len(fill.points)
-    near = find_nearest(fill.points, fill.points, LEAST_NEIGHBORS + 1)[0]
-    nearest = np.stack([np.repeat(np.arange(count), near.shape[1]), near.ravel()], axis=1)
+    near, away = fill.find_nearest(fill.points, 2 * LEAST_NEIGHBORS)
+    last = away[:, min(LEAST_NEIGHBORS, near.shape[1] - 1), None]
+    rows, columns = np.nonzero(away <= (1.0 + ALIKE) * last)
+    nearest = np.stack([rows, near[rows, columns]], axis=1)
     nearest = np.sort(nearest[nearest[:, 0] != nearest[:, 1]], axis=1)
     pairs = np.concatenate([find_pairs(fill.points, fill.radii, NEIGHBOR_REACH), nearest])
     keys = np.unique(pairs[:, 0] * count + pairs[:, 1])

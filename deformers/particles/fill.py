@@ -9,7 +9,17 @@ import numpy as np
 
 from ..geometry.lattice import hexagonal_packing
 from ..geometry.neighbors import find_nearest, find_pairs, group_points
-from ..geometry.solid import Grid, Surface, area_vectors, distances_within, fill_grid, find_crossed
+from ..geometry.solid import (
+    Grid,
+    Surface,
+    area_vectors,
+    distances_across,
+    fill_grid,
+    find_crossed,
+    measure_lines,
+    spread_squares,
+)
+from ..geometry.vectors import smooth_step
 
 LARGEST_RATIO = 4.0
 """Largest radius over smallest."""
@@ -23,6 +33,10 @@ MOST_GROWTH = 0.5
 BALL_REACH = 1.3
 """A ball stands for points this near, in its radii: edges and corners are not thin, though no large ball holds them."""
 
+LACK = 20.0
+"""How much farther from a point a ball counts as that is smaller than asked for, for a difference of 1: where the
+solid grows a little, balls appear at their middle first."""
+
 LIMB_REACH = 1.8
 """The same where the question is what limb a point belongs to: that of a cube's corner is the cube."""
 
@@ -31,6 +45,9 @@ CELL_SIZE = 1.0
 
 FIRST_CELLS = 8000
 """Cells that the grid holds from which the smallest radius is found."""
+
+COARSE_LOSS = 0.3
+"""Cells that a limb is less deep on it: on the fine grid, depths are means of 8 cells, and less in its middle."""
 
 DEEPEST_CELLS = 16
 """Cells within which distances to the skin are measured on the fine grid: the largest ball that a radius asks for."""
@@ -44,8 +61,19 @@ MOST_SAMPLES = 20_000_000
 BARE_DISTANCE = 2.2
 """Skin farther from all particles than this, in radii there, is bare."""
 
-LEAST_DEPTH = 0.3
+LEAST_DEPTH = 0.0
 """Least depth of a particle, in radii."""
+
+DEPTH_FADE, BARE_FADE = 0.25, 0.3
+"""More depth, and how much farther from all particles than bare skin has to be, from which a particle counts fully."""
+
+LEAST_PRESENCE = 0.02
+
+SPARE_NEAR = 8
+"""More particles that are looked at to find the nearest: some may hardly count."""
+
+SKIN_SPACING = 0.5
+"""Distance of the points by which bare skin is looked for, in sides of the cells in which one is looked at."""
 
 SKIN_DEPTH = 0.5
 """How far below bare skin its particles are put, in radii."""
@@ -58,6 +86,9 @@ COUNT_TOLERANCE = 0.35
 
 MOST_TRIES = 4
 """Fillings that are tried to come nearer to it."""
+
+RADIUS_STEPS = 8
+"""Smallest radii that are tried, to a factor of 2."""
 
 LEAST_RADIUS = 0.15
 """Least smallest radius, for one particle on an area of 1."""
@@ -75,6 +106,9 @@ class Fill:
     points : float64 array, shape (P, 3)
         Centers, in the space and unit of the surface.
     radii : float64 array, shape (P,)
+    presence : float64 array, shape (P,)
+        How much each counts, above 0 to 1: little where the solid hardly has room for it, so that it comes and goes
+        unnoticed.
     volumes : float64 array, shape (P,)
         The share of the solid that each stands for.
     thickness : float64 array, shape (P,)
@@ -87,6 +121,7 @@ class Fill:
 
     points: np.ndarray
     radii: np.ndarray
+    presence: np.ndarray
     volumes: np.ndarray
     thickness: np.ndarray
     grid: Grid
@@ -97,6 +132,16 @@ class Fill:
     def limbs_at(self, points: np.ndarray) -> np.ndarray:
         """Radius of the limb around points, shape (N, 3), on the skin or inside: shape (N,)."""
         return self.limb_grid.sample(self.limbs, points)
+
+    def find_nearest(self, points: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest particles of points, shape (N, 3), and their distances: shape (N, count), nearest first.
+
+        Those of little presence count as farther: they displace no other.
+        """
+        near, away = find_nearest(points, self.points, count + SPARE_NEAR)
+        away = away / np.sqrt(self.presence[near])
+        order = np.argsort(away, axis=1, kind="stable")[:, :count]
+        return np.take_along_axis(near, order, axis=1), np.take_along_axis(away, order, axis=1)
 
 
 def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
@@ -117,57 +162,75 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
     coarse = _fill_coarsely(surface)
     if smallest_radius > 0:
         return _fill(surface, smallest_radius, *coarse)
-    radius = _find_smallest_radius(surface, *coarse, count)
+    radius = _round_radius(surface, _find_smallest_radius(surface, *coarse, count))
     fill = _fill(surface, radius, *coarse)
     for _ in range(MOST_TRIES):
         excess = len(fill.points) / count
         if abs(excess - 1.0) <= COUNT_TOLERANCE:
             break
-        radius *= excess**0.4
+        radius = _round_radius(surface, radius * excess**0.4)
         fill = _fill(surface, radius, *coarse)
     return fill
 
 
+def _round_radius(surface: Surface, radius: float) -> float:
+    """The nearest of RADIUS_STEPS radii to a factor of 2: vertices that move a little choose no other."""
+    size = float(np.ptp(surface.points[np.unique(surface.triangles)], axis=0).max()) or 1.0
+    return size * float(2.0 ** (np.rint(RADIUS_STEPS * np.log2(radius / size)) / RADIUS_STEPS))
+
+
 def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths: np.ndarray) -> Fill:
     """Fill a surface with particles of at least a radius."""
-    grid = fill_grid(surface, CELL_SIZE * smallest_radius)
-    depths = _find_depths(grid)
-    half, half_depths = _halve(grid, depths)
+    grid = fill_grid(surface, CELL_SIZE * smallest_radius, fixed=True)
+    depths = _find_depths(surface, grid)
+    half, half_depths = _halve(grid, depths, np.mean)
     balls = _double(find_balls(half, half_depths, np.sqrt(2.0), BALL_REACH), grid.inside)
     radii = _grade(grid, np.clip(balls / RADII_IN_BALL, smallest_radius, LARGEST_RATIO * smallest_radius))
-    points, sizes = _pack(surface, grid, depths, radii, smallest_radius)
-    points, sizes = _cover(surface, points, sizes, grid, radii, smallest_radius)
+    points, sizes = _pack(grid, depths, radii, smallest_radius)
+    presence = _fade((grid.sample(depths, points) / sizes - LEAST_DEPTH) / DEPTH_FADE)
+    points, sizes, presence = _cover(surface, points, sizes, presence, grid, radii, smallest_radius)
     order = np.concatenate(group_points(points))
-    points, sizes = points[order], sizes[order]
-    limbs = _find_limbs(half, half_depths, coarse, coarse_depths)
+    points, sizes, presence = points[order], sizes[order], presence[order]
+    limbs = _find_limbs(half, _halve(grid, depths)[1], coarse, coarse_depths)
     thickness = np.maximum(half.sample(limbs, points), 0.5 * smallest_radius)
-    return Fill(points, sizes, _share_volume(grid, sizes), thickness, grid, half, limbs, smallest_radius)
+    return Fill(
+        points, sizes, presence, _share_volume(grid, sizes, presence), thickness, grid, half, limbs, smallest_radius
+    )
 
 
 def _find_limbs(grid: Grid, depths: np.ndarray, coarse: Grid, coarse_depths: np.ndarray) -> np.ndarray:
     """The radius of the limb around each cell: where it is too thick to be measured, that of the coarse grid."""
     limbs = _largest_near(find_balls(grid, depths, 2.0**0.25, LIMB_REACH))
-    deep = np.nonzero(limbs >= 0.5 * depths.max(initial=0.0))
+    share = smooth_step(4.0 * limbs / (DEEPEST_CELLS * 0.5 * grid.step) - 2.0)
+    deep = np.nonzero(share)
     coarse_limbs = _largest_near(find_balls(coarse, coarse_depths, 2.0**0.25, LIMB_REACH))
-    limbs[deep] = np.maximum(limbs[deep], coarse.sample(coarse_limbs, grid.centers(np.stack(deep, axis=1))))
+    found = share[deep] * coarse.sample(coarse_limbs, grid.centers(np.stack(deep, axis=1)))
+    limbs[deep] = np.maximum(limbs[deep], found)
     return np.float32(2.0**0.125) * limbs  # the middle of the step in which the radius lies
 
 
 def _fill_coarsely(surface: Surface) -> tuple[Grid, np.ndarray]:
     """A grid of about FIRST_CELLS cells in the surface, and how deep each is, however deep."""
     volume = max(surface.volume, 1e-9 * float(np.prod(np.ptp(surface.points, axis=0)))) or 1.0
-    grid = fill_grid(surface, float(np.cbrt(volume / FIRST_CELLS)))
-    reach = distances_within(~grid.inside, min(120, min(grid.inside.shape) // 2 + 1))
-    return grid, grid.step * np.maximum(reach - 0.5, 0.0).astype(np.float32)
+    grid = fill_grid(surface, _round_radius(surface, float(np.cbrt(volume / FIRST_CELLS))), fixed=True)
+    depths = distances_across(measure_lines(surface, grid), min(120, min(grid.inside.shape) // 2 + 1))
+    return grid, np.float32(grid.step) * (np.where(grid.inside, depths, -depths) - np.float32(COARSE_LOSS))
 
 
-def _find_depths(grid: Grid) -> np.ndarray:
-    """Distance of each cell's center to the skin, float32, at most DEEPEST_CELLS cells: below, of a coarser grid."""
-    depths = distances_within(~grid.inside, SHALLOW_CELLS)
-    whole = _halve(grid, grid.inside, np.min)[1]
-    deep = 2.0 * distances_within(~whole, DEEPEST_CELLS // 2)
-    depths = np.where(depths < SHALLOW_CELLS, depths, np.maximum(_double(deep, grid.inside), SHALLOW_CELLS))
-    return grid.step * np.maximum(depths - 0.5, 0.0).astype(np.float32)
+def _find_depths(surface: Surface, grid: Grid) -> np.ndarray:
+    """Distance of each cell's center to the skin, float32, below 0 outside; at most DEEPEST_CELLS cells.
+
+    From SHALLOW_CELLS on, it is that of every second cell, and between them.
+    """
+    lines = measure_lines(surface, grid)
+    depths = distances_across(lines, SHALLOW_CELLS)
+    deep = distances_across(lines[:, ::2, ::2, ::2], DEEPEST_CELLS // 2, 2)
+    for axis, size in enumerate(depths.shape):
+        after = np.take(deep, np.minimum(np.arange(1, deep.shape[axis] + 1), deep.shape[axis] - 1), axis)
+        deep = np.stack([deep, 0.5 * (deep + after)], axis=axis + 1)
+        deep = deep.reshape(*deep.shape[:axis], -1, *deep.shape[axis + 2 :]).take(np.arange(size), axis)
+    depths = np.where(depths < SHALLOW_CELLS, depths, np.maximum(deep, SHALLOW_CELLS))
+    return np.float32(grid.step) * np.where(grid.inside, depths, -depths)
 
 
 def _halve(grid: Grid, values: np.ndarray, choose: Callable = np.max) -> tuple[Grid, np.ndarray]:
@@ -224,11 +287,13 @@ def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.
         Distance, in its radii, up to which a ball stands for a point.
     """
     balls = np.where(grid.inside, np.maximum(depths, 0.5 * grid.step), 0.0).astype(np.float32)
-    reach = depths / grid.step
+    reach = (depths / grid.step).astype(np.float32)
     level = 1.0
-    while level <= reach.max(initial=0.0):
-        cap = int(np.ceil(room * level))
-        near = distances_within(reach >= level, cap) <= room * level
+    while level <= reach.max(initial=0.0) + room * level / LACK:
+        lacks = np.minimum(
+            np.float32(LACK) * np.maximum(np.float32(level) - reach, 0.0), np.float32(room * level + 1.0)
+        )
+        near = spread_squares(lacks**2, int(np.ceil(room * level))) <= (room * level) ** 2
         np.maximum(balls, np.where(near & grid.inside, np.float32(level * grid.step), 0.0), out=balls)
         level *= ratio
     return balls
@@ -260,21 +325,9 @@ def _largest_near(values: np.ndarray) -> np.ndarray:
     return result
 
 
-def _find_outside(surface: Surface, grid: Grid, depths: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Which points are outside though their cells are inside: skin is between them and the cell's center."""
-    cells = grid.cells(points)
-    shallow = np.flatnonzero(depths[cells] < 1.5 * grid.step)
-    centers = grid.centers(np.stack(cells, axis=1)[shallow])
-    outside = np.zeros(len(points), bool)
-    outside[shallow] = find_crossed(surface, centers, centers + 1.02 * (points[shallow] - centers))
-    return outside
-
-
-def _pack(
-    surface: Surface, grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) -> tuple[np.ndarray, np.ndarray]:
     """Close packings of each size where the radius is about that, the largest first: centers and radii."""
-    steps = np.rint(2.0 * np.log2(radii / smallest)).astype(int)
+    steps = _find_steps(radii, smallest).astype(int)
     points, sizes = np.empty((0, 3)), np.empty(0)
     for step in range(int(steps.max(initial=0)), -1, -1):
         size = smallest * 2.0 ** (0.5 * step)
@@ -283,12 +336,11 @@ def _pack(
             continue
         low = grid.centers(where.min(axis=0)) - 0.5 * grid.step
         high = grid.centers(where.max(axis=0)) + 0.5 * grid.step
-        room = np.maximum(high - low, 1e-12)
-        spare = 0.5 * np.mod(room, size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)]))  # centered in its box
-        new = hexagonal_packing(low + spare, high, size)
+        period = 2.0 * size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)])
+        new = hexagonal_packing(np.floor(low / period) * period, high, size)
         cells = grid.cells(new)
-        new = new[grid.inside[cells] & (steps[cells] == step) & (depths[cells] >= LEAST_DEPTH * size)]
-        new = new[~_find_outside(surface, grid, depths, new)]
+        new = new[(steps[cells] == step) & (depths[cells] > -2.0 * grid.step)]
+        new = new[grid.sample(depths, new) >= LEAST_DEPTH * size]
         if len(points) and len(new):
             near, away = find_nearest(new, points, 4)
             new = new[(away >= LEAST_SPACING * (size + sizes[near])).all(axis=1)]
@@ -296,8 +348,8 @@ def _pack(
     return points, sizes
 
 
-def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points all over a surface, and their outward normals: shapes (N, 3).
+def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points all over a surface, their outward normals, and the areas around them: shapes (N, 3), (N, 3), (N,).
 
     They are no farther apart than `spacing`, unless that takes more than `MOST_SAMPLES`.
     """
@@ -309,7 +361,7 @@ def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarra
     while np.square(longest / spacing).sum() > MOST_SAMPLES:
         spacing *= 1.25
     cuts = np.maximum(1, np.ceil(longest / spacing)).astype(int)
-    points, directions = [], []
+    points, directions, sizes = [], [], []
     for cut in np.unique(cuts):
         own = cuts == cut
         first, second = np.meshgrid(np.arange(cut), np.arange(cut), indexing="ij")
@@ -318,32 +370,64 @@ def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarra
         shares = np.concatenate([1.0 - share.sum(axis=1, keepdims=True), share], axis=1)
         points.append(np.einsum("sc,tci->tsi", shares, corners[own]).reshape(-1, 3))
         directions.append(np.repeat(normals[own], len(shares), axis=0))
-    return np.concatenate(points), np.concatenate(directions)
+        sizes.append(np.repeat(areas[own] / len(shares), len(shares)))
+    return np.concatenate(points), np.concatenate(directions), np.concatenate(sizes)
+
+
+def _divide_skin(surface: Surface, side: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The middle of the skin in each cell of a side that looks to one of 6 directions, its normal, a point on it.
+
+    Shape (N, 3) each. However the skin is cut into triangles, middles are about the same.
+    """
+    skin, normals, areas = sample_skin(surface, SKIN_SPACING * side)
+    rows, axis = np.arange(len(skin)), np.abs(normals).argmax(axis=1)
+    cells = np.floor(skin / side).astype(np.int64)
+    cells = cells - cells.min(axis=0)
+    keys = np.ravel_multi_index((*cells.T, axis), (*(cells.max(axis=0) + 1), 3)) * 2 + (normals[rows, axis] > 0)
+    _, first, owner = np.unique(keys, return_index=True, return_inverse=True)
+    owner, count = owner.ravel(), len(first)
+    total = np.maximum(np.bincount(owner, areas, count), 1e-300)
+    middles, mean = (
+        np.stack([np.bincount(owner, areas * values[:, i], count) / total for i in range(3)], axis=1)
+        for values in (skin, normals)
+    )
+    order = np.lexsort((np.linalg.norm(skin - middles[owner], axis=1), owner))
+    nearest = order[np.searchsorted(owner[order], np.arange(count))]
+    return middles, mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300), skin[nearest]
 
 
 def _cover(
-    surface: Surface, points: np.ndarray, sizes: np.ndarray, grid: Grid, graded: np.ndarray, smallest: float
-) -> tuple[np.ndarray, np.ndarray]:
+    surface: Surface,
+    points: np.ndarray,
+    sizes: np.ndarray,
+    presence: np.ndarray,
+    grid: Grid,
+    graded: np.ndarray,
+    smallest: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Add particles under skin that is bare; `graded` are the radii of the grid's cells."""
-    skin, normals = sample_skin(surface, 2.0 * smallest)
-    kept = np.unique(np.floor(skin / (1.5 * smallest)), axis=0, return_index=True)[1]
-    skin, normals = skin[kept], normals[kept]
-    radii = graded[grid.cells(skin - smallest * normals)]
+    skin, normals, touching = _divide_skin(surface, 1.5 * smallest)
+    radii = smallest * 2.0 ** (0.5 * _find_steps(grid.sample(graded, skin - smallest * normals), smallest))
+    away = np.full(len(skin), np.inf)
     for _ in range(8):
         if len(points):
             away = find_nearest(skin, points, 1)[1][:, 0]
             bare = away > BARE_DISTANCE * radii
-            skin, normals, radii = skin[bare], normals[bare], radii[bare]
+            skin, normals, touching, radii, away = skin[bare], normals[bare], touching[bare], radii[bare], away[bare]
         if not len(skin):
             break
         depth = SKIN_DEPTH * radii[:, None] * normals
-        new = skin - depth
-        beyond = find_crossed(surface, skin - 1e-3 * depth, new)
-        new[beyond] = skin[beyond]  # the solid is thinner than that
+        beyond = find_crossed(surface, touching - 1e-3 * depth, touching - depth)  # the solid is thinner than that
+        new = np.where(beyond[:, None], skin, skin - depth)
         chosen = thin_out(new, radii, 2.0 * LEAST_SPACING)
-        points = np.concatenate([points, new[chosen]])
-        sizes = np.concatenate([sizes, radii[chosen].astype(float)])
-    return points, sizes
+        points, sizes = np.concatenate([points, new[chosen]]), np.concatenate([sizes, radii[chosen]])
+        presence = np.concatenate([presence, _fade((away[chosen] / radii[chosen] - BARE_DISTANCE) / BARE_FADE)])
+    return points, sizes, presence
+
+
+def _find_steps(radii: np.ndarray, smallest: float) -> np.ndarray:
+    """By how many steps of the square root of 2 radii are larger than the smallest: ints as floats."""
+    return np.maximum(np.rint(2.0 * np.log2(radii / smallest)), 0.0)
 
 
 def thin_out(points: np.ndarray, radii: np.ndarray, factor: float) -> np.ndarray:
@@ -379,7 +463,12 @@ def thin_out(points: np.ndarray, radii: np.ndarray, factor: float) -> np.ndarray
         alive[pairs[new[pairs[:, 1]], 0]] &= taken[pairs[new[pairs[:, 1]], 0]]
 
 
-def _share_volume(grid: Grid, sizes: np.ndarray) -> np.ndarray:
+def _fade(values: np.ndarray) -> np.ndarray:
+    """Presence of particles whose margins are these: 1 from 1 on."""
+    return np.maximum(smooth_step(values), LEAST_PRESENCE)
+
+
+def _share_volume(grid: Grid, sizes: np.ndarray, presence: np.ndarray) -> np.ndarray:
     """Volume of the solid, divided among the particles by what each takes in a close packing."""
-    shares = sizes**3
+    shares = presence * sizes**3
     return shares * (max(grid.inside.sum(), 1) * grid.step**3 / shares.sum())

@@ -221,6 +221,45 @@ def test_two_holes_are_measured_each_by_itself() -> None:
     assert read_surface(*longer).solid[0]  # 2 of 20
 
 
+def hold_together(mesh: Mesh) -> Mesh:
+    """The mesh and a thread from its lowest vertex to its highest, which makes one island of it."""
+    points, triangles = mesh
+    ends = [points[:, 2].argmin(), points[:, 2].argmax()]
+    middle = points[ends].mean(axis=0, keepdims=True) + np.array([1e-3, 0, 0])
+    return np.concatenate([points, middle]), np.concatenate([triangles, [[*ends, len(points)]]])
+
+
+def cut_ring(mesh: Mesh, low: float, high: float) -> Mesh:
+    """Without the triangles between two heights."""
+    return join(cut(mesh, -np.inf, low), cut(mesh, high, np.inf))
+
+
+TUBE = make_box((1.0, 1.0, 2.0), 0.1)
+
+
+@each(
+    ("mesh", "solid"),
+    [
+        (hold_together(cut_ring(TUBE, -0.05, 0.05)), True),  # 2 holes of 1 beside 9.6, of which the difference is none
+        (hold_together(cut_ring(TUBE, -0.05, 0.35)), False),  # too far apart for a ring: 2 of 8.4
+        (cut(TUBE, -0.1, 0.1), False),  # a belt: its holes look away from each other
+        (cut(TUBE, -0.99, 0.99), False),
+    ],
+)
+def test_a_ring_cut_out_is_no_hole(mesh: Mesh, solid: bool) -> None:
+    points, triangles = mesh
+    assert read_surface(points, triangles).solid.tolist() == [solid]
+    assert read_surface(points, triangles[:, ::-1]).solid.tolist() == [solid]
+
+
+@each("height", [0.3, 1.0, 3.0])
+def test_a_skirt_is_no_body(height: float) -> None:
+    """An open cone, from its waist to a hem twice as wide."""
+    radii, heights = np.array([0.0, 1.0, 0.5, 0.0]), np.array([0.0, 0.0, height, height])
+    skirt = cut(revolve(radii, heights, 24), 1e-3, height - 1e-3)
+    assert read_surface(*skirt).solid.tolist() == [False]
+
+
 def test_islands_of_a_mesh() -> None:
     sheet = move(cut(CUBE, 0.49, 1), (0, 0, 5))
     turned = CUBE[0] + [3.0, 0, 0], CUBE[1][:, ::-1]

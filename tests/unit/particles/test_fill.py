@@ -91,7 +91,8 @@ def test_large_in_the_body_and_small_in_the_neck() -> None:
     assert neck.sum() > 10
     assert result.radii[core].min() > 2 * result.radii[neck].max()
     assert result.thickness[core] == pytest.approx(1.0, rel=0.2)
-    assert np.median(result.thickness[neck]) == pytest.approx(0.25, rel=0.3)
+    top = result.points[:, 2] > 3.1  # farther from the body than it reaches
+    assert result.thickness[top] == pytest.approx(0.25, rel=0.3)
 
 
 def test_smaller_ones_are_more(filled: tuple[Mesh, Fill]) -> None:
@@ -130,7 +131,7 @@ def test_all_are_inside(filled: tuple[Mesh, Fill]) -> None:
 def test_no_skin_is_bare(filled: tuple[Mesh, Fill]) -> None:
     """Bare is what is farther from all particles than 2.2 radii; those are a third of the limb's, or the smallest."""
     mesh, result = filled
-    skin = sample_skin(read_surface(*mesh), result.smallest_radius)[0]
+    skin, _, _ = sample_skin(read_surface(*mesh), result.smallest_radius)
     away = find_nearest(skin, result.points, 1)[1][:, 0]
     assert (
         away <= BARE_DISTANCE * np.maximum(result.limbs_at(skin) / RADII_IN_BALL, result.smallest_radius) * 1.2
@@ -141,7 +142,10 @@ def test_volumes_sum_to_the_body(filled: tuple[Mesh, Fill]) -> None:
     mesh, result = filled
     assert result.volumes.min() > 0
     assert result.volumes.sum() == pytest.approx(read_surface(*mesh).volume, rel=0.15)
-    np.testing.assert_allclose(result.volumes / result.volumes[0], (result.radii / result.radii[0]) ** 3)
+    shares = result.presence * result.radii**3
+    np.testing.assert_allclose(result.volumes / result.volumes[0], shares / shares[0])
+    assert result.presence.min() > 0
+    assert result.presence.max() == 1
 
 
 @each("count", [100, 400])
@@ -185,6 +189,19 @@ def test_unit_matters_little(mesh: Mesh, scale: float) -> None:
     assert other.smallest_radius == pytest.approx(scale * result.smallest_radius, rel=0.05)
 
 
+@each("mesh", [BOX, CAPSULE])
+def test_noise_keeps_particles(mesh: Mesh) -> None:
+    """Those that come and go hardly count, but for few."""
+    result = fill(mesh, 0.0, 400)
+    for seed in range(3):
+        noise = np.random.default_rng(seed).normal(0.0, 1e-6, mesh[0].shape)
+        other = fill((mesh[0] + noise, mesh[1]), 0.0, 400)
+        near, away = find_nearest(result.points, other.points, 1)
+        gone = away[:, 0] > 1e-4
+        assert (result.presence[gone] > 0.1).sum() <= 0.01 * len(gone)
+        np.testing.assert_allclose(result.radii[~gone], other.radii[near[~gone, 0]], rtol=1e-4)
+
+
 def test_same_bytes(filled: tuple[Mesh, Fill]) -> None:
     mesh, result = filled
     other = fill(mesh, 0.0, 400)
@@ -207,7 +224,8 @@ def test_limbs_by_hand() -> None:
 @each("spacing", [0.1, 0.5, 5.0])
 def test_samples_of_the_skin(spacing: float) -> None:
     surface = read_surface(*BOX)
-    points, normals = sample_skin(surface, spacing)
+    points, normals, areas = sample_skin(surface, spacing)
+    assert areas.sum() == pytest.approx(2 * (2.5 * 1.2 + 2.5 * 1.0 + 1.2 * 1.0))
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0)
     side = np.abs(points) / (0.5 * np.array([2.5, 1.2, 1.0]))
     np.testing.assert_allclose(side.max(axis=1), 1.0)
