@@ -14,7 +14,6 @@ from ..skinning import blending, dlbnt
 from ..skinning.limb_roots import find_linear_shares
 from .attachments import attach
 from .cloud import Cloud, make_cloud
-from .contact import Contact, bind_contact
 from .fill import Fill, fill_solid, find_smallest_radius
 from .parts import find_flesh
 from .volumes import VolumeKeeper
@@ -70,8 +69,6 @@ class FilledSolid:
         The vertices.
     keeper : VolumeKeeper
         Of the skin, in object space.
-    contact : Contact or None
-        Of the particles.
     radii : float32 array, shape (V,)
         Of the limb around each vertex, object space.
     spare : float32 array, shape (V,)
@@ -93,7 +90,6 @@ class FilledSolid:
     skin: blending.Binding
     points: np.ndarray
     keeper: VolumeKeeper
-    contact: Contact | None
     radii: np.ndarray
     spare: np.ndarray
     swelling: np.ndarray
@@ -186,7 +182,6 @@ def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: 
         skin=attachment.bind(rest, surface.points, fill.points),
         points=surface.points.astype(np.float32),
         keeper=VolumeKeeper(rest.points, surface),
-        contact=bind_contact(transform_points(to_object, fill.points), own, skeleton, rest.object_to_armature),
         radii=radii,
         spare=_find_spare(radii, dense, attachment.find_strength(rest)),
         swelling=_find_swelling_room(surface, fill, radii),

@@ -8,7 +8,6 @@ them, in a stiff limb as in a face, the skin is that of DLBNT; so it is where th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -20,8 +19,6 @@ from ..skinning import blending, dlbnt
 from ..skinning.blending import skin_points, skin_transforms
 from ..skinning.limb_roots import find_linear_shares
 from ..skinning.stages import Stage, linear_stage
-from .contact import Contact, bind_contact
-from .deep_bends import DeepBends, find_deep_bends
 from .filled_solid import (
     LEAST_PARTICLES,
     MOST_PARTICLES,
@@ -31,7 +28,8 @@ from .filled_solid import (
     transform_points,
     without_still_joint,
 )
-from .layers import FOLLOWS, Layers, find_layers
+from .hinges import Hinges, find_hinges_of_skin
+from .layers import Layers, find_layers
 from .settling import settle
 
 IDENTITY = Pose(np.eye(4)[None])
@@ -135,19 +133,16 @@ class Flesh:
     ----------
     base : blending.Binding
         All vertices as the joints have them, with weights as smooth as the particles'.
-    bends : DeepBends
-        Where limbs may bend so far that the skin of the joints takes over.
+    hinges : Hinges
+        Where the skin of the joints takes over.
     layers : Layers
         What lies on the flesh, and what is rigid.
-    contact : Contact or None
-        Of the skin.
     """
 
     solid: FilledSolid
     base: blending.Binding
-    bends: DeepBends
+    hinges: Hinges
     layers: Layers
-    contact: Contact | None
 
     def with_points(self, points: np.ndarray) -> Flesh:
         """The same for another shape of the same vertices, `points` of shape (V, 3), object space."""
@@ -158,7 +153,6 @@ class Flesh:
             self,
             solid=replace(solid, skin=skin, points=unit_points, keeper=keeper),
             base=dlbnt.with_points(self.base, points),
-            contact=None if self.contact is None else self.contact.with_points(points),
         )
 
 
@@ -240,13 +234,11 @@ def _bind_flesh(rest: Rest, skeleton: Joints, solid: FilledSolid) -> Flesh:
     centers = transform_points(back, np.asarray(skeleton.centers, np.float64))
     scale = float(np.cbrt(abs(np.linalg.det(solid.to_object[:3, :3]))))
     radii = scale * solid.fill.limbs_at(transform_points(solid.to_unit, centers))
-    own, amounts = without_still_joint(rest.weights, skeleton), np.minimum(solid.follows / FOLLOWS, 1.0)
     return Flesh(
         solid=solid,
         base=_bind_skin(replace(rest, weights=solid.weights), skeleton),
-        bends=find_deep_bends(points, welded[triangles], dense, skeleton, centers, radii),
+        hinges=find_hinges_of_skin(points, welded[triangles], dense, skeleton, centers, radii),
         layers=find_layers(points, welded, triangles, dense, solid.follows, solid.radii),
-        contact=bind_contact(points, own, skeleton, rest.object_to_armature, triangles, amounts),
     )
 
 
@@ -262,8 +254,8 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
     by_joints = dlbnt.deform(binding.joints, still)
     if binding.flesh is None:
         return by_joints
-    moves = _find_moves(binding.flesh, pose, still, binding.params.iterations)
-    return _find_skin(binding, binding.flesh, pose, still, by_joints, moves)
+    moves = _find_moves(binding.flesh.solid, still, binding.params.iterations)
+    return _find_skin(binding, binding.flesh, still, by_joints, moves)
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
@@ -272,20 +264,18 @@ def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     if flesh is None:
         return dlbnt.vertex_transforms(binding.joints, still)
     solid = flesh.solid
-    moves = _find_moves(flesh, pose, still, binding.params.iterations)
+    moves = _find_moves(solid, still, binding.params.iterations)
     transforms = dlbnt.vertex_transforms(flesh.base, still).copy(order="K")
     change = skin_transforms(solid.skin, IDENTITY, [moves])[:, :3, :3] - np.eye(3, dtype=np.float32)
     into, out = (matrix[:3, :3].astype(np.float32) for matrix in (solid.to_unit, solid.to_object))
     transforms[:, :3, :3] += out @ change @ into
-    posed = _find_skin(binding, flesh, pose, still, dlbnt.deform(binding.joints, still), moves)
+    posed = _find_skin(binding, flesh, still, dlbnt.deform(binding.joints, still), moves)
     rest = transform_points(solid.to_object, solid.points).astype(np.float32)
     transforms[:, :3, 3] = posed - np.einsum("vij,vj->vi", transforms[:, :3, :3], rest)
     return transforms
 
 
-def _find_skin(
-    binding: Binding, flesh: Flesh, pose: Pose, still: Pose, by_joints: np.ndarray, moves: Stage
-) -> np.ndarray:
+def _find_skin(binding: Binding, flesh: Flesh, still: Pose, by_joints: np.ndarray, moves: Stage) -> np.ndarray:
     """The posed skin, float32, shape (V, 3), object space.
 
     Parameters
@@ -296,15 +286,12 @@ def _find_skin(
     moves : Stage
         Of the particles.
     """
-    solid, contact = flesh.solid, flesh.contact
+    solid = flesh.solid
     change = (skin_points(solid.skin, IDENTITY, [moves]) - solid.points) @ solid.to_object[:3, :3].T.astype(np.float32)
     points = dlbnt.deform(flesh.base, still) + change
     points += _find_swelling(binding, flesh, still, points, change)
 
-    depths = flesh.bends.measure_depths(pose.rest_to_pose)
-    if contact is not None:
-        points += contact.push(points, pose, flesh.bends.find_contacts(depths, len(pose.rest_to_pose)))
-    points = flesh.bends.unite(points, by_joints, depths)
+    points = flesh.hinges.unite(points, by_joints)
     flesh.layers.carry(points, by_joints)
     return points
 
@@ -334,9 +321,8 @@ class _Settled:
     change: np.ndarray
 
 
-def _settle(flesh: Flesh, pose: Pose, still: Pose, iterations: int) -> _Settled:
-    solid = flesh.solid
-    into = np.eye(4) if pose.object_to_armature is None else pose.object_to_armature
+def _settle(solid: FilledSolid, still: Pose, iterations: int) -> _Settled:
+    into = np.eye(4) if still.object_to_armature is None else still.object_to_armature
     of_particles = still.seen_from(into @ solid.to_object)
     stages = dlbnt.find_stages(solid.core.joints, of_particles, solid.core.params)
     rest, stretches = solid.cloud.points, None
@@ -346,22 +332,14 @@ def _settle(flesh: Flesh, pose: Pose, still: Pose, iterations: int) -> _Settled:
     goals = dlbnt.deform(solid.goals, of_particles)
     rigid = skin_transforms(solid.core, of_particles, stages[-1:])
     rotations = np.ascontiguousarray(rigid[:, :3, :3].transpose(1, 2, 0))
-    contact, out, back = solid.contact, solid.to_object, solid.to_unit[:3, :3]
-
-    amounts = flesh.bends.find_contacts(flesh.bends.measure_depths(pose.rest_to_pose), len(pose.rest_to_pose))
-
-    def push(points: np.ndarray, contact: Contact) -> np.ndarray:
-        return (contact.push(transform_points(out, points), pose, amounts) @ back.T).astype(np.float32)
-
-    of_contact = None if contact is None else partial(push, contact=contact)
-    offsets, turned = settle(solid.cloud, rest, goals, rotations, iterations, of_contact)
+    offsets, turned = settle(solid.cloud, rest, goals, rotations, iterations)
     change = (turned - rotations).transpose(2, 0, 1)
     return _Settled(goals, offsets.T, change if stretches is None else change @ stretches)
 
 
-def _find_moves(flesh: Flesh, pose: Pose, still: Pose, iterations: int) -> Stage:
+def _find_moves(solid: FilledSolid, still: Pose, iterations: int) -> Stage:
     """What the particles add to where the joints take the skin, as affine transforms in unit space."""
-    settled, points = _settle(flesh, pose, still, iterations), flesh.solid.cloud.points
+    settled, points = _settle(solid, still, iterations), solid.cloud.points
     moves = np.empty((len(points), 3, 4))
     moves[:, :, :3] = np.eye(3) + settled.change
     moves[:, :, 3] = settled.offsets - np.einsum("pij,pj->pi", settled.change, points)
@@ -413,5 +391,5 @@ def pose_particles(binding: Binding, pose: Pose) -> np.ndarray:
     if binding.flesh is None:
         return np.empty((0, 3))
     solid = binding.flesh.solid
-    settled = _settle(binding.flesh, pose, _with_still_pose(pose), binding.params.iterations)
+    settled = _settle(binding.flesh.solid, _with_still_pose(pose), binding.params.iterations)
     return transform_points(solid.to_object, (settled.goals + settled.offsets).astype(float))

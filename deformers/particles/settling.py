@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..geometry.vectors import smooth_step
@@ -26,13 +24,7 @@ THICKENING = 0.01
 LEAST_EXTENT = np.float32(1e-3)
 """The same for what has shrunk to nothing; extents are about 3 in each neighborhood."""
 
-CONTACT_GAIN, CONTACT_KEPT = np.float32(0.8), np.float32(0.92)
-"""How much of a push becomes a force in an iteration, and how much of the force is kept to the next."""
-
 TINY = np.float32(1e-20)
-
-Push = Callable[[np.ndarray], np.ndarray]
-"""From where particles are to where they would have to go, both of shape (P, 3)."""
 
 
 class _Neighborhoods:
@@ -83,12 +75,7 @@ class _Neighborhoods:
 
 
 def settle(
-    cloud: Cloud,
-    rest: np.ndarray,
-    goals: np.ndarray,
-    rotations: np.ndarray,
-    iterations: int,
-    push: Push | None = None,
+    cloud: Cloud, rest: np.ndarray, goals: np.ndarray, rotations: np.ndarray, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find where the particles come to rest in a pose.
 
@@ -100,8 +87,6 @@ def settle(
         Where the joints take the particles.
     rotations : float32 array, shape (3, 3, P)
         How the joints rotate them.
-    push : function, optional
-        Where contact wants particles: a force that lasts, so that what is pressed comes out elsewhere.
 
     Returns
     -------
@@ -116,19 +101,14 @@ def settle(
     from T, which is linear with a constant matrix. The unknown is x - g, which is 0 in every rigid pose.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        offsets, turned = _iterate(cloud, rest, goals, rotations, iterations, push)
+        offsets, turned = _iterate(cloud, rest, goals, rotations, iterations)
     if np.isfinite(offsets).all() and np.isfinite(turned).all():
         return offsets, turned
     return np.zeros_like(offsets), rotations
 
 
 def _iterate(
-    cloud: Cloud,
-    rest: np.ndarray,
-    goals: np.ndarray,
-    rotations: np.ndarray,
-    iterations: int,
-    push: Push | None,
+    cloud: Cloud, rest: np.ndarray, goals: np.ndarray, rotations: np.ndarray, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """`settle`, whatever comes of it."""
     near = _Neighborhoods(cloud, np.ascontiguousarray(rest.T))
@@ -137,9 +117,8 @@ def _iterate(
     pulled = near.sum((cloud.own + cloud.back) * goal_steps)
 
     offsets = np.zeros_like(pulled)
-    pressure, force = np.zeros(len(goals), np.float32), np.zeros_like(pulled)
-    held = near.sum(cloud.own + cloud.back)
-    for iteration in range(iterations):
+    pressure = np.zeros(len(goals), np.float32)
+    for _ in range(iterations):
         gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
         volumes = determinant(gradients)
         sound = smooth_step(volumes / LEAST_SOUND_VOLUME).astype(np.float32)
@@ -148,10 +127,8 @@ def _iterate(
         pressure = np.clip(pressure + PRESSURE_GAIN * (1.0 - volumes), -MOST_PRESSURE, MOST_PRESSURE)
         share = np.float32(STRETCH / (1.0 + STRETCH)) * sound
         targets = rotations + share * (keep_volume(gradients, 1.0 + pressure) - rotations)
-        right = pulled - near.sum_rotated(targets) + force
+        right = pulled - near.sum_rotated(targets)
         offsets = cloud.factor.solve(np.ascontiguousarray(right.T)).T
-        if push is not None and iteration:
-            force = CONTACT_KEPT * force + CONTACT_GAIN * held * push(goals + offsets.T).T
     gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
     return offsets, rotate_toward(rotations, gradients + cloud.smoothing * near.mean(rotations))
 

@@ -1,0 +1,137 @@
+"""Where limbs bend, the skin is that of its joints, a bony tip and a closed crease, unless that collapses.
+
+Where the flesh stands out of what the joints make of the skin, this has collapsed, and both are united: what the joints
+have outside stays, and what the flesh has outside, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry.vectors import normalize, smooth_step
+from ..rig.rest import Joints
+from ..skinning.limb_roots import find_limb_hinges
+
+SOUND, COLLAPSED = 0.08, 0.12
+"""Radii of the limb by which flesh stands out of the skin of the joints, on the mean, from which on both are united,
+and by how much they are fully."""
+
+MIDDLE = 2.0
+"""Radii of the limb from the hinge within which that is measured."""
+
+NEAR, FAR = 2.5, 5.0
+"""The same up to which all of this holds, and from which on nothing: so far, no ledge is seen where flesh begins."""
+
+HELD = 0.3, 0.7
+"""Weight of both bones of a hinge from which on a vertex is the hinge's, and fully."""
+
+SOFT = 0.06
+"""Radii of the limb over which inside goes over to outside."""
+
+
+@dataclass(frozen=True)
+class _Hinge:
+    """A hinge and its skin.
+
+    Attributes
+    ----------
+    vertices, middle : int arrays, shape (n,), (m,)
+        All, and those that tell whether the skin has collapsed.
+    near : float array, shape (n,)
+        How much each is the hinge's, 0 to 1.
+    radius : float
+        Of the limb, object space.
+    triangles : int array, shape (t, 3)
+        Those of the surface that have one of the vertices.
+    """
+
+    vertices: np.ndarray
+    middle: np.ndarray
+    near: np.ndarray
+    radius: float
+    triangles: np.ndarray
+
+
+@dataclass(frozen=True)
+class Hinges:
+    """The hinges of a skin.
+
+    Attributes
+    ----------
+    hinges : tuple of _Hinge
+        Those that have skin.
+    shares : float32 array, shape (V,)
+        How much of the joints' skin each vertex takes where that does not collapse.
+    """
+
+    hinges: tuple[_Hinge, ...]
+    shares: np.ndarray
+
+    def unite(self, flesh: np.ndarray, joints: np.ndarray) -> np.ndarray:
+        """The skin as flesh, float32, (V, 3), and near hinges as its joints have it, or united with that.
+
+        Parameters
+        ----------
+        flesh, joints : float32 arrays, shape (V, 3)
+            The posed skin by flesh and by the joints.
+        """
+        offsets, kept = flesh - joints, np.ones(len(flesh), np.float32)
+        lengths = np.sqrt(np.einsum("vi,vi->v", offsets, offsets))
+        for hinge in self.hinges:
+            if lengths[hinge.middle].mean() > SOUND * hinge.radius:
+                heights = _find_heights(offsets, joints, hinge.triangles)
+                stands_out = np.maximum(heights[hinge.middle], 0.0).mean() / hinge.radius
+                united = smooth_step(np.array((stands_out - SOUND) / (COLLAPSED - SOUND)))
+                inside = smooth_step(0.5 - heights[hinge.vertices] / (SOFT * hinge.radius))
+                kept[hinge.vertices] *= 1.0 - united * hinge.near * (1.0 - inside)
+        return flesh - (self.shares * kept)[:, None] * offsets
+
+
+def _find_heights(offsets: np.ndarray, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """How far offsets, shape (V, 3), go along the normals of a part of the skin at points (V, 3): (V,)."""
+    corners = points[triangles]
+    normals, sums = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), np.zeros(points.shape)
+    for axis in range(3):
+        sums[:, axis] = np.bincount(triangles.ravel(), np.repeat(normals[:, axis], 3), minlength=len(points))
+    return np.einsum("vi,vi->v", offsets, normalize(sums))
+
+
+def find_hinges_of_skin(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    weights: np.ndarray,
+    joints: Joints,
+    centers: np.ndarray,
+    radii: np.ndarray,
+) -> Hinges:
+    """The hinges of a skin, by its weights.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Object space.
+    triangles : int array, shape (T, 3)
+        Welded at seams.
+    weights : float array, shape (V, B)
+    joints : Joints
+        Without fractions.
+    centers : float array, shape (B, 3)
+        Of the joints, object space.
+    radii : float array, shape (B,)
+        Of the limb at each joint, object space.
+    """
+    found, shares = [], np.zeros(len(points), np.float32)
+    for joint in np.flatnonzero(find_limb_hinges(joints) & (radii > 0.0)).tolist():
+        away = np.linalg.norm(points - centers[joint], axis=1) / radii[joint]
+        held = np.clip(
+            (weights[:, joint] + weights[:, joints.parents[joint]] - HELD[0]) / (HELD[1] - HELD[0]), 0.0, 1.0
+        )
+        near = held * (1.0 - smooth_step((away - NEAR) / (FAR - NEAR)))
+        vertices, middle = np.flatnonzero(near > 0.0), np.flatnonzero(held * (away < MIDDLE) > 0.5)
+        if len(middle):
+            around = triangles[(near[triangles] > 0.0).any(axis=1)]
+            found.append(_Hinge(vertices, middle, near[vertices], float(radii[joint]), around))
+            shares = np.maximum(shares, near.astype(np.float32))
+    return Hinges(tuple(found), shares)
