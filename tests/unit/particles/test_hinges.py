@@ -1,0 +1,147 @@
+"""Where limbs bend, flesh gives way to the skin of the joints, unless that collapses; layers ride; skin is tucked."""
+
+import numpy as np
+import pytest
+
+from benchmarks.surfaces import make_capsule
+from supple.deformers import Joints
+from supple.deformers.particles.hinges import FAR, SOUND, Hinges, find_hinges_of_skin
+from supple.deformers.particles.layers import find_layers, find_riders, move_rigidly
+from supple.deformers.particles.tuck import GIVE, find_tuck
+from supple.deformers.skinning.limb_roots import find_limb_hinges
+
+from ..characters import rotation
+
+RADIUS = 0.2
+X, UP = np.eye(3)[0], np.eye(3)[2]
+HEADS = np.array([(0, 0, 0), (1, 0, 0), (3, 0, 0), (-1, 0, 0), (-3, 0, 0)], float)
+TAILS = np.array([(0, 0, 1), (3, 0, 0), (5, 0, 0), (-3, 0, 0), (-5, 0, 0)], float)
+JOINTS = Joints(HEADS, np.array([-1, 0, 1, 0, 3]), TAILS)
+"""A trunk and an arm on each side, which has an elbow."""
+
+
+@pytest.fixture(scope="module")
+def arm() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points, triangles and weights of the left arm, which is bent about x = 3."""
+    points, triangles = make_capsule(4.0, RADIUS, 0.06)
+    points = points[:, [2, 0, 1]] + X
+    share = np.clip((points[:, 0] - 2.8) / 0.4, 0.0, 1.0)
+    weights = np.zeros((len(points), 5))
+    weights[:, 1], weights[:, 2] = 1.0 - share, share
+    return points, triangles, weights
+
+
+def hinges_of(arm: tuple) -> Hinges:
+    return find_hinges_of_skin(*arm, JOINTS, HEADS, np.full(5, RADIUS))
+
+
+def test_elbows_are_hinges_and_shoulders_are_not() -> None:
+    assert np.flatnonzero(find_limb_hinges(JOINTS)).tolist() == [2, 4]
+
+
+def test_near_a_hinge_the_skin_is_that_of_the_joints(arm: tuple) -> None:
+    points, hinges = arm[0], hinges_of(arm)
+    assert len(hinges.hinges) == 1
+    flesh = (points + 0.5 * SOUND * RADIUS * UP).astype(np.float32)
+    united = hinges.unite(flesh, points.astype(np.float32))
+    away = np.linalg.norm(points - HEADS[2], axis=1) / RADIUS
+    np.testing.assert_allclose(united[away < 2.0], points[away < 2.0], atol=1e-6)
+    np.testing.assert_allclose(united[away > FAR], flesh[away > FAR], atol=1e-6)
+    assert (np.diff(united[np.argsort(points[:, 0], kind="stable"), 2].round(6)) < 0.2).all()
+
+
+def test_what_collapses_is_united_with_the_flesh(arm: tuple) -> None:
+    points, hinges = arm[0], hinges_of(arm)
+    away = np.linalg.norm(points - HEADS[2], axis=1) / RADIUS
+    narrow = points * np.where(away < 2.0, 0.5, 1.0)[:, None] ** [0, 1, 1]
+    united = hinges.unite(points.astype(np.float32), narrow.astype(np.float32))
+    np.testing.assert_allclose(united[away < 1.0], points[away < 1.0], atol=0.02 * RADIUS)
+    np.testing.assert_allclose(hinges.unite(narrow.astype(np.float32), points.astype(np.float32))[away < 1.0],
+                               points[away < 1.0], atol=1e-6)  # fmt: skip
+
+
+def test_a_band_rides_on_the_limb_and_a_plate_stays_rigid(arm: tuple) -> None:
+    points, triangles, weights = arm
+    ring = points[(points[:, 0] > 1.9) & (points[:, 0] < 2.1)] * [1.0, 1.1, 1.1]
+    plate = np.array([(2, 0, 0.3), (2.2, 0, 0.3), (2.2, 0.2, 0.3), (2, 0.2, 0.3)])
+    both = np.concatenate([points, ring, plate])
+    count, size = len(points), len(ring)
+    faces = [(count + i, count + i + 1, count + i + 2) for i in range(size - 2)]
+    faces += [(count + size, count + size + 1, count + size + 2), (count + size, count + size + 2, count + size + 3)]
+    band = np.tile([0, 0.9, 0.1, 0, 0], (size, 1))
+    held = np.concatenate([weights, band, np.tile([0, 1.0, 0, 0, 0], (4, 1))])
+    follows = np.concatenate([np.ones(count), np.zeros(size + 4)])
+    layers = find_layers(
+        both, np.arange(len(both)), np.concatenate([triangles, faces]), held, follows, np.full(len(both), RADIUS)
+    )
+    assert layers.riders is not None
+    assert set(range(count, count + size)) <= set(layers.riders.vertices.tolist())
+    joints = both.astype(np.float32)
+    skin = joints.copy()
+    skin[:count, 2] += 0.1 * RADIUS
+    skin[count + size] += 0.05
+    layers.carry(skin, joints)
+    np.testing.assert_allclose(skin[count : count + size, 2] - joints[count : count + size, 2], 0.1 * RADIUS, atol=1e-3)
+    own = slice(count + size, None)
+    np.testing.assert_allclose(skin[own], move_rigidly(joints[own], skin[own]), atol=1e-6)
+
+
+def test_only_what_is_near_and_of_like_weights_rides(arm: tuple) -> None:
+    points, _, weights = arm
+    radii = np.full(len(points), RADIUS)
+    near, far = np.array([[2.0, 0.0, 0.21]]), np.array([[2.0, 0.0, 1.0]])
+    own, other = np.eye(5)[[1]], np.eye(5)[[3]]
+    assert find_riders(near, own, points, weights, radii) is not None
+    assert find_riders(far, own, points, weights, radii) is None
+    assert find_riders(near, other, points, weights, radii) is None
+
+
+def test_rigid_motion_is_found(arm: tuple) -> None:
+    points = arm[0][:50]
+    moved = points @ rotation((1, 2, 3), 70).T + [1, 2, 3]
+    np.testing.assert_allclose(move_rigidly(points, moved), moved, atol=1e-9)
+    noisy = moved + np.random.default_rng(0).normal(size=moved.shape) * 0.01
+    fitted = move_rigidly(points, noisy)
+    distances = [np.linalg.norm(each - each[0], axis=1) for each in (points, fitted)]
+    np.testing.assert_allclose(*distances, atol=1e-9)
+
+
+def sheet(height: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """A square of side 1 at a height, looking up."""
+    x, y = np.meshgrid(np.linspace(0, 1, steps), np.linspace(0, 1, steps), indexing="ij")
+    points = np.stack([x.ravel(), y.ravel(), np.full(steps * steps, height)], axis=1)
+    first = (np.arange(steps - 1)[:, None] * steps + np.arange(steps - 1)).ravel()
+    corners = (
+        np.stack([first, first + steps, first + steps + 1], axis=1),
+        np.stack([first, first + steps + 1, first + 1], axis=1),
+    )
+    return points, np.concatenate(corners)
+
+
+def find_on_sheet(points: np.ndarray, surface: np.ndarray, triangles: np.ndarray) -> tuple:
+    """Of a sheet, the triangle that is nearest to each point in the plane."""
+    found, shares = np.zeros(len(points), int), np.zeros((len(points), 3))
+    for number, point in enumerate(points):
+        flat = surface[triangles][:, :, :2]
+        matrices = np.concatenate([flat, np.ones((*flat.shape[:2], 1))], axis=2)
+        solved = np.linalg.solve(matrices.transpose(0, 2, 1), np.tile([*point[:2], 1.0], (len(flat), 1))[..., None])[
+            ..., 0
+        ]
+        found[number] = solved.min(axis=1).argmax()
+        shares[number] = np.clip(solved[found[number]], 0.0, 1.0)
+    distances = np.linalg.norm(np.einsum("nc,nci->ni", shares, surface[triangles[found]]) - points, axis=1)
+    return found, shares, distances
+
+
+def test_skin_under_tight_cloth_stays_under_it() -> None:
+    (skin, skin_faces), (cloth, faces) = sheet(0.0, 21), sheet(0.004, 6)
+    tuck = find_tuck(skin, skin_faces, cloth, faces, find_on_sheet)
+    assert tuck is not None
+    assert np.abs(tuck.find_moves(skin, cloth)).max() < 1e-9
+    pierced = skin + 0.006 * UP
+    moved = pierced[tuck.vertices] + tuck.find_moves(pierced, cloth)
+    assert (moved[:, 2] < cloth[0, 2]).all()
+    far = tuck.find_moves(skin + 5 * GIVE * UP, cloth)
+    assert np.abs(far).max() < 1e-6, "it is somewhere else"
+    assert find_tuck(skin, skin_faces, cloth + UP, faces, find_on_sheet) is None
+    assert find_tuck(skin, skin_faces, cloth - 0.008 * UP, faces, find_on_sheet) is None
