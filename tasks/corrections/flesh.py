@@ -75,6 +75,9 @@ MIXED = 24
 LEAST_BEND = 0.4
 """Share of a bend, in such poses, that a joint is bent by at least."""
 
+TUCKED = 30.0
+"""What skin that gives way to clothes counts beside what else changes: it would be seen through them."""
+
 CARRIED = 0.99
 """Share by which all vertices of a mesh ride on the body from which on nothing else moves it."""
 
@@ -149,6 +152,10 @@ class FleshyCharacter:
 
         Layers ride on the body, and it gives way where it would show through them.
         """
+        return self.find_changes(matrices)[0]
+
+    def find_changes(self, matrices: np.ndarray) -> tuple[list[np.ndarray], float]:
+        """These offsets, and the sum of the squares by which skin gives way to layers, over its area."""
         posed = [_PosedMesh.of(mesh, matrices, self._is_carried(number)) for number, mesh in enumerate(self.meshes)]
         body = posed[self.body]
         changes = body.offsets @ body.mesh.space[:3, :3].T
@@ -157,14 +164,15 @@ class FleshyCharacter:
                 one.offsets[riders.vertices] *= 1.0 - riders.rides[:, None]
                 back = np.linalg.inv(one.mesh.space[:3, :3]).T
                 one.offsets[riders.vertices] += riders.find_changes(changes) @ back
-        skin = body.find_points()
+        skin, tucked = body.find_points(), 0.0
         for one, tuck in zip(posed, self.tucks, strict=True):
             if tuck is not None:
                 moves, own = tuck.find_moves(skin, one.find_points()), tuck.vertices
                 skin[own] += moves
+                tucked += float(self.areas[self.body][own] @ np.square(moves).sum(axis=1))
                 moves = moves @ np.linalg.inv(body.mesh.space[:3, :3]).T
                 body.offsets[own] += pull_back(body.linear[own], moves).offsets
-        return [one.offsets.astype(np.float32) for one in posed]
+        return [one.offsets.astype(np.float32) for one in posed], tucked
 
     def _is_carried(self, number: int) -> bool:
         """Whether all of a mesh rides on the body, so that nothing else moves it."""
@@ -387,9 +395,9 @@ def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, pro
     for bend in bends:
         gains = []
         for rotation in bend.rotations:
-            offsets = character.find_offsets(pose_joint(joints, bend.joint.joint, rotation, bend.joint.axes))
+            offsets, tucked = character.find_changes(pose_joint(joints, bend.joint.joint, rotation, bend.joint.axes))
             gain, largest = character.measure(offsets)
-            gains.append(gain if largest > LEAST_CHANGE else 0.0)
+            gains.append(gain + TUCKED * tucked if largest > LEAST_CHANGE else 0.0)
             bend.offsets.append(offsets)
             done += 1
             progress(0.25 + 0.35 * done / total)

@@ -31,6 +31,10 @@ def arm() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return points, triangles, weights
 
 
+BENT = np.tile(np.eye(4), (5, 1, 1))
+BENT[2, :3, :3] = rotation((0, 0, 1), 90)
+
+
 def hinges_of(arm: tuple) -> Hinges:
     return find_hinges_of_skin(*arm, JOINTS, HEADS, np.full(5, RADIUS))
 
@@ -43,7 +47,8 @@ def test_near_a_hinge_the_skin_is_that_of_the_joints(arm: tuple) -> None:
     points, hinges = arm[0], hinges_of(arm)
     assert len(hinges.hinges) == 1
     flesh = (points + 0.5 * SOUND * RADIUS * UP).astype(np.float32)
-    united = hinges.unite(flesh, points.astype(np.float32))
+    united = hinges.unite(flesh, points.astype(np.float32), BENT)
+    np.testing.assert_array_equal(hinges.unite(flesh, points.astype(np.float32), np.tile(np.eye(4), (5, 1, 1))), flesh)
     away = np.linalg.norm(points - HEADS[2], axis=1) / RADIUS
     np.testing.assert_allclose(united[away < 2.0], points[away < 2.0], atol=1e-6)
     np.testing.assert_allclose(united[away > FAR], flesh[away > FAR], atol=1e-6)
@@ -54,9 +59,9 @@ def test_what_collapses_is_united_with_the_flesh(arm: tuple) -> None:
     points, hinges = arm[0], hinges_of(arm)
     away = np.linalg.norm(points - HEADS[2], axis=1) / RADIUS
     narrow = points * np.where(away < 2.0, 0.5, 1.0)[:, None] ** [0, 1, 1]
-    united = hinges.unite(points.astype(np.float32), narrow.astype(np.float32))
+    united = hinges.unite(points.astype(np.float32), narrow.astype(np.float32), BENT)
     np.testing.assert_allclose(united[away < 1.0], points[away < 1.0], atol=0.02 * RADIUS)
-    np.testing.assert_allclose(hinges.unite(narrow.astype(np.float32), points.astype(np.float32))[away < 1.0],
+    np.testing.assert_allclose(hinges.unite(narrow.astype(np.float32), points.astype(np.float32), BENT)[away < 1.0],
                                points[away < 1.0], atol=1e-6)  # fmt: skip
 
 
