@@ -142,10 +142,8 @@ def find_hinges_of_skin(
     """
     found = []
     for joint in np.flatnonzero(find_limb_hinges(joints) & (radii > 0.0)).tolist():
-        away = np.linalg.norm(points - centers[joint], axis=1) / radii[joint]
-        held = np.clip(
-            (weights[:, joint] + weights[:, joints.parents[joint]] - HELD[0]) / (HELD[1] - HELD[0]), 0.0, 1.0
-        )
+        parent, away = int(joints.parents[joint]), np.linalg.norm(points - centers[joint], axis=1) / radii[joint]
+        held = np.clip((weights[:, joint] + weights[:, parent] - HELD[0]) / (HELD[1] - HELD[0]), 0.0, 1.0)
         near = held * (1.0 - smooth_step((away - NEAR) / (FAR - NEAR)))
         vertices, middle = np.flatnonzero(near > 0.0), np.flatnonzero(held * (away < MIDDLE) > 0.5)
         if len(middle):
