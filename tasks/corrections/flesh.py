@@ -45,7 +45,6 @@ from .from_method import (
     check_size,
     plan_keys,
     store_fitted,
-    weigh_frames,
 )
 from .keys import remove
 from .posed_copy import check_correctable
@@ -59,18 +58,18 @@ LEAST_FLESH = 8e-4
 LEAST_CHANGE = 1e-3
 """Share of the character's size that a joint must change the skin by, somewhere, to be corrected."""
 
-HINGE, BALL, COLLAR, TRUNK = (70.0, 125.0), (45.0, 90.0), (25.0,), (45.0,)
+HINGE, BALL, COLLAR, TRUNK = (60.0, 120.0), 90.0, 25.0, 45.0
 """Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine, neck
-and tail."""
+and tail. What Particles change there grows with the angle, but for hinges, where it sets in late."""
 
 LEAST_TRUNK = 15.0
 """The same of a joint of the trunk that is one of many, at least."""
 
-MOST_BENDS = 5
-"""Corrections of one joint."""
-
 MIXED = 24
 """Poses in which all joints are bent."""
+
+OF_SEVERAL = 0.5
+"""What a pose of several joints counts in the fit, where a joint bent alone counts 1."""
 
 LEAST_BEND = 0.4
 """Share of a bend, in such poses, that a joint is bent by at least."""
@@ -259,7 +258,7 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     if any(one.armature != armature for one in skinned):
         raise SkinningError("The meshes belong to several armatures: correct one character at a time")
     skeleton = find_skeleton(armature)
-    character, bends, poses, notes = yield from find_bends(skinned, skeleton)
+    character, bends, _, notes = yield from find_bends(skinned, skeleton)
     meshes = character.meshes
     yield partial(_try_all, character, bends, skeleton.joints)
     chosen = _choose(bends, skeleton.joints)
@@ -267,7 +266,7 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
         raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
     planned = [[plan_keys(mesh, bend.joint, FLESH) for bend in chosen] for mesh in meshes]
     check_size(list(zip(meshes, planned, strict=True)))
-    fitted = yield partial(_fit, character, chosen, planned, skeleton.joints, poses)
+    fitted = yield partial(_fit, character, chosen, planned, skeleton.joints)
     kept = {(one.mesh.skinned.obj, name) for one in fitted for keys in one.joints for name in keys.replaced}
     for obj, name in list_flesh(objects):
         if (obj, name) not in kept:
@@ -365,18 +364,15 @@ def _list_bends(armature: bpy.types.Object, skeleton: Skeleton, one: BentJoint) 
         limits = np.full(len(axes), np.pi)
     roots = find_limb_roots(joints)
     is_collar = roots[joint] and (roots & (joints.parents == joint)).any()
-    angles = COLLAR if is_collar else BALL if is_limb else _share_bend(rig, one.bone)
-    found = [
-        turn_about(one.axes.T @ axis, np.radians([angle for angle in angles if np.radians(angle) <= limit + 1e-6]))
-        for axis, limit in zip(axes, limits, strict=True)
-    ]
+    angle = np.radians(COLLAR if is_collar else BALL if is_limb else _share_bend(rig, one.bone))
+    found = [turn_about(one.axes.T @ axis, [min(angle, limit)]) for axis, limit in zip(axes, limits, strict=True)]
     return np.concatenate(found), False
 
 
-def _share_bend(rig: Rig | None, bone: str) -> tuple[float, ...]:
+def _share_bend(rig: Rig | None, bone: str) -> float:
     """What a bone of the trunk is bent by, degrees: of several in a row each its share."""
-    chains = [] if rig is None else [chain for (part, _), chain in rig.bones.items() if bone in chain]
-    return tuple(max(angle / len(chain), LEAST_TRUNK) for angle in TRUNK for chain in chains) or TRUNK
+    counts = [] if rig is None else [len(chain) for chain in rig.bones.values() if bone in chain]
+    return max(TRUNK / max(counts, default=1), LEAST_TRUNK)
 
 
 def _list_directions(joints: Joints, joint: int) -> Iterator[np.ndarray]:
@@ -405,30 +401,19 @@ def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, pro
 
 
 def _choose(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
-    """The joints that are corrected: rotation by rotation what gains most, on both sides alike, of hinges all at once.
+    """The joints that are corrected: those that gain most, on both sides alike, as long as there is room for more.
 
-    Their `chosen` rotations are set.
+    Their `chosen` rotations are set: all directions, so that what is right in one does not show in another.
     """
-    groups = list(_pair(bends, joints))
-    offers = []
-    for number, group in enumerate(groups):
-        gains = np.max([bend.gains for bend in group], axis=0)
-        if group[0].is_hinge:
-            offers.append((gains.max(), number, list(range(len(gains)))))
-        else:
-            offers += [(gain, number, [index]) for index, gain in enumerate(gains.tolist())]
-    taken: dict[int, list[int]] = {}
-    room = MOST_KEYS
-    for gain, number, indices in sorted(offers, key=lambda offer: -offer[0]):
-        cost = len(groups[number]) * len(indices)
-        if gain > 0.0 and cost <= room and len(taken.get(number, ())) + len(indices) <= MOST_BENDS:
-            taken.setdefault(number, []).extend(indices)
+    room, chosen = MOST_KEYS, []
+    groups = [(group, np.max([bend.gains for bend in group], axis=0)) for group in _pair(bends, joints)]
+    for group, gains in sorted(groups, key=lambda each: -each[1].max()):
+        cost = len(group) * len(gains)
+        if gains.any() and cost <= room:
             room -= cost
-    chosen = []
-    for number, indices in taken.items():
-        for bend in groups[number]:
-            bend.joint.chosen = ChosenRotations(bend.rotations[sorted(indices)], bend.is_hinge)
-            chosen.append(bend)
+            for bend in group:
+                bend.joint.chosen = ChosenRotations(bend.rotations, bend.is_hinge)
+                chosen.append(bend)
     return chosen
 
 
@@ -449,21 +434,26 @@ def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
             yield [bends[first]]
 
 
-def mix_bends(bends: Sequence[Bends], joints: Joints, seed: int = 0) -> Iterator[tuple[list[np.ndarray], np.ndarray]]:
-    """Poses in which all joints are bent: the rotation of each, (4,), and the matrices (B, 4, 4)."""
+def mix_bends(bends: Sequence[Bends], joints: Joints, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Poses in which all joints are bent: the rotation of each, (N, 4), and the matrices (B, 4, 4)."""
     chance = np.random.default_rng(seed)
-    levels = joints.chains.sum(np.ones(len(joints.parents), np.intp))
-    order = np.argsort([levels[bend.joint.joint] for bend in bends], kind="stable")
     for _ in range(MIXED):
-        rotations, matrices = [], np.tile(np.eye(4), (len(joints.parents), 1, 1))
+        rotations = []
         for bend in bends:
             whole = bend.rotations[chance.integers(len(bend.rotations))]
             angle = chance.uniform(LEAST_BEND, 1.0) * measure_angles(whole)
             rotations.append(turn_about(normalize(whole[1:]), [float(angle)])[0])
-        for number in order:
-            joint = bends[number].joint
-            matrices = matrices @ pose_joint(joints, joint.joint, rotations[number], joint.axes)
-        yield rotations, matrices
+        yield np.array(rotations), _bend_all(bends, joints, rotations)
+
+
+def _bend_all(bends: Sequence[Bends], joints: Joints, rotations: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
+    """The pose, (B, 4, 4), in which each joint has its rotation, (4,), and no other has one."""
+    levels = joints.chains.sum(np.ones(len(joints.parents), np.intp))
+    matrices = np.tile(np.eye(4), (len(joints.parents), 1, 1))
+    for number in np.argsort([levels[bend.joint.joint] for bend in bends], kind="stable"):
+        joint = bends[number].joint
+        matrices = matrices @ pose_joint(joints, joint.joint, rotations[number], joint.axes)
+    return matrices
 
 
 def _fit(
@@ -471,30 +461,23 @@ def _fit(
     bends: Sequence[Bends],
     planned: Sequence[Sequence[JointKeys]],
     joints: Joints,
-    poses: np.ndarray,
     progress: Progress,
 ) -> list[Fitted]:
-    """Find the offsets that miss least: in bends of one joint, in mixed poses and in frames of the actions."""
+    """Find the offsets that miss least: in bends of one joint, in mixed poses and in frames of the actions.
+
+    Of frames, only these joints are bent: what others change in them is not for these to make up for.
+    """
     fits = [_MeshFit(character, number, bends, keys) for number, keys in enumerate(planned)]
-    frames = (
-        np.unique(np.linspace(0, len(poses) - 1, min(len(poses), MOST_FRAMES)).round().astype(int))
-        if len(poses)
-        else []
-    )
-    total = MIXED + len(frames)
-    for number, (rotations, matrices) in enumerate(mix_bends(bends, joints)):
+    poses = list(mix_bends(bends, joints))
+    count = min(len(bend.joint.rotations) for bend in bends)
+    for frame in np.unique(np.linspace(0, count - 1, min(count, MOST_FRAMES)).round().astype(int)) if count else ():
+        rotations = np.array([bend.joint.rotations[frame] for bend in bends])
+        poses.append((rotations, _bend_all(bends, joints, rotations)))
+    for number, (rotations, matrices) in enumerate(poses):
         offsets = character.find_offsets(matrices)
         for fit in fits:
-            fit.add([rotation[None] for rotation in rotations], offsets)
-        progress(0.6 + 0.4 * (number + 1) / total)
-    seen: list[tuple[int, list[np.ndarray]]] = []
-    for number, frame in enumerate(frames):
-        seen.append((int(frame), character.find_offsets(poses[frame])))
-        progress(0.6 + 0.4 * (MIXED + number + 1) / total)
-    weights = weigh_frames([np.concatenate(offsets) for _, offsets in seen]) if seen else []
-    for (frame, offsets), weight in zip(seen, weights, strict=True):
-        for fit in fits:
-            fit.add([bend.joint.rotations[frame][None] for bend in bends], offsets, weight)
+            fit.add(rotations, offsets)
+        progress(0.6 + 0.4 * (number + 1) / len(poses))
     return [fit.solve() for fit in fits]
 
 
@@ -530,11 +513,11 @@ class _MeshFit:
         self._fit.add(values, offsets[self._fit.rows], weight)
         self._examples.append((values, offsets[self._fit.rows]))
 
-    def add(self, rotations: Sequence[np.ndarray], offsets: Sequence[np.ndarray], weight: float = 1.0) -> None:
-        """Add a pose: each joint's rotation, shape (1, 4), and what each mesh would have to gain."""
+    def add(self, rotations: np.ndarray, offsets: Sequence[np.ndarray]) -> None:
+        """Add a pose of several joints: the rotation of each, shape (N, 4), and what each mesh would have to gain."""
         if self._fit is not None:
-            values = [keys.read(rotations[index])[0] for index, keys, _ in self._kept]
-            self._take(np.concatenate(values), offsets[self._number], weight)
+            values = [keys.read(rotations[index][None])[0] for index, keys, _ in self._kept]
+            self._take(np.concatenate(values), offsets[self._number], OF_SEVERAL)
 
     def solve(self) -> Fitted:
         """The corrections, and how near they come in all poses that they were fitted to."""

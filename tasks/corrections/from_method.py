@@ -354,7 +354,7 @@ def fit_mesh(
     for number, frame in enumerate(frames.tolist()):
         seen.append(mesh.find_offsets(poses[frame])[fit.rows].astype(np.float32))
         progress(0.7 + 0.3 * (number + 1) / len(frames))
-    for value, wanted, weight in zip(values, seen, weigh_frames(seen), strict=True):
+    for value, wanted, weight in zip(values, seen, _weigh(seen), strict=True):
         fit.add(value, wanted, weight)
     found = fit.solve()
     progress(1.0)
@@ -376,7 +376,7 @@ def _choose_frames(count: int, rows: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)) if count else np.arange(0)
 
 
-def weigh_frames(seen: Sequence[np.ndarray]) -> np.ndarray:
+def _weigh(seen: Sequence[np.ndarray]) -> np.ndarray:
     """What frames count: those of a calm action are not to be lost beside those of a wild one."""
     squares = np.array([np.square(wanted).mean() for wanted in seen])
     if not squares.any():
