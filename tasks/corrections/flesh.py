@@ -511,16 +511,16 @@ class _MeshFit:
     def _take(self, values: np.ndarray, offsets: np.ndarray, weight: float) -> None:
         assert self._fit is not None
         self._fit.add(values, offsets[self._fit.rows], weight)
-        self._examples.append((values, offsets[self._fit.rows]))
 
     def add(self, rotations: np.ndarray, offsets: Sequence[np.ndarray]) -> None:
         """Add a pose of several joints: the rotation of each, shape (N, 4), and what each mesh would have to gain."""
         if self._fit is not None:
             values = [keys.read(rotations[index][None])[0] for index, keys, _ in self._kept]
             self._take(np.concatenate(values), offsets[self._number], OF_SEVERAL)
+            self._examples.append((np.concatenate(values), offsets[self._number][self._fit.rows]))
 
     def solve(self) -> Fitted:
-        """The corrections, and how near they come in all poses that they were fitted to."""
+        """The corrections, and how near they come in poses of several joints."""
         if self._fit is None:
             return Fitted(self.mesh, [], [], np.zeros(3))
         found = self._fit.solve()

@@ -75,8 +75,8 @@ class CorrectedFrom:
     bones : tuple of str
         What brings them in.
     before, after : float
-        How far the skin near the joints is from that of the source in frames of the actions, without the corrections
-        and with them: millimeters, rms. 0 where there are no actions.
+        How far the skin near the joints is from that of the source in poses of several joints that they are fitted to,
+        without the corrections and with them: millimeters, rms. 0 where there are no such poses.
     """
 
     source: str
@@ -92,7 +92,7 @@ class CorrectedFrom:
         lines = [f"{count} corrections from {self.source}, driven by {bones}"]
         if self.before:
             lines.append(
-                f"In the actions, the skin near these joints is {self.after:.2f} mm from {self.source} with the "
+                f"Where they are fitted, the skin near these joints is {self.after:.2f} mm from {self.source} with the "
                 f"corrections, and {self.before:.2f} mm without (rms)"
             )
         return [*lines, *self.notes]
