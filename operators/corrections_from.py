@@ -84,7 +84,7 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
 
 def needs_flesh(context: bpy.types.Context) -> str:
     is_there = list_flesh(list_to_correct(context))
-    return "" if is_there else "Select a mesh that has corrections made from Particles, or its armature"
+    return "" if is_there else "Select a mesh that has an Armature modifier and flesh, or press Add Flesh"
 
 
 class SUPPLE_OT_flesh_add(ComputingOperator, bpy.types.Operator):
