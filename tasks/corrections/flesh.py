@@ -74,6 +74,9 @@ OF_SEVERAL = 0.5
 LEAST_BEND = 0.4
 """Share of a bend, in such poses, that a joint is bent by at least."""
 
+HELD = 0.5
+"""Weight of some vertex from which on a bone moves a mesh."""
+
 TUCKED = 30.0
 """What skin that gives way to clothes counts beside what else changes: it would be seen through them."""
 
@@ -115,13 +118,12 @@ class FleshyCharacter:
 
     @classmethod
     def of(cls, meshes: list[ComparedMesh]) -> FleshyCharacter:
-        """The body is the mesh that holds most; what is near it rides on it."""
-        volumes = []
-        for mesh in meshes:
-            flesh = mesh.source.binding.flesh
-            volumes.append(0.0 if flesh is None else flesh.solid.keeper.volume * abs(np.linalg.det(mesh.space)))
-        body = int(np.argmax(volumes))
+        """The body is the filled mesh that most bones move, clothes have fewer; what is near it rides on it."""
         points, weights = zip(*(_read_skin(mesh) for mesh in meshes), strict=True)
+        bones = [int((each.max(axis=0, initial=0.0) > HELD).sum()) for each in weights]
+        body = int(
+            np.argmax([count * (mesh.source.binding.count > 0) for count, mesh in zip(bones, meshes, strict=True)])
+        )
         riders: list[Riders | None] = []
         tucks: list[Tuck | None] = []
         endless, triangles = (
