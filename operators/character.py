@@ -24,6 +24,9 @@ from .base import SuppleOperator
 from .bind import bind_now
 from .weights import WeightsOperator, chosen_armature
 
+DRAWN = 0.1
+"""Seconds in which a window shows what was done."""
+
 
 def needs_bound_character(context: bpy.types.Context) -> str:
     is_there = any(settings_of(obj).is_bound for obj in list_meshes(context))
@@ -107,7 +110,14 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
     def add_flesh(self, context: bpy.types.Context, bound: list[bpy.types.Object]) -> None:
         """Add flesh: where a user waits, as an operator of its own, with its own progress, Esc and step of undo."""
         if self._is_watched:
-            bpy.ops.supple.flesh_add("INVOKE_DEFAULT")
+            window = context.window
+
+            def begin() -> None:
+                with bpy.context.temp_override(window=window):
+                    if bpy.ops.supple.flesh_add.poll():
+                        bpy.ops.supple.flesh_add("INVOKE_DEFAULT")
+
+            bpy.app.timers.register(begin, first_interval=DRAWN)  # what is bound is seen first
             return
         try:
             for line in take_all(add_flesh(bound)).describe():
