@@ -91,7 +91,14 @@ def pose_all(
     plain = [method for method in dict.fromkeys((*methods, "DLBNT")) if method != FLESH]
     posed = {method: [*map(bind_as_made(parts, method), poses)] for method in plain}
     if FLESH in methods:
-        posed[FLESH] = play_flesh(assets, name, parts, poses, posed["DLBNT"])
+        shown = [count_parts(name, kind, len(parts)) for kind, _ in kinds]
+        posed[FLESH] = [list(points) for points in posed["DLBNT"]]
+        for count in sorted(set(shown)):  # what is hidden gets none, and skin does not give way to it
+            own = [index for index, each in enumerate(shown) if each == count]
+            plain_points = [posed["DLBNT"][index][:count] for index in own]
+            played = play_flesh(assets, name, parts[:count], [poses[index] for index in own], plain_points)
+            for index, points in zip(own, played, strict=True):
+                posed[FLESH][index][:count] = points
     return posed
 
 
