@@ -14,6 +14,7 @@ from functools import cached_property, partial
 import bpy
 import numpy as np
 
+from ...bridge.meshes.data import mesh_of
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.rest_bones import read_rest_bones
@@ -37,12 +38,12 @@ from ..subject.rig_presets import find_rig_of
 from ..subject.stack import SkinnedObject
 from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
 from .from_method import (
+    MOST_OFFSETS,
     ComparedMesh,
     CorrectedFrom,
     Fitted,
     JointKeys,
     bind_both,
-    check_size,
     plan_keys,
     store_fitted,
 )
@@ -259,6 +260,9 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     armature = skinned[0].armature
     if any(one.armature != armature for one in skinned):
         raise SkinningError("The meshes belong to several armatures: correct one character at a time")
+    vertices = sum(len(mesh_of(one.obj).vertices) for one in skinned)
+    if MOST_KEYS * vertices > MOST_OFFSETS:
+        raise SkinningError(f"{vertices:,} vertices are too many for flesh: correct single joints with From Particles")
     skeleton = find_skeleton(armature)
     character, bends, _, notes = yield from find_bends(skinned, skeleton)
     meshes = character.meshes
@@ -267,7 +271,6 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     if not chosen:
         raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
     planned = [[plan_keys(mesh, bend.joint, FLESH) for bend in chosen] for mesh in meshes]
-    check_size(list(zip(meshes, planned, strict=True)))
     fitted = yield partial(_fit, character, chosen, planned, skeleton.joints)
     kept = {(one.mesh.skinned.obj, name) for one in fitted for keys in one.joints for name in keys.replaced}
     for obj, name in list_flesh(objects):

@@ -123,7 +123,7 @@ def test_make_supple_adds_it_unless_asked_not_to(scene: bpy.types.Scene) -> None
         bpy.data.objects.remove(armature)
 
 
-def test_what_can_not_be(scene: bpy.types.Scene) -> None:
+def test_what_can_not_be(scene: bpy.types.Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     obj, _ = add_body()
     with edit(obj.data) as mesh:
         for vertex in mesh.verts:
@@ -136,6 +136,10 @@ def test_what_can_not_be(scene: bpy.types.Scene) -> None:
     bind(other, method="DLBNT")
     with pytest.raises(SkinningError, match="several armatures"):
         make(obj, other)
+    monkeypatch.setattr(flesh, "MOST_OFFSETS", 100)
+    with pytest.raises(SkinningError, match="vertices are too many"):
+        make(other)
+    assert other.data.shape_keys is None
 
 
 def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
