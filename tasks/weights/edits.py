@@ -129,15 +129,14 @@ def stiffen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIG
     objects = list(objects)
     if not scope.selected_only and scope.vertices is None:
         skins = read_skins(objects, needs_faces=False)
-        found = {part.obj.name: find_stiff(part, skin.skeleton) for skin in skins for part in skin.parts}
-        if not any(found.values()):
-            return ["No stiff part bends: to stiffen other parts, select them in Edit Mode."]
-        masks = {
-            part.obj.name: np.isin(np.arange(len(part.points)), np.concatenate([[], *found[part.obj.name]]))
+        found = {
+            part.obj.name: np.isin(np.arange(len(part.points)), np.concatenate([[], *find_stiff(part, skin.skeleton)]))
             for skin in skins
             for part in skin.parts
         }
-        scope = replace(scope, vertices=masks)
+        if not any(mask.any() for mask in found.values()):
+            return ["No stiff part bends: to stiffen other parts, select them in Edit Mode."]
+        scope = replace(scope, vertices=found)
 
     def change(target: Target) -> Edited:
         islands = label_islands(target.skin.points, target.skin.triangles)

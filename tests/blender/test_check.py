@@ -11,7 +11,7 @@ from scenes_cli import DONE, FAILED, main, own_output
 from write_session import files_of_at_most, read_files
 
 from panels import draw
-from scenes import add_tube, animate_tube, evaluated_points, join_box, reset, save, select, turn
+from scenes import add_tube, animate_tube, evaluated_points, join_box, reset, save, select, skinned_meshes, turn
 from supple.bridge.animation.curves import list_curves
 from supple.bridge.images import pictures
 from supple.deformers import SkinningError
@@ -28,6 +28,8 @@ from supple.tasks.check.sheet import draw_sheet
 from supple.tasks.skin.bind import bind
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.subject.actions import list_actions
+from supple.tasks.weights.checks import find_stiff
+from supple.tasks.weights.parts import read_skins
 
 
 @pytest.fixture
@@ -229,6 +231,13 @@ def test_a_stiff_part_with_a_locked_group_goes_on_bending(tube):
     fix_finding(tube, fault)
     assert [tube.vertex_groups[0].weight(index) for index in box[:4].tolist()] == [1.0] * 4
     assert measure_again(tube, fault) is not None
+
+
+@pytest.mark.characters("fox", "human_male", "mh_human")
+def test_nothing_of_a_real_character_is_stiff(asset, character):
+    bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
+    (skin,) = read_skins(skinned_meshes())
+    assert [vertices for part in skin.parts for vertices in find_stiff(part, skin.skeleton)] == []
 
 
 def test_a_joint_that_collapses_is_bound_by_the_default_method(tube):
