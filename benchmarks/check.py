@@ -17,6 +17,7 @@ from typing import Any, cast
 import bpy
 import bmesh
 import numpy as np
+from mathutils import Matrix
 
 from harness import ASSETS, find, open_file, option, parse, print_table, print_versions, supple, time_call
 
@@ -171,6 +172,24 @@ def plant_stray_in_clothes(body: Body) -> Planted:
     return Planted("a vertex of the skirt follows the head", body.obj.name, ("head",), frozenset(vertices.tolist()))
 
 
+def plant_soft_buckle(body: Body) -> Planted:
+    """A box at the hip, of three segments along each side, half of which follows the thigh."""
+    mesh = bmesh.new()
+    mesh.from_mesh(cast(bpy.types.Mesh, body.obj.data))
+    before = len(mesh.verts)
+    side = body.points[body.nearest("upperleg01.L", 1)[0]] + (0.1, 0.0, 0.0)
+    made = bmesh.ops.create_cube(mesh, size=0.05, matrix=Matrix.Translation(side.tolist()))["verts"]
+    edges = list({edge for vertex in made for edge in vertex.link_edges})
+    bmesh.ops.subdivide_edges(mesh, edges=edges, cuts=2, use_grid_fill=True)
+    mesh.to_mesh(cast(bpy.types.Mesh, body.obj.data))
+    mesh.free()
+    points = np.array([vertex.co for vertex in body.obj.data.vertices])[before:]
+    upper = points[:, 2] > side[2]
+    for chosen, weights in ((upper, {"pelvis__L": 1.0}), (~upper, {"pelvis__L": 0.4, "upperleg01__L": 0.6})):
+        body.assign(before + np.flatnonzero(chosen), **weights)
+    return Planted("a buckle that bends", body.obj.name, (), frozenset(range(before, before + len(points))))
+
+
 FAULTS: tuple[tuple[str, Callable[[Body], Planted]], ...] = (
     ("body", plant_stray_vertex),
     ("body", plant_unweighted_vertex),
@@ -184,6 +203,7 @@ FAULTS: tuple[tuple[str, Callable[[Body], Planted]], ...] = (
     ("body", plant_wide_knee),
     ("skirt", plant_stray_in_clothes),
     ("body", plant_torn_seam),
+    ("body", plant_soft_buckle),
 )
 
 

@@ -147,6 +147,16 @@ class SUPPLE_OT_weights_normalize(EditOperator, bpy.types.Operator):
         return edits.normalize_weights(meshes, self.scope(meshes))
 
 
+class SUPPLE_OT_weights_stiffen(EditOperator, bpy.types.Operator):
+    """Let parts such as buckles, plates and horns move as one piece: those with selected vertices, or those found"""
+
+    bl_idname = "supple.weights_stiffen"
+    bl_label = "Stiffen"
+
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+        return edits.stiffen_weights(meshes, self.scope(meshes))
+
+
 class SUPPLE_OT_weights_prune(EditOperator, bpy.types.Operator):
     """Remove small weights, and distribute them among the other bones of the vertex"""
 
@@ -259,6 +269,7 @@ register, unregister = bpy.utils.register_classes_factory(
         SUPPLE_OT_weights_sharpen,
         SUPPLE_OT_weights_limit,
         SUPPLE_OT_weights_normalize,
+        SUPPLE_OT_weights_stiffen,
         SUPPLE_OT_weights_prune,
         SUPPLE_OT_weights_mirror,
         SUPPLE_OT_weights_transfer,

@@ -44,7 +44,7 @@ WEIGHTS = {
     "supple.weights_auto": "MOD_VERTEX_WEIGHT", "supple.weight_lines": "CURVE_BEZCIRCLE",
     "supple.weights_smooth": "MOD_SMOOTH", "supple.weights_sharpen": "SHARPCURVE",
     "supple.weights_normalize": "NORMALIZE_FCURVES", "supple.weights_limit": "FILTER",
-    "supple.weights_prune": "X", "supple.weights_mirror": "MOD_MIRROR",
+    "supple.weights_prune": "X", "supple.weights_stiffen": "CUBE", "supple.weights_mirror": "MOD_MIRROR",
     "supple.weights_transfer": "MOD_DATA_TRANSFER", "supple.weights_clean": "TRASH",
     "supple.weights_check": "VIEWZOOM", "supple.handles_add": "MESH_CUBE", "supple.handles_remove": "X",
 }  # fmt: skip

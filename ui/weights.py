@@ -125,6 +125,7 @@ class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
         row = column.row(align=True)
         draw_button(row, "supple.weights_limit")
         draw_button(row, "supple.weights_prune")
+        draw_button(column, "supple.weights_stiffen")
         column = self.layout.column(align=True)
         row = column.row(align=True)
         draw_button(row, "supple.weights_mirror")

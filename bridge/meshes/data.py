@@ -88,6 +88,15 @@ def is_smooth(mesh: bpy.types.Mesh) -> bool:
     return bool(read_array(mesh.polygons, "use_smooth", kind=np.bool_).mean() > 0.5) if mesh.polygons else False
 
 
+def read_hard_edges(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Edges marked sharp, and those of faces shaded flat on a smooth mesh: their vertices, int32, shape (N, 2)."""
+    marked = read_edges(mesh)[read_array(mesh.edges, "use_edge_sharp", kind=np.bool_)]
+    if not is_smooth(mesh):
+        return marked
+    flat = read_triangles(mesh)[~read_array(mesh.loop_triangles, "use_smooth", kind=np.bool_)]
+    return np.concatenate([marked, flat[:, [0, 1]], flat[:, [1, 2]], flat[:, [2, 0]]])
+
+
 def read_object_ids() -> bytes:
     """Which objects the file holds, in their order, in a form to compare: another one once one is added or removed."""
     return read_array(bpy.data.objects, "session_uid", kind=np.int32).tobytes()

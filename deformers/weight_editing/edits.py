@@ -24,6 +24,9 @@ SMALLEST_SUM = 1e-4
 SHORTEST_EDGE = 1e-3
 """As a share of the mean length: shorter edges count as this long."""
 
+MOST_INFLUENCES = 4
+"""Of a vertex, in most game engines."""
+
 SLICE_VALUES = 4_000_000
 """Weights that are edited at once."""
 
@@ -239,6 +242,37 @@ def limit_influences(
         return _scale_to(limited, before, limited)
 
     return _edit_rows(weights, rows, free, limit), loss
+
+
+def stiffen_weights(
+    weights: np.ndarray, islands: np.ndarray, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
+) -> np.ndarray:
+    """Give all vertices of an island the mean of their weights, so that it moves as one piece.
+
+    Parameters
+    ----------
+    weights : float32 array, shape (V, B)
+    islands : int array, shape (V,)
+        The island of each vertex.
+    locked, chosen : bool arrays, shapes (B,) and (V,), optional
+
+    Returns
+    -------
+    float32 array, shape (V, B)
+        Rows with a sum of 1; those of an island without weights stay 0. Where no vertex had more than
+        `MOST_INFLUENCES`, none has.
+    """
+    free, rows = _free_columns(weights, locked), _rows(weights, chosen)
+    labels = np.unique(islands[rows], return_inverse=True)[1].ravel()
+    before = normalize_rows(weights, chosen=chosen)[rows]
+    sums = np.zeros((labels.max(initial=-1) + 1, weights.shape[1]))
+    np.add.at(sums, labels, before)
+    means = (sums / np.maximum(np.bincount(labels), 1)[:, None]).astype(np.float32)
+    result = weights.copy()
+    result[np.ix_(rows, np.flatnonzero(free))] = means[:, free][labels]
+    if np.count_nonzero(weights > 0, axis=1).max(initial=0) <= MOST_INFLUENCES:
+        result = limit_influences(result, MOST_INFLUENCES, locked, chosen)[0]
+    return normalize_rows(result, locked, chosen)
 
 
 def _keep_strongest(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:

@@ -15,13 +15,14 @@ from ...options import WeightOptions
 from ...settings.objects import settings_of
 from ..skin.bind import bind
 from ..weights.automatic import assign_weights
-from ..weights.edits import normalize_weights, smooth_weights
+from ..weights.edits import normalize_weights, smooth_weights, stiffen_weights
 from ..weights.reports import count
 from ..weights.targets import Scope
 from .poses import CheckedPose
 
 UNWEIGHTED, STRAY, FAR, SEAM = "UNWEIGHTED", "STRAY", "FAR", "SEAM"
 MISPLACED, UNBLENDED = "MISPLACED", "UNBLENDED"
+STIFF = "STIFF"
 
 REPEATS = 12
 """How far weights are smoothed through the body where they are torn or not blended."""
@@ -165,6 +166,10 @@ def _close_seam(obj: bpy.types.Object, finding: Finding) -> list[str]:
     return smooth_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)}), "SURFACE", 1.0, 1)
 
 
+def _stiffen(obj: bpy.types.Object, finding: Finding) -> list[str]:
+    return stiffen_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)}))
+
+
 def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
     """Bind by Centers where another method is in use; its limit and contact take the rest."""
     settings = settings_of(obj)
@@ -223,5 +228,6 @@ FAULTS = {
     SEAM: Fault("open seam", lambda value: f"a seam of {_count(value)} opens", _close_seam),
     MISPLACED: Fault("misplaced", lambda _value: "influences skin away from its parent and children", has_number=False),
     UNBLENDED: Fault("not blended", lambda _value: "does not blend with its parent", _smooth, has_number=False),
+    STIFF: Fault("stiff part bends", lambda value: f"{_count(value)} of stiff parts bend", _stiffen),
 }
 """By the kind of fault, what there is to know of it. What finds them is in `findings`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import bpy
@@ -11,8 +12,10 @@ import numpy as np
 from ...deformers.measures.joint_faults import KINDS
 from ...deformers.weight_editing.bone_regions import find_misplaced, find_unblended
 from ...deformers.weight_editing.checks import Findings
-from ..weights.checks import find_mistakes
-from .faults import FAR, FAULTS, MISPLACED, SEAM, STRAY, UNBLENDED, UNWEIGHTED, Finding, label_method, percent
+from ...deformers.weight_editing.stiff_parts import LEAST_DIFFERENCE, measure_difference
+from ..weights.checks import find_mistakes, find_stiff
+from ..weights.parts import SkinPart
+from .faults import FAR, FAULTS, MISPLACED, SEAM, STIFF, STRAY, UNBLENDED, UNWEIGHTED, Finding, label_method, percent
 from .poses import CheckedPose
 from .run import Check, MeasuredMesh
 
@@ -33,12 +36,14 @@ def find_faults(check: Check, measured: Iterable[MeasuredMesh], objects: Iterabl
         The meshes.
     """
     meshes = {mesh.name: mesh for mesh in measured}
-    mistakes = {part.obj.name: (found, names) for part, found, names in find_mistakes(objects)}
+    mistakes = {part.obj.name: (part, found, names) for part, found, names in find_mistakes(objects)}
     faults: list[Finding] = []
     for name, mesh in meshes.items():
-        found = list(_describe_mistakes(mesh, *mistakes[name])) if name in mistakes else []
+        known = mistakes.get(name)
+        found = list(_describe_mistakes(mesh, *known[1:])) if known else []
         found += _describe_regions(check, mesh)
         faults += [*found, *_find_pose_faults(check, mesh, found)]
+        faults += _describe_stiff(check, known[0]) if known else []
     return sorted(faults, key=lambda one: -one.severity)
 
 
@@ -67,6 +72,17 @@ def _describe_regions(check: Check, mesh: MeasuredMesh) -> Iterator[Finding]:
         for joint in np.flatnonzero(joints).tolist():
             own = np.flatnonzero(meter.owners == joint)
             yield _count_vertices(kind, mesh.name, check.skeleton.name_joint(joint), own)
+
+
+def _describe_stiff(check: Check, part: SkinPart) -> Iterator[Finding]:
+    """Stiff parts that weights bend, by the bone that moves each most."""
+    parts: dict[str, list[np.ndarray]] = {}
+    for vertices in find_stiff(part, check.skeleton):
+        bone = check.skeleton.names[int(part.weights[vertices].mean(axis=0).argmax())]
+        parts.setdefault(bone, []).append(vertices)
+    for bone, those in parts.items():
+        severity = max(measure_difference(part.weights[vertices]) for vertices in those) / LEAST_DIFFERENCE
+        yield replace(_count_vertices(STIFF, part.obj.name, bone, np.concatenate(those)), severity=severity)
 
 
 def _count_vertices(kind: str, mesh: str, bone: str, vertices: np.ndarray) -> Finding:

@@ -8,10 +8,12 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.data import mesh_of, read_hard_edges
 from ...bridge.meshes.selection import write_selected
+from ...bridge.rigs.armatures import Skeleton
 from ...deformers.weight_editing import checks
 from ...deformers.weight_editing.checks import Findings
+from ...deformers.weight_editing.stiff_parts import find_stiff_parts
 from ...settings.objects import settings_of
 from .parts import SkinPart, read_skins
 from .reports import count, end_sentence
@@ -111,6 +113,12 @@ def find_mistakes(
         found = checks.check_weights(skin.points, skin.triangles, skin.weights, bones.heads, bones.tails, limit)
         for part, rows in zip(skin.parts, skin.rows, strict=True):
             yield part, _cut(found, rows), skin.names
+
+
+def find_stiff(part: SkinPart, skeleton: Skeleton) -> list[np.ndarray]:
+    """The vertices of each stiff island of a mesh that its weights bend, int arrays."""
+    bones, hard = skeleton.envelopes, read_hard_edges(mesh_of(part.obj))
+    return find_stiff_parts(part.points, part.triangles, part.weights, bones.heads, bones.tails, hard)
 
 
 def _cut(found: Findings, rows: slice) -> Findings:

@@ -1,8 +1,12 @@
-"""Weights smoothed, sharpened, normalized, pruned, limited and mirrored: where an edit fails, nothing is changed."""
+"""Weights smoothed, sharpened, stiffened, normalized, pruned, limited and mirrored.
+
+Where an edit fails, nothing is changed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import bpy
@@ -15,6 +19,8 @@ from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits, mirror
 from ...deformers.weight_editing.mirror import pair_names
 from ...deformers.weight_editing.solid_smoothing import smooth_through
+from ...deformers.weight_editing.stiff_parts import label_islands
+from .checks import find_stiff
 from .copies import read_copies
 from .parts import find_deforming_armature, own_meshes, read_skins
 from .reports import count, list_names
@@ -113,6 +119,31 @@ def normalize_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WE
         return edited, [f"{count(bare, 'vertex')} without weights cannot be normalized: use automatic weights."]
 
     return _edit(objects, scope, change, "Normalized {}".format)
+
+
+def stiffen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS) -> list[str]:
+    """Give each island with a vertex that may change the mean of its weights, so that it moves as one piece.
+
+    Without a selection, these are the stiff parts that *Check Character* finds. Returns messages.
+    """
+    objects = list(objects)
+    if not scope.selected_only and scope.vertices is None:
+        skins = read_skins(objects, needs_faces=False)
+        found = {
+            part.obj.name: np.isin(np.arange(len(part.points)), np.concatenate([[], *find_stiff(part, skin.skeleton)]))
+            for skin in skins
+            for part in skin.parts
+        }
+        if not any(mask.any() for mask in found.values()):
+            return ["No stiff part bends: to stiffen other parts, select them in Edit Mode."]
+        scope = replace(scope, vertices=found)
+
+    def change(target: Target) -> Edited:
+        islands = label_islands(target.skin.points, target.skin.triangles)
+        target.chosen[:] = np.isin(islands, islands[target.chosen])
+        return edits.stiffen_weights(target.skin.weights, islands, **target.masks), []
+
+    return _edit(objects, scope, change, "Stiffened {}".format)
 
 
 def prune_weights(

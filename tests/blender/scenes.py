@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import bpy
+import bmesh
 import numpy as np
+from mathutils import Matrix
 
 EVALUATE = "PYTHON"
 """What computes the deformation of what `bind` binds: the fixture `evaluator` changes it for a test."""
@@ -163,6 +165,16 @@ def add_tube(bones: int = 3, rings: int = 31, sides: int = 16, length: float = 3
     modifier.object = armature
     select(obj)
     return obj, armature
+
+
+def join_box(obj: bpy.types.Object, size: float, at: tuple[float, float, float]) -> np.ndarray:
+    """A box as an island of a mesh, without weights; its vertices, shape (8,)."""
+    before, mesh = len(obj.data.vertices), bmesh.new()
+    mesh.from_mesh(obj.data)
+    bmesh.ops.create_cube(mesh, size=size, matrix=Matrix.Translation(at))
+    mesh.to_mesh(obj.data)
+    mesh.free()
+    return np.arange(before, len(obj.data.vertices))
 
 
 def add_chain(armature: bpy.types.Object, bones: int, length: float) -> list[str]:

@@ -11,7 +11,7 @@ from scenes_cli import DONE, FAILED, main, own_output
 from write_session import files_of_at_most, read_files
 
 from panels import draw
-from scenes import add_tube, animate_tube, reset, save, select
+from scenes import add_tube, animate_tube, evaluated_points, join_box, reset, save, select, skinned_meshes, turn
 from supple.bridge.animation.curves import list_curves
 from supple.bridge.images import pictures
 from supple.deformers import SkinningError
@@ -19,7 +19,7 @@ from supple.operators import check as operators_check
 from supple.options import CheckOptions
 from supple.settings.objects import settings_of
 from supple.tasks.check import sheet
-from supple.tasks.check.faults import COLLAPSE, FAR, OVERLAP, UNBLENDED, UNWEIGHTED, Finding
+from supple.tasks.check.faults import COLLAPSE, FAR, OVERLAP, STIFF, UNBLENDED, UNWEIGHTED, Finding
 from supple.tasks.check.findings import describe_check, find_faults
 from supple.tasks.check.fix import fix_finding, measure_again
 from supple.tasks.check.poses import label_poses, read_action_poses
@@ -28,6 +28,8 @@ from supple.tasks.check.sheet import draw_sheet
 from supple.tasks.skin.bind import bind
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.subject.actions import list_actions
+from supple.tasks.weights.checks import find_stiff
+from supple.tasks.weights.parts import read_skins
 
 
 @pytest.fixture
@@ -193,6 +195,49 @@ def test_mistakes_in_weights_are_found_and_mended(tube, kind):
     for fault in found:
         assert fix_finding(tube, fault)
     assert kind not in kinds_found(tube)
+
+
+def measure_box(obj, box: np.ndarray) -> np.ndarray:
+    """Distances between its vertices as they are posed, shape (8, 8)."""
+    points = evaluated_points(obj)[box]
+    return np.linalg.norm(points[:, None] - points, axis=2)
+
+
+def test_a_stiff_part_that_bends_is_found_and_then_moves_as_one_piece():
+    tube, armature = add_tube(rings=24, sides=12)
+    box = join_box(tube, 0.3, (0.7, 1.0, 0.0))
+    rest = measure_box(tube, box)
+    for index, share in zip(box.tolist(), np.linspace(0.2, 0.9, 8), strict=True):
+        for bone, weight in ((0, 1.0 - share), (1, share)):
+            tube.vertex_groups[bone].add([index], weight, "REPLACE")
+    bind([tube], "DLB", "PYTHON")
+    settings = run_check(tube, 60.0)
+    settings.active = [line.text for line in settings.findings].index("stiff part bends: 8")
+    turn(armature, armature.pose.bones[1].name, (1.0, 0.3, 0.5))
+    assert np.abs(measure_box(tube, box) - rest).max() > 0.01
+    assert press("check_fix") == {"FINISHED"}
+    assert settings.findings[settings.active].is_mended
+    assert np.abs(measure_box(tube, box) - rest).max() < 1e-5
+    assert STIFF not in kinds_found(tube)
+
+
+def test_a_stiff_part_with_a_locked_group_goes_on_bending(tube):
+    box = join_box(tube, 0.3, (0.7, 1.0, 0.0))
+    tube.vertex_groups[0].add(box[:4].tolist(), 1.0, "REPLACE")
+    tube.vertex_groups[1].add(box[4:].tolist(), 1.0, "REPLACE")
+    tube.vertex_groups[0].lock_weight = True
+    (fault,) = [fault for fault in check(tube)[2] if fault.kind == STIFF]
+    assert fault.severity == pytest.approx(10.0)
+    fix_finding(tube, fault)
+    assert [tube.vertex_groups[0].weight(index) for index in box[:4].tolist()] == [1.0] * 4
+    assert measure_again(tube, fault) is not None
+
+
+@pytest.mark.characters("fox", "human_male", "mh_human")
+def test_nothing_of_a_real_character_is_stiff(asset, character):
+    bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
+    (skin,) = read_skins(skinned_meshes())
+    assert [vertices for part in skin.parts for vertices in find_stiff(part, skin.skeleton)] == []
 
 
 def test_a_joint_that_collapses_is_bound_by_the_default_method(tube):

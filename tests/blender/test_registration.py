@@ -34,7 +34,8 @@ OPERATORS = (
     "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "send_to_farm",
     "side_by_side", "unbind", "weight_lines",
     "weights_auto", "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
-    "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
+    "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_stiffen",
+    "weights_transfer",
 )  # fmt: skip
 CHANGE_NOTHING = {
     "check", "engine_copy_export", "measure", "pattern_forget", "pattern_maps", "send_to_farm", "side_by_side",
@@ -334,8 +335,8 @@ def test_panels_tell_why_an_object_is_not_evaluated_by_nodes():
 WEIGHT_TOOLS = [
     "supple.weight_lines",
     "supple.weights_smooth", "supple.weights_smooth", "supple.weights_sharpen", "supple.weights_normalize",
-    "supple.weights_limit", "supple.weights_prune", "supple.weights_mirror", "supple.weights_transfer",
-    "supple.weights_clean",
+    "supple.weights_limit", "supple.weights_prune", "supple.weights_stiffen", "supple.weights_mirror",
+    "supple.weights_transfer", "supple.weights_clean",
 ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from scenes_weights import (
     weights_of,
 )
 
-from scenes import add_twin, rest_points, select, snapshot
+from scenes import add_tube, add_twin, join_box, rest_points, select, snapshot
 from supple.deformers.weight_editing.edits import find_links
 from supple.deformers.weight_editing.edits import smooth_weights as smooth_arrays
 from supple.tasks.weights import edits
@@ -343,6 +343,24 @@ def test_normalize_brings_sums_to_one():
         "Normalized 101 vertices.",
         "3 vertices without weights cannot be normalized: use automatic weights.",
     ]
+
+
+def test_stiffen_is_for_islands_with_selected_vertices_or_for_those_found():
+    obj, _ = add_tube(rings=13, sides=8)
+    box, other = join_box(obj, 0.3, (0.7, 1.0, 0.0)), join_box(obj, 0.3, (-0.7, 1.0, 0.0))
+    values = weights_of(obj)
+    values[box[:4], 0] = values[box[4:], 1] = values[other, 0] = 1.0
+    expected = values.copy()
+    expected[box] = (0.5, 0.5, 0.0)
+    set_weights(obj, values)
+    bpy.ops.supple.weights_stiffen()
+    np.testing.assert_allclose(weights_of(obj), expected, atol=1e-6)
+    assert edits.stiffen_weights([obj]) == ["No stiff part bends: to stiffen other parts, select them in Edit Mode."]
+    set_weights(obj, values)
+    choose_vertices(obj, [int(box[0])])
+    bpy.ops.supple.weights_stiffen()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    np.testing.assert_allclose(weights_of(obj), expected, atol=1e-6)
 
 
 def test_limit_tells_what_was_lost():

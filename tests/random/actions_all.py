@@ -28,7 +28,7 @@ OPERATORS = {
     "send_to_farm": HERE, "side_by_side": HERE, "weight_lines": HERE, "weights_auto": HERE, "weights_brush": HERE,
     "weights_check": HERE, "weights_clean": HERE, "weights_limit": HERE, "weights_mirror": HERE,
     "weights_normalize": HERE, "weights_prune": HERE, "weights_select": HERE, "weights_sharpen": HERE,
-    "weights_smooth": HERE, "weights_transfer": HERE,
+    "weights_smooth": HERE, "weights_stiffen": HERE, "weights_transfer": HERE,
 }  # fmt: skip
 """By which action each operator is used."""
 BEFORE = {

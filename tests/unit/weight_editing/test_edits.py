@@ -11,6 +11,7 @@ from supple.deformers.weight_editing.edits import (
     prune_weights,
     sharpen_weights,
     smooth_weights,
+    stiffen_weights,
 )
 
 from ..cases import each
@@ -191,6 +192,26 @@ def test_limiting_around_locked_columns(count: int):
     }[count]
     np.testing.assert_allclose(after, expected, atol=1e-6)
     np.testing.assert_allclose(loss, {1: [0.7, 0.9], 2: [0.7, 0.4], 3: [0.3, 0.0]}[count], atol=1e-6)
+
+
+def test_stiffening_gives_each_island_its_mean():
+    weights = rows([1, 0, 0], [0, 0.5, 0], [0.2, 0, 0.8], [0, 0, 0], [0, 0, 0])
+    islands, chosen = np.array([0, 0, 1, 1, 2]), np.array([True, True, False, False, True])
+    after = stiffen_weights(weights, islands, chosen=chosen)
+    np.testing.assert_allclose(after, rows([0.5, 0.5, 0], [0.5, 0.5, 0], *weights[2:]), atol=1e-6)
+    locked = np.array([True, False, False])
+    after = stiffen_weights(rows([0.6, 0.4, 0], [0.2, 0, 0.8]), np.zeros(2, int), locked)
+    np.testing.assert_allclose(after, rows([0.6, 0.4 / 3, 0.8 / 3], [0.2, 0.8 / 3, 1.6 / 3]), atol=1e-6)
+
+
+def test_stiffening_keeps_four_influences_where_none_had_more():
+    weights = rows([0.4, 0.3, 0.2, 0.1, 0, 0], [0, 0, 0.1, 0.2, 0.3, 0.4])
+    after = stiffen_weights(weights, np.zeros(2, int))
+    assert (np.count_nonzero(after, axis=1) == 4).all()
+    np.testing.assert_array_equal(after[0], after[1])
+    np.testing.assert_allclose(after.sum(axis=1), 1.0, rtol=1e-6)
+    crowded = np.concatenate([weights, rows([0.2, 0.2, 0.2, 0.2, 0.2, 0])])
+    assert (np.count_nonzero(stiffen_weights(crowded, np.array([0, 0, 1]))[:2], axis=1) == 6).all()
 
 
 def test_pruning_leaves_each_vertex_its_strongest():
