@@ -162,6 +162,19 @@ def find_islands(pairs: np.ndarray, count: int) -> np.ndarray:
             return np.unique(label, return_inverse=True)[1].ravel()
 
 
+def label_islands(welded: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Number the islands of a mesh, across seams too: int array, shape (V,).
+
+    Parameters
+    ----------
+    welded : int array, shape (V,)
+        From `weld`.
+    triangles : int array, shape (T, 3)
+    """
+    corners = welded[triangles]
+    return find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(welded))[welded]
+
+
 def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float | np.ndarray = LARGEST_HOLE) -> Surface:
     """Find the islands of a mesh, flip those that are inside out, and leave out those that hold nothing.
 
@@ -178,7 +191,7 @@ def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float 
     corners = welded[triangles]
     whole = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
     triangles, corners = triangles[whole], corners[whole]
-    islands = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(points))[welded]
+    islands = label_islands(welded, triangles)
     used = np.unique(islands[triangles])
     islands = np.where(np.isin(islands, used), np.searchsorted(used, islands), -1)
     count = len(used)

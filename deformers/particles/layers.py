@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..geometry.neighbors import find_nearest
-from ..geometry.solid import find_islands
+from ..geometry.solid import label_islands
 
 BODY_VERTICES = 20
 """Vertices that follow the flesh, from which on an island is body and no layer."""
@@ -140,8 +140,7 @@ def find_layers(
     radii : float array, shape (V,)
         Of the limb around each, object space.
     """
-    corners = welded[triangles]
-    islands = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(points))[welded]
+    islands = label_islands(welded, triangles)
     is_body = (np.bincount(islands, follows > FOLLOWS) >= BODY_VERTICES)[islands]
     layer, body = np.flatnonzero(~is_body), np.flatnonzero(is_body & (welded == np.arange(len(points))))
     riders = find_riders(points[layer], weights[layer], points[body], weights[body], radii[body])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.neighbors import find_nearest
-from ..geometry.solid import find_islands, weld
+from ..geometry.solid import label_islands, weld
 from ..geometry.vectors import smooth_step
 from ..option import Option
 from ..rig.rest import Joints, Weights, normalize_weights, once_for_joints
@@ -214,9 +214,7 @@ def _leave_unbent(
     """Take the vertices of parts out that one side of their joint holds: in which none follows both, or the other."""
     parts = np.zeros(len(points), np.intp)
     if triangles is not None and len(triangles):
-        welded = weld(points)
-        corners = welded[triangles]
-        parts = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(points))[welded]
+        parts = label_islands(weld(points), triangles)
     keys = parts * (int(of_vertices.max(initial=0)) + 2) + of_vertices + 1
     unbent = np.any([~np.isin(keys, keys[bent]) for bent in (limits > 0.0, below > HELD, below < 1.0 - HELD)], axis=0)
     of_vertices[unbent], contacts[unbent] = -1, 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometry.mesh_laplacian import drop_degenerate, find_edges
-from ..geometry.solid import Surface, area_vectors, find_islands, read_surface, weld
+from ..geometry.solid import Surface, area_vectors, read_surface
 
 LEAST_DIFFERENCE = 0.1
 """Of the weights of one bone within an island: less hardly bends it."""
@@ -84,24 +84,6 @@ def measure_difference(weights: np.ndarray) -> float:
     """How much the weights of some vertices, shape (V, B), differ: 0 to 1; 0 where one of them has no weights."""
     sums = weights.sum(axis=1, keepdims=True)
     return float(np.ptp(weights / sums, axis=0).max()) if (sums > 0.0).all() else 0.0
-
-
-def label_islands(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Number the islands of a mesh, across seams too.
-
-    Parameters
-    ----------
-    points : float array, shape (V, 3)
-        Any unit.
-    triangles : int array, shape (T, 3)
-
-    Returns
-    -------
-    int array, shape (V,)
-    """
-    welded = weld(np.asarray(points, np.float64))
-    corners = welded[triangles]
-    return find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(points))[welded]
 
 
 def _is_stiff(surface: Surface, island: int, samples: np.ndarray, hard_edges: np.ndarray) -> bool:

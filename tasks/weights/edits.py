@@ -15,11 +15,10 @@ import numpy as np
 from ...bridge.meshes.data import mesh_of, read_vertex_groups
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers import SkinningError
-from ...deformers.geometry.solid import weld
+from ...deformers.geometry.solid import label_islands, weld
 from ...deformers.weight_editing import edits, mirror
 from ...deformers.weight_editing.mirror import pair_names
 from ...deformers.weight_editing.solid_smoothing import smooth_through
-from ...deformers.weight_editing.stiff_parts import label_islands
 from .checks import find_stiff
 from .copies import read_copies
 from .parts import find_deforming_armature, own_meshes, read_skins
@@ -139,7 +138,7 @@ def stiffen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIG
         scope = replace(scope, vertices=found)
 
     def change(target: Target) -> Edited:
-        islands = label_islands(target.skin.points, target.skin.triangles)
+        islands = label_islands(weld(target.skin.points), target.skin.triangles)
         target.chosen[:] = np.isin(islands, islands[target.chosen])
         return edits.stiffen_weights(target.skin.weights, islands, **target.masks), []
 
