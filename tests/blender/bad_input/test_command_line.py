@@ -70,7 +70,7 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "correct": {
         "--object": NAMES,
         "--from": (*WORDS, "Rig", "Tube"),
-        "--joints": (*(word for word in WORDS if word.strip()), "bone.0", "bone.1,bone.9", ","),
+        "--joints": (*(word for word in WORDS if word.strip(", ")), "bone.0", "bone.1,bone.9"),
         "--angles": ("", " ", ",", "0", "4.9"),
     },
 }
