@@ -9,25 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import bpy
 import numpy as np
 
 from ...bridge.meshes.data import mesh_of
-from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.rest_bones import read_rest_bones
-from ...deformers import Pose, SkinningError
+from ...deformers import SkinningError
 from ...deformers.anatomy.presets import CENTRAL, Rig
-from ...deformers.corrections.inverses import pull_back
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
 from ...deformers.corrections.rotation_choice import ChosenRotations, find_axis, measure_angles, pose_joint, turn_about
-from ...deformers.geometry.solid import area_vectors
 from ...deformers.geometry.vectors import normalize
 from ...deformers.measures.bends import find_below
-from ...deformers.particles.layers import Riders, find_riders
-from ...deformers.particles.tuck import Tuck, find_tuck
 from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
@@ -36,10 +31,10 @@ from ..steps import Progress, Steps
 from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
 from ..subject.rig_presets import find_rig_of
 from ..subject.stack import SkinnedObject
+from .fleshy_character import FleshyCharacter
 from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
 from .from_method import (
     MOST_OFFSETS,
-    ComparedMesh,
     CorrectedFrom,
     Fitted,
     JointKeys,
@@ -75,14 +70,8 @@ OF_SEVERAL = 0.5
 LEAST_BEND = 0.4
 """Share of a bend, in such poses, that a joint is bent by at least."""
 
-HELD = 0.5
-"""Weight of some vertex from which on a bone moves a mesh."""
-
 TUCKED = 30.0
 """What skin that gives way to clothes counts beside what else changes: it would be seen through them."""
-
-CARRIED = 0.99
-"""Share by which all vertices of a mesh ride on the body from which on nothing else moves it."""
 
 MOST_FRAMES = 48
 """Of all actions, that corrections are fitted to."""
@@ -92,143 +81,6 @@ MOVED = np.radians(10.0)
 
 NEAR = 0.5
 """Of a mask: vertices that are measured."""
-
-
-@dataclass(frozen=True, eq=False)
-class FleshyCharacter:
-    """The meshes of a character, each bound by the method in use and by Particles.
-
-    Attributes
-    ----------
-    meshes : list of ComparedMesh
-    riders : list of (Riders or None)
-        Of each mesh: the vertices that ride on the body.
-    tucks : list of (Tuck or None)
-        Of each mesh: the body's skin that it covers.
-    body : int
-        The mesh that others ride on.
-    size : float
-        Of the character, armature space.
-    """
-
-    meshes: list[ComparedMesh]
-    riders: list[Riders | None]
-    tucks: list[Tuck | None]
-    body: int
-    size: float
-
-    @classmethod
-    def of(cls, meshes: list[ComparedMesh]) -> FleshyCharacter:
-        """The body is the filled mesh that most bones move, clothes have fewer; what is near it rides on it."""
-        points, weights = zip(*(_read_skin(mesh) for mesh in meshes), strict=True)
-        bones = [int((each.max(axis=0, initial=0.0) > HELD).sum()) for each in weights]
-        body = int(
-            np.argmax([count * (mesh.source.binding.count > 0) for count, mesh in zip(bones, meshes, strict=True)])
-        )
-        riders: list[Riders | None] = []
-        tucks: list[Tuck | None] = []
-        endless, triangles = (
-            np.full(len(points[body]), np.inf),
-            [np.asarray(mesh.source.rest.triangles) for mesh in meshes],
-        )
-        for number in range(len(meshes)):
-            skins = points[number], weights[number], points[body], weights[body]
-            riders.append(None if number == body else find_riders(*skins, endless))
-            covered = riders[-1] is not None
-            skins = points[body], triangles[body], points[number], triangles[number]
-            tucks.append(find_tuck(*skins, find_nearest_surface) if covered else None)
-        return cls(meshes, riders, tucks, body, float(np.ptp(np.concatenate(points), axis=0).max()))
-
-    @cached_property
-    def areas(self) -> list[np.ndarray]:
-        """Of the skin around each vertex of each mesh, armature space, shape (V,)."""
-        found = []
-        for mesh in self.meshes:
-            points, triangles = mesh.source.rest.armature_points, np.asarray(mesh.source.rest.triangles)
-            sizes = np.linalg.norm(area_vectors(points, triangles), axis=1) / 3.0
-            found.append(np.bincount(triangles.ravel(), np.repeat(sizes, 3), minlength=len(points)))
-        return found
-
-    def find_offsets(self, matrices: np.ndarray) -> list[np.ndarray]:
-        """What each mesh would have to gain at rest, float32, (V, 3), to look in a pose, (B, 4, 4), as by Particles.
-
-        Layers ride on the body, and it gives way where it would show through them.
-        """
-        return self.find_changes(matrices)[0]
-
-    def find_changes(self, matrices: np.ndarray) -> tuple[list[np.ndarray], float]:
-        """These offsets, and the sum of the squares by which skin gives way to layers, over its area."""
-        posed = [_PosedMesh.of(mesh, matrices, self._is_carried(number)) for number, mesh in enumerate(self.meshes)]
-        body = posed[self.body]
-        changes = body.offsets @ body.mesh.space[:3, :3].T
-        for one, riders in zip(posed, self.riders, strict=True):
-            if riders is not None:
-                one.offsets[riders.vertices] *= 1.0 - riders.rides[:, None]
-                back = np.linalg.inv(one.mesh.space[:3, :3]).T
-                one.offsets[riders.vertices] += riders.find_changes(changes) @ back
-        skin, tucked = body.find_points(), 0.0
-        for one, tuck in zip(posed, self.tucks, strict=True):
-            if tuck is not None:
-                moves, own = tuck.find_moves(skin, one.find_points()), tuck.vertices
-                skin[own] += moves
-                tucked += float(self.areas[self.body][own] @ np.square(moves).sum(axis=1))
-                moves = moves @ np.linalg.inv(body.mesh.space[:3, :3]).T
-                body.offsets[own] += pull_back(body.linear[own], moves).offsets
-        return [one.offsets.astype(np.float32) for one in posed], tucked
-
-    def _is_carried(self, number: int) -> bool:
-        """Whether all of a mesh rides on the body, so that nothing else moves it."""
-        riders, count = self.riders[number], len(self.meshes[number].source.rest.points)
-        return riders is not None and len(riders.vertices) == count and riders.rides.min() > CARRIED
-
-    def measure(self, offsets: Sequence[np.ndarray]) -> tuple[float, float]:
-        """Sum of the squares of offsets over all skin, and the largest, in sizes of the character."""
-        squares = [
-            np.square(each @ mesh.space[:3, :3].T).sum(axis=1) for each, mesh in zip(offsets, self.meshes, strict=True)
-        ]
-        total = sum(float(areas @ each) for areas, each in zip(self.areas, squares, strict=True))
-        return total, float(np.sqrt(max(each.max(initial=0.0) for each in squares))) / self.size
-
-
-def _read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:
-    """Points at rest, armature space, (V, 3), and weights (V, B) of a mesh."""
-    rest = mesh.source.rest
-    weights = np.zeros((len(rest.points), len(rest.joints.parents)))
-    np.add.at(weights, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
-    return rest.armature_points, weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
-
-
-@dataclass(frozen=True, eq=False)
-class _PosedMesh:
-    """A mesh in a pose, by the method in use, and what it would have to gain.
-
-    Attributes
-    ----------
-    points : float array, shape (V, 3)
-        Posed without that, object space.
-    linear : float array, shape (V, 3, 3)
-        What the pose does to vectors at each vertex.
-    offsets : float64 array, shape (V, 3)
-        At rest, object space; changed by the character.
-    """
-
-    mesh: ComparedMesh
-    points: np.ndarray
-    linear: np.ndarray
-    offsets: np.ndarray
-
-    @classmethod
-    def of(cls, mesh: ComparedMesh, matrices: np.ndarray, is_carried: bool) -> _PosedMesh:
-        """A mesh in a pose, (B, 4, 4); what is carried gains nothing by itself."""
-        pose = Pose(matrices).seen_from(mesh.space)
-        points, linear = mesh.now.pose(pose), mesh.now.transforms(pose)[:, :3, :3]
-        wanted = np.zeros(points.shape) if is_carried else mesh.source.pose(pose).astype(np.float64) - points
-        return cls(mesh, points, linear, pull_back(linear, wanted).offsets)
-
-    def find_points(self) -> np.ndarray:
-        """Posed with what it gains, armature space, shape (V, 3)."""
-        points = self.points + np.einsum("vij,vj->vi", self.linear, self.offsets)
-        return points @ self.mesh.space[:3, :3].T + self.mesh.space[:3, 3]
 
 
 @dataclass(eq=False)
@@ -272,11 +124,11 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
         raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
     planned = [[plan_keys(mesh, bend.joint, FLESH) for bend in chosen] for mesh in meshes]
     fitted = yield partial(_fit, character, chosen, planned, skeleton.joints)
-    kept = {(one.mesh.skinned.obj, name) for one in fitted for keys in one.joints for name in keys.replaced}
+    report = store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
     for obj, name in list_flesh(objects):
-        if (obj, name) not in kept:
+        if (obj.name, name) not in report.keys:  # of joints that gain no longer
             remove(obj, armature, name)
-    return store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
+    return report
 
 
 def find_bends(

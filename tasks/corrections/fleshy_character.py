@@ -1,0 +1,161 @@
+"""A character in its clothes, bound by the method in use and by Particles: what it would have to gain to look as flesh.
+
+Clothes of their own mesh ride on the body, and its skin gives way where it would show through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...bridge.meshes.nearest import find_nearest_surface
+from ...deformers import Pose
+from ...deformers.corrections.inverses import pull_back
+from ...deformers.geometry.solid import area_vectors
+from ...deformers.particles.layers import Riders, find_riders
+from ...deformers.particles.tuck import Tuck, find_tuck
+from .from_method import ComparedMesh
+
+HELD = 0.5
+"""Weight of some vertex from which on a bone moves a mesh."""
+
+CARRIED = 0.99
+"""Share by which all vertices of a mesh ride on the body from which on nothing else moves it."""
+
+
+@dataclass(frozen=True, eq=False)
+class FleshyCharacter:
+    """The meshes of a character, each bound by the method in use and by Particles.
+
+    Attributes
+    ----------
+    meshes : list of ComparedMesh
+    riders : list of (Riders or None)
+        Of each mesh: the vertices that ride on the body.
+    tucks : list of (Tuck or None)
+        Of each mesh: the body's skin that it covers.
+    body : int
+        The mesh that others ride on.
+    size : float
+        Of the character, armature space.
+    """
+
+    meshes: list[ComparedMesh]
+    riders: list[Riders | None]
+    tucks: list[Tuck | None]
+    body: int
+    size: float
+
+    @classmethod
+    def of(cls, meshes: list[ComparedMesh]) -> FleshyCharacter:
+        """The body is the filled mesh that most bones move, clothes have fewer; what is near it rides on it."""
+        points, weights = zip(*(_read_skin(mesh) for mesh in meshes), strict=True)
+        bones = [int((each.max(axis=0, initial=0.0) > HELD).sum()) for each in weights]
+        body = int(
+            np.argmax([count * (mesh.source.binding.count > 0) for count, mesh in zip(bones, meshes, strict=True)])
+        )
+        riders: list[Riders | None] = [None] * len(meshes)
+        tucks: list[Tuck | None] = [None] * len(meshes)
+        endless = np.full(len(points[body]), np.inf)
+        triangles = [np.asarray(mesh.source.rest.triangles) for mesh in meshes]
+        for number in range(len(meshes)):
+            if number != body:
+                riders[number] = find_riders(points[number], weights[number], points[body], weights[body], endless)
+            if riders[number] is not None:
+                skins = points[body], triangles[body], points[number], triangles[number]
+                tucks[number] = find_tuck(*skins, find_nearest_surface)
+        return cls(meshes, riders, tucks, body, float(np.ptp(np.concatenate(points), axis=0).max()))
+
+    @cached_property
+    def areas(self) -> list[np.ndarray]:
+        """Of the skin around each vertex of each mesh, armature space, shape (V,)."""
+        found = []
+        for mesh in self.meshes:
+            points, triangles = mesh.source.rest.armature_points, np.asarray(mesh.source.rest.triangles)
+            sizes = np.linalg.norm(area_vectors(points, triangles), axis=1) / 3.0
+            found.append(np.bincount(triangles.ravel(), np.repeat(sizes, 3), minlength=len(points)))
+        return found
+
+    def find_offsets(self, matrices: np.ndarray) -> list[np.ndarray]:
+        """What each mesh would have to gain at rest, float32, (V, 3), to look in a pose, (B, 4, 4), as by Particles.
+
+        Layers ride on the body, and it gives way where it would show through them.
+        """
+        return self.find_changes(matrices)[0]
+
+    def find_changes(self, matrices: np.ndarray) -> tuple[list[np.ndarray], float]:
+        """These offsets, and the sum of the squares by which skin gives way to layers, over its area."""
+        posed = [_PosedMesh.of(mesh, matrices, self._is_carried(number)) for number, mesh in enumerate(self.meshes)]
+        body = posed[self.body]
+        changes = body.offsets @ body.mesh.space[:3, :3].T
+        for one, riders in zip(posed, self.riders, strict=True):
+            if riders is not None:
+                one.offsets[riders.vertices] *= 1.0 - riders.rides[:, None]
+                back = np.linalg.inv(one.mesh.space[:3, :3]).T
+                one.offsets[riders.vertices] += riders.find_changes(changes) @ back
+        skin, tucked = body.find_points(), 0.0
+        for one, tuck in zip(posed, self.tucks, strict=True):
+            if tuck is not None:
+                moves, own = tuck.find_moves(skin, one.find_points()), tuck.vertices
+                skin[own] += moves
+                tucked += float(self.areas[self.body][own] @ np.square(moves).sum(axis=1))
+                moves = moves @ np.linalg.inv(body.mesh.space[:3, :3]).T
+                body.offsets[own] += pull_back(body.linear[own], moves).offsets
+        return [one.offsets.astype(np.float32) for one in posed], tucked
+
+    def _is_carried(self, number: int) -> bool:
+        """Whether all of a mesh rides on the body, so that nothing else moves it."""
+        riders, count = self.riders[number], len(self.meshes[number].source.rest.points)
+        return riders is not None and len(riders.vertices) == count and riders.rides.min() > CARRIED
+
+    def measure(self, offsets: Sequence[np.ndarray]) -> tuple[float, float]:
+        """Sum of the squares of offsets over all skin, and the largest, in sizes of the character."""
+        squares = [
+            np.square(each @ mesh.space[:3, :3].T).sum(axis=1) for each, mesh in zip(offsets, self.meshes, strict=True)
+        ]
+        total = sum(float(areas @ each) for areas, each in zip(self.areas, squares, strict=True))
+        return total, float(np.sqrt(max(each.max(initial=0.0) for each in squares))) / self.size
+
+
+def _read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:
+    """Points at rest, armature space, (V, 3), and weights (V, B) of a mesh."""
+    rest = mesh.source.rest
+    weights = np.zeros((len(rest.points), len(rest.joints.parents)))
+    np.add.at(weights, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
+    return rest.armature_points, weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class _PosedMesh:
+    """A mesh in a pose, by the method in use, and what it would have to gain.
+
+    Attributes
+    ----------
+    points : float array, shape (V, 3)
+        Posed without that, object space.
+    linear : float array, shape (V, 3, 3)
+        What the pose does to vectors at each vertex.
+    offsets : float64 array, shape (V, 3)
+        At rest, object space; changed by the character.
+    """
+
+    mesh: ComparedMesh
+    points: np.ndarray
+    linear: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def of(cls, mesh: ComparedMesh, matrices: np.ndarray, is_carried: bool) -> _PosedMesh:
+        """A mesh in a pose, (B, 4, 4); what is carried gains nothing by itself."""
+        pose = Pose(matrices).seen_from(mesh.space)
+        points, linear = mesh.now.pose(pose), mesh.now.transforms(pose)[:, :3, :3]
+        wanted = np.zeros(points.shape) if is_carried else mesh.source.pose(pose).astype(np.float64) - points
+        return cls(mesh, points, linear, pull_back(linear, wanted).offsets)
+
+    def find_points(self) -> np.ndarray:
+        """Posed with what it gains, armature space, shape (V, 3)."""
+        points = self.points + np.einsum("vij,vj->vi", self.linear, self.offsets)
+        return points @ self.mesh.space[:3, :3].T + self.mesh.space[:3, 3]
