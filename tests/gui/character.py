@@ -49,6 +49,8 @@ def use_character(window: Window) -> Iterator[float]:
     take_picture("character-2-made")
     check("the menu search makes the character supple", body.supple.is_bound and sleeve.supple.is_bound)
     check("... with weights where there were none", len(sleeve.vertex_groups) == 2)
+    yield from until(lambda: body.supple.corrections and not window.running)
+    check("... and then with flesh", len(body.supple.corrections) and len(sleeve.supple.corrections))
     posed = evaluated_points(body)
     yield from search(window, "Flip to Blender")
     check("Flip shows Blender's own", distance(linear, evaluated_points(body)) <= 1e-6)
