@@ -20,7 +20,14 @@ from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
 from ...deformers.anatomy.presets import CENTRAL, Rig
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
-from ...deformers.corrections.rotation_choice import ChosenRotations, find_axis, measure_angles, pose_joint, turn_about
+from ...deformers.corrections.rotation_choice import (
+    MOVED,
+    ChosenRotations,
+    find_axis,
+    measure_angles,
+    pose_joint,
+    turn_about,
+)
 from ...deformers.geometry.vectors import normalize
 from ...deformers.measures.bends import find_below
 from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
@@ -35,6 +42,7 @@ from .fleshy_character import FleshyCharacter
 from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
 from .from_method import (
     MOST_OFFSETS,
+    NEAR,
     CorrectedFrom,
     Fitted,
     JointKeys,
@@ -75,12 +83,6 @@ TUCKED = 30.0
 
 MOST_FRAMES = 48
 """Of all actions, that corrections are fitted to."""
-
-MOVED = np.radians(10.0)
-"""From which on actions tell about which axis a hinge bends."""
-
-NEAR = 0.5
-"""Of a mask: vertices that are measured."""
 
 
 @dataclass(eq=False)

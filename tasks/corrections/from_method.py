@@ -198,7 +198,7 @@ def correct_by_method(
         raise SkinningError(". ".join(notes))
     joints = list({joint.reading: joint for joint in reversed(joints)}.values())[::-1]  # one for each that is read
     planned = [(mesh, [plan_keys(mesh, joint, source) for joint in joints]) for mesh in meshes]
-    check_size(planned)
+    _check_size(planned)
     fitted = yield partial(fit_all, planned, skeleton, poses)
     return store_fitted(fitted, source, notes)
 
@@ -218,7 +218,7 @@ def check_angles(angles: Sequence[float]) -> list[float]:
     return different
 
 
-def check_size(planned: Sequence[tuple[ComparedMesh, Sequence[JointKeys]]]) -> None:
+def _check_size(planned: Sequence[tuple[ComparedMesh, Sequence[JointKeys]]]) -> None:
     """Raise SkinningError where corrections are more than there is memory for."""
     counts = [sum(len(keys.corrections) for keys in joints) for _, joints in planned]
     vertices = [len(mesh_of(mesh.skinned.obj).vertices) for mesh, _ in planned]
