@@ -9,6 +9,11 @@ from .properties import EnumProperty, StringProperty
 READER_ITEMS = (
     ("AUTO", "Automatic", "Use one angle if one is enough for all poses of the bone, else its full rotation"),
     ("ANGLE", "Angle", "The bend to one side, or the twist: each pose is active around its own angle"),
+    (
+        "DIRECTIONS",
+        "Directions",
+        "How far the bone swings toward the direction of each pose, without its twist: between poses, both are active",
+    ),
     ("SWING", "Swing", "The direction of the bone, without its twist: each pose is active around its own direction"),
     ("RBF", "Swing and Twist", "The full rotation of up to three bones: each pose is active around its own rotation"),
 )

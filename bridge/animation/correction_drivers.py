@@ -1,9 +1,10 @@
 """Drivers of corrections: shape keys that rotations of bones bring in, by expressions that need no Python.
 
-One angle drives a key at once. Radial basis functions are too long for one expression: they are custom properties of
-the mesh, arrays whose entries have drivers: how near each pose is, how strong each correction is before all are brought
-to a sum of 1, and that sum. There they are evaluated in the same step as the pose. They are no properties of the shape
-keys' own data-block, as the exporter for glTF leaves out all drivers of keys where that has drivers of anything else.
+One angle drives a key at once, and so does how far a bone swings each way. Radial basis functions are too long for
+one expression: they are custom properties of the mesh, arrays whose entries have drivers: how near each pose is, how
+strong each correction is before all are brought to a sum of 1, and that sum. There they are evaluated in the same
+step as the pose. They are no properties of the shape keys' own data-block, as the exporter for glTF leaves out all
+drivers of keys where that has drivers of anything else.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ...deformers.corrections.readers import FLAT, AngleReader, RadialReader, Reader
+from ...deformers.corrections.readers import FLAT, AngleReader, DirectionReader, RadialReader, Reader
 from ..meshes.data import mesh_of
 from .drivers import (
     ROTATION_MODE,
@@ -45,17 +46,16 @@ def drive_keys(
         In the order of the reader's.
     keys : sequence of str
         Names of shape keys, in the order of the reader's corrections.
-    reader : AngleReader or RadialReader
     """
     release_keys(obj, keys)
-    blocks = obj.data.shape_keys
-    if isinstance(reader, AngleReader):
-        channels = [(bones[0], channel) for channel in ("YW" if reader.is_twist else "XZW")]
-        for number, key in enumerate(keys):
-            path = _value_path(key), 0
-            _drive_by_rotations(blocks, path, armature, channels, ROTATION_MODE, write_angle(reader, number))
-    else:
+    if isinstance(reader, RadialReader):
         _drive_radially(mesh_of(obj), armature, bones, keys, reader)
+        return
+    is_twist = isinstance(reader, AngleReader) and reader.is_twist
+    channels = [(bones[0], channel) for channel in ("YW" if is_twist else "XZW")]
+    for number, key in enumerate(keys):
+        text = write_angle(reader, number) if isinstance(reader, AngleReader) else write_directions(reader, number)
+        _drive_by_rotations(obj.data.shape_keys, (_value_path(key), 0), armature, channels, ROTATION_MODE, text)
 
 
 def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
@@ -159,6 +159,17 @@ def write_angle(reader: AngleReader, number: int) -> str:
     hat = f"clamp(({hat}-{FLAT:.7g})/{1.0 - 2.0 * FLAT:.7g})"
     fades = [("b", reader.swing_fade), ("abs(a)", reader.twist_fade)] if reader.is_twist else [("c", reader.swing_fade)]
     return hat + "".join(f"*clamp((pi-{angle})/{np.pi - start:.7g})" for angle, start in fades)
+
+
+def write_directions(reader: DirectionReader, number: int) -> str:
+    """What `DirectionReader.read` gives of a correction, as `write_angle`: of a = ROT_X, b = ROT_Z and c = ROT_W."""
+    scale = 1.0 / (1.0 - 2.0 * FLAT)
+    terms = "".join(
+        f"{scale * gain:+.6g}*clamp({x:.6g}*sin(a/2){z:+.6g}*sin(b/2))"
+        for gain, (x, z) in zip(reader.gains[number].tolist(), reader.ramps.tolist(), strict=True)
+        if gain
+    )
+    return f"clamp({terms}-{scale * FLAT:.6g})*clamp((pi-c)/{np.pi - reader.fade:.6g})"
 
 
 def write_nearness(reader: RadialReader, number: int) -> str:

@@ -41,7 +41,11 @@ SPREAD = 6.0
 MOST_BONES = 3
 """Whose rotations fit into a driver's expression."""
 
-LABELS = {"ANGLE": "Angle", "SWING": "Swing", "RBF": "Swing and Twist"}
+MOST_TERMS, MOST_GAIN = 3, 4.0
+"""Directions that the value of one correction may be read from, for a driver's expression to hold them, and how much
+each may count: beyond, poses are too alike in their directions to be told apart by them."""
+
+LABELS = {"ANGLE": "Angle", "DIRECTIONS": "Directions", "SWING": "Swing", "RBF": "Swing and Twist"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +137,33 @@ class RadialReader:
         return strengths / np.maximum(strengths.sum(axis=1, keepdims=True), 1.0)
 
 
-Reader = AngleReader | RadialReader
+@dataclass(frozen=True, eq=False)
+class DirectionReader:
+    """How far a bone swings toward each of several directions: corrections of two of them add up between these.
+
+    Attributes
+    ----------
+    ramps : float array, shape (K, 2)
+        By which x and z of the swing's quaternion rise from 0 to 1, each toward its own direction.
+    gains : float array, shape (K, K)
+        By which ramps, kept between 0 and 1, add up to each correction.
+    fade : float
+        Swing from which on values fade, to 0 at pi.
+    """
+
+    ramps: np.ndarray
+    gains: np.ndarray
+    fade: float
+
+    def read(self, rotations: np.ndarray) -> np.ndarray:
+        """Values of the corrections, shape (F, K), at rotations of the bone, (F, 1, 4): see `AngleReader.read`."""
+        swings, _ = split_swing_twist(rotations[:, 0])
+        values = np.clip(swings[:, 1:] @ self.ramps.T, 0.0, 1.0) @ self.gains.T
+        values = np.clip((values - FLAT) / (1.0 - 2.0 * FLAT), 0.0, 1.0)
+        return values * _fade(_whole(swings), self.fade)[:, None]
+
+
+Reader = AngleReader | DirectionReader | RadialReader
 
 
 def find_reader(rotations: np.ndarray, asked: Sequence[str], names: Sequence[str] = ()) -> Reader:
@@ -144,13 +174,14 @@ def find_reader(rotations: np.ndarray, asked: Sequence[str], names: Sequence[str
     rotations : float array, shape (K, J, 4)
         Quaternions (w, x, y, z) of J bones against their rest and their parents, in the poses of K corrections.
     asked : sequence of str
-        Of each: "ANGLE", "SWING", "RBF", or "AUTO" for one angle while that tells the poses apart, else "RBF".
+        Of each: "ANGLE", "DIRECTIONS", "SWING", "RBF", or "AUTO" for one angle while that tells the poses apart, else
+        "RBF". "DIRECTIONS" of poses that these do not tell apart is "RBF", too.
     names : sequence of str
         Of the corrections, for messages.
 
     Returns
     -------
-    AngleReader or RadialReader
+    AngleReader, DirectionReader or RadialReader
 
     Raises
     ------
@@ -163,13 +194,17 @@ def find_reader(rotations: np.ndarray, asked: Sequence[str], names: Sequence[str
     bones = rotations.shape[1]
     if bones > MOST_BONES:
         raise SkinningError(f"A correction follows at most {MOST_BONES} bones, not {bones}: choose fewer")
-    kind = next((kind for kind in ("RBF", "SWING", "ANGLE") if kind in asked), "AUTO")
+    kind = next((kind for kind in ("RBF", "SWING", "DIRECTIONS", "ANGLE") if kind in asked), "AUTO")
     if kind == "ANGLE" and bones > 1:
         raise SkinningError(f"An angle belongs to one bone, not to {bones}: choose one bone, or '{LABELS['RBF']}'")
     if bones == 1 and kind in ("AUTO", "ANGLE"):
         axis, aside = _find_axis(rotations[:, 0])
         if kind == "ANGLE" or _is_enough(rotations[:, 0], axis, aside):
             return _read_angle(rotations[:, 0], axis, names)
+    if bones == 1 and kind == "DIRECTIONS":
+        reader = _read_directions(rotations[:, 0])
+        if reader is not None:
+            return reader
     return _read_radially(rotations, "SWING" if kind == "SWING" else "RBF", names)
 
 
@@ -212,6 +247,23 @@ def _read_angle(rotations: np.ndarray, axis: np.ndarray, names: Sequence[str]) -
     hats = {int(number): (ends[place], ends[place + 1], ends[place + 2]) for place, number in enumerate(order)}
     fades = (max(FADE, 0.5 * (angle + np.pi)) for angle in largest)
     return AngleReader(axis, tuple(hats[number] for number in range(1, len(angles))), *fades)
+
+
+def _read_directions(rotations: np.ndarray) -> DirectionReader | None:
+    """A reader of rotations (K, 4) by their directions; None where these do not tell them apart, or from rest."""
+    swings, _ = split_swing_twist(rotations)
+    sizes = np.linalg.norm(swings[:, 1:], axis=1, keepdims=True)
+    if sizes.min() < np.sin(0.5 * LEAST_ANGLE) or _whole(swings).max() > LARGEST_ANGLE:
+        return None
+    ramps = swings[:, 1:] / np.square(sizes)
+    seen = np.clip(swings[:, 1:] @ ramps.T, 0.0, 1.0)
+    if np.linalg.matrix_rank(seen, FLAT) < len(seen):
+        return None
+    gains = np.linalg.inv(seen).T
+    gains[np.abs(gains) < FLAT] = 0.0
+    if (gains != 0.0).sum(axis=1).max() > MOST_TERMS or np.abs(gains).max() > MOST_GAIN:
+        return None
+    return DirectionReader(ramps, gains, max(FADE, 0.5 * (float(_whole(swings).max()) + np.pi)))
 
 
 def _read_radially(rotations: np.ndarray, kind: str, names: Sequence[str]) -> RadialReader:

@@ -197,7 +197,11 @@ def correct_by_method(
     if not meshes:
         raise SkinningError(". ".join(notes))
     joints = list({joint.reading: joint for joint in reversed(joints)}.values())[::-1]  # one for each that is read
-    planned = [(mesh, [plan_keys(mesh, joint, source) for joint in joints]) for mesh in meshes]
+    readers = ["ANGLE" if joint.chosen.is_hinge else "RBF" for joint in joints]
+    planned = [
+        (mesh, [plan_keys(mesh, joint, source, reader) for joint, reader in zip(joints, readers, strict=True)])
+        for mesh in meshes
+    ]
     _check_size(planned)
     fitted = yield partial(fit_all, planned, skeleton, poses)
     return store_fitted(fitted, source, notes)
@@ -258,8 +262,13 @@ def bind_both(
     return ComparedMesh(skinned, np.array(now.bound_space, np.float64), now, other, size, 1000.0 * scale), ""
 
 
-def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str) -> JointKeys:
+def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str, reader: str) -> JointKeys:
     """What the corrections of a mesh at a joint are called, and what brings them in.
+
+    Parameters
+    ----------
+    reader : str
+        That is asked for, of `READER_ITEMS`.
 
     Raises
     ------
@@ -283,19 +292,19 @@ def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str) -> JointKeys:
                 bones=bones,
                 rotations=rotation[None],
                 pose=json.dumps({joint.reading: numbers}),
-                reader="ANGLE" if joint.chosen.is_hinge else "RBF",
+                reader=reader,
                 method=mesh.now.choices.method,
                 source=source,
             )
         )
     try:
-        reader, names = find_next_reader(obj, corrections, replaced)
+        found, names = find_next_reader(obj, corrections, replaced)
     except SkinningError as error:
         if not own:
             raise
         listed = ", ".join(f"'{name}'" for name in sorted(own))
         raise SkinningError(f"{error}. Corrections of '{joint.reading}' that you have made: {listed}") from error
-    return JointKeys(joint, corrections, reader, [names.index(one.name) for one in corrections], replaced)
+    return JointKeys(joint, corrections, found, [names.index(one.name) for one in corrections], replaced)
 
 
 def fit_all(

@@ -32,6 +32,11 @@ GROUPS = {
     "bend": ("AUTO", BONES[1:2], [[Quaternion((1, 0, 0.1), 0.7)], [Quaternion(X, 1.9)], [Quaternion(X, -1.0)]]),
     "twist": ("AUTO", BONES[1:2], [[Quaternion(Y, 1.0)], [Quaternion(Y, -2.0)]]),
     "swing": ("SWING", BONES[1:2], [[Quaternion(X, 1.3)], [Quaternion(Z, 0.8)], [Quaternion(DIAGONAL, -2.2)]]),
+    "directions": (
+        "DIRECTIONS",
+        BONES[1:2],
+        [[Quaternion(X, 1.3)], [Quaternion(DIAGONAL, -2.2)], [Quaternion(Z, 0.8)]],
+    ),
     "shoulder": ("AUTO", BONES[1:2], [[Quaternion(X, 1.5)], [TURNED], [Quaternion(Z, -1.3)], [Quaternion(Y, 3.1)]]),
     "three bones": (
         "RBF",

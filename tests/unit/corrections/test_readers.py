@@ -5,7 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-from supple.deformers.corrections.readers import FLAT, LEAST_ANGLE, AngleReader, RadialReader, find_reader
+from supple.deformers.corrections.readers import (
+    FLAT,
+    LEAST_ANGLE,
+    AngleReader,
+    DirectionReader,
+    RadialReader,
+    Reader,
+    find_reader,
+)
 from supple.deformers.errors import SkinningError
 from supple.deformers.rig.joint_angles import split_swing_twist
 
@@ -53,13 +61,18 @@ GROUPS = {
     ),
     "half a turn": ("AUTO", [[turn("X", 180)], [turn("Z", 60)]]),
     "three bones": ("AUTO", [[turn("X", 50), turn("Z", 30), REST], [turn("X", 90), turn("Y", 40), turn("Z", 20)]]),
+    "four directions": ("DIRECTIONS", [[turn("X", 90)], [turn("X", -60)], [turn("Z", 80)], [turn("Z", -80)]]),
+    "slanting directions": (
+        "DIRECTIONS",
+        [[turn("X", 90)], [turn((1, 0, 1), 120)], [turn("X", 40)], [turn("Z", -160)]],
+    ),
     "neighbors": ("RBF", [[turn("X", 2.1)], [turn("X", 90)], [turn("X", 93)]]),
     "many": ("RBF", [[turn((np.cos(a), b, np.sin(a)), 70 + 30 * b)] for a in np.arange(6) for b in (-1, 0, 1)]),
 }
 """Reader that is asked for, and the poses of the corrections."""
 
 
-def find_group(name: str) -> tuple[AngleReader | RadialReader, np.ndarray]:
+def find_group(name: str) -> tuple[Reader, np.ndarray]:
     kind, poses = GROUPS[name]
     rotations = np.array(poses)
     return find_reader(rotations, [kind] * len(poses)), rotations
@@ -77,12 +90,13 @@ def test_each_pose_brings_in_its_own_correction_alone(name: str) -> None:
 
 @each("name", GROUPS)
 def test_values_are_between_0_and_1_and_add_up_to_at_most_1(name: str) -> None:
-    """The sign of a quaternion does not count."""
+    """The sign of a quaternion does not count. Those of directions add up: two that are square, to 1.42."""
     reader, rotations = find_group(name)
     drawn = draw(5000, rotations.shape[1], 1)
     values = reader.read(drawn)
     assert values.min() >= 0.0
-    assert values.sum(axis=1).max() <= 1.0 + 1e-9
+    if not isinstance(reader, DirectionReader):
+        assert values.sum(axis=1).max() <= 1.0 + 1e-9
     np.testing.assert_allclose(reader.read(-drawn), values, rtol=0, atol=1e-12)
 
 
@@ -102,7 +116,7 @@ def test_nothing_jumps_anywhere(name: str) -> None:
     assert change.max() < 1e-6 * steepest(reader) + 1e-9
 
 
-def steepest(reader: AngleReader | RadialReader) -> float:
+def steepest(reader: Reader) -> float:
     """A bound of how fast values change, by how far the quaternion moves.
 
     An angle read across the bone's direction turns the faster the nearer the bone points back along itself, where the
@@ -110,6 +124,9 @@ def steepest(reader: AngleReader | RadialReader) -> float:
     """
     if isinstance(reader, RadialReader):
         return 20.0 * float(np.abs(reader.gains).sum(axis=1).max()) / reader.width
+    if isinstance(reader, DirectionReader):
+        slope = float((np.abs(reader.gains) @ np.linalg.norm(reader.ramps, axis=1)).max())
+        return 20.0 * (slope + 1.0 / (np.pi - reader.fade)) / (np.pi - reader.fade)
     gaps = [abs(side - top) for begin, top, end in reader.hats for side in (begin, end) if side is not None]
     fades = np.pi - np.array([reader.swing_fade, reader.twist_fade])
     return float(20.0 / min(*gaps, *fades) / min(fades))
@@ -156,16 +173,25 @@ def spacing(rotations: np.ndarray) -> float:
         ("half a turn", "RBF"),
         ("three bones", "RBF"),
         ("directions", "SWING"),
+        ("four directions", "DIRECTIONS"),
+        ("slanting directions", "DIRECTIONS"),
     ],
 )
 def test_what_automatic_chooses(name: str, kind: str) -> None:
     reader, _ = find_group(name)
-    if isinstance(reader, RadialReader):
-        assert kind == ("SWING" if reader.is_swing else "RBF")
+    if not isinstance(reader, AngleReader):
+        assert kind == find_kind(reader)
     elif kind == "bend":
         assert not reader.is_twist
     else:
         assert np.abs(reader.axis) == pytest.approx(AXES[kind], abs=1e-9)
+
+
+def find_kind(reader: Reader) -> str:
+    """Which of the readers that can be asked for it is."""
+    if isinstance(reader, RadialReader):
+        return "SWING" if reader.is_swing else "RBF"
+    return "ANGLE" if isinstance(reader, AngleReader) else "DIRECTIONS"
 
 
 def test_hats_by_hand() -> None:
@@ -179,7 +205,7 @@ def test_hats_by_hand() -> None:
 
 def test_an_angle_ignores_twist_and_swing_does_too() -> None:
     twists = np.array([turn("Y", angle) for angle in np.linspace(-180, 180, 73)])
-    for name in ("bends to both sides", "directions"):
+    for name in ("bends to both sides", "directions", "four directions", "slanting directions"):
         reader, rotations = find_group(name)
         for number, rotation in enumerate(rotations[:, 0]):
             values = reader.read(multiply(rotation, twists)[:, None])
@@ -198,14 +224,34 @@ def test_radial_values_by_hand() -> None:
     assert reader.read(np.array([[turn("X", 45)]]))[0, 0] == pytest.approx(expected, abs=1e-9)
 
 
+def test_directions_by_hand() -> None:
+    """A sine of half the swing, toward each direction on its own."""
+    reader, _ = find_group("four directions")
+    values = reader.read(np.array([[turn("X", 45)], [turn("X", -30)], [turn("X", 130)], [turn((1, 0, 1), 90)]]))
+    half, back = (np.sin(np.radians(angle / 2)) / np.sin(np.radians(of / 2)) for angle, of in ((45, 90), (30, 60)))
+    both = np.sin(np.radians(45)) * np.sqrt(0.5)
+    aside = both / np.sin(np.radians(40))
+    expected = [[half, 0, 0, 0], [0, back, 0, 0], [1, 0, 0, 0], [both / np.sin(np.radians(45)), 0, aside, 0]]
+    assert values == pytest.approx(np.array(expected), abs=2.0 * FLAT)
+
+
+def test_poses_that_directions_do_not_tell_apart_are_read_by_whole_rotations() -> None:
+    for poses in (
+        [turn("Y", 60)],
+        [turn("X", 60), multiply(turn("X", 60), turn("Y", 50))],
+        [turn("X", 60), turn("X", 62.5)],
+        [turn("X", 178)],
+    ):
+        assert find_kind(find_reader(np.array(poses)[:, None], ["DIRECTIONS"] * len(poses))) == "RBF"
+
+
 def test_one_who_asks_decides_for_the_group() -> None:
     rotations = np.array([[turn("X", 40)], [turn("X", 90)]])
     kinds = {}
-    for asked in itertools.product(("AUTO", "ANGLE", "SWING", "RBF"), repeat=2):
-        reader = find_reader(rotations, asked)
-        kinds[asked] = "ANGLE" if isinstance(reader, AngleReader) else "SWING" if reader.is_swing else "RBF"
+    for asked in itertools.product(("AUTO", "ANGLE", "DIRECTIONS", "SWING", "RBF"), repeat=2):
+        kinds[asked] = find_kind(find_reader(rotations, asked))
     for asked, kind in kinds.items():
-        assert kind == next((wanted for wanted in ("RBF", "SWING") if wanted in asked), "ANGLE"), asked
+        assert kind == next((wanted for wanted in ("RBF", "SWING", "DIRECTIONS") if wanted in asked), "ANGLE"), asked
 
 
 @each(
