@@ -7,13 +7,13 @@ their joint at rest is stored on the mesh, and computed where its shape changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..deformers.skinning.joint_limits import BONE_FALLOFF, CONTACT_REACH, INNER, SOFTNESS, TINY
-from ..deformers.skinning.posed_joints import BENT, LEAST_BEND, LEAST_LENGTH
+from ..deformers.skinning.posed_joints import BENT, LEAST_BEND, LEAST_LENGTH, LEAST_WIDTH
 from .graph import Graph, Value
 
 JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE = "supple_joint", "supple_limits"
@@ -52,10 +52,14 @@ def build_joint_limits(name: str) -> Any:
         ends = above.move(rest.start), matrix.move(rest.center), matrix.move(rest.tail)
         axis = (rest.tail - rest.center).normalized()
         x, y, z = matrix.columns()
-        along = matrix.rotate(axis).length().maximum(1e-12)
-        joints, held = graph.capture(joints, "POINT", Width=_root(graph, x.dot(y.cross(z)).absolute() / along))
-        width = held["Width"]
+        area = graph.matrix(y.cross(z), z.cross(x), x.cross(y)).rotate(axis).length()
+        width, size = _root(graph, area), _root(graph, x.dot(x) + y.dot(y) + z.dot(z))
+        is_flat = ~(width > size.maximum(1.0) * LEAST_WIDTH)
+        joints, held = graph.capture(joints, "POINT", Width=width, Flat=is_flat)
+        width, is_flat = held["Width"], held["Flat"]
         width_above = graph.switch(parent < 0, graph.sample(joints, width, parent), 1.0)
+        has_flat = is_flat | graph.sample(joints, is_flat, parent)
+        rest = replace(rest, hinge=graph.switch(has_flat, rest.hinge, 0.0))
     posed, state = _describe(graph, ends, rest, (width_above, width))
     with graph.frame("Kept with the posed mesh"):
         joints, held = graph.capture(joints, "POINT", Posed=posed, State=state)

@@ -106,7 +106,8 @@ def choose_loop(table: np.ndarray, shortest: int) -> Transition | None:
     if not is_loop.any():
         return None
     ranges = np.maximum.accumulate(np.tril(table), axis=0)
-    gaps = np.where(is_loop, table / np.maximum(ranges, 1e-12), np.inf)
+    gaps = np.full(table.shape, np.inf)
+    np.divide(table, np.maximum(ranges, 1e-12), out=gaps, where=is_loop)
     least = float(gaps.min())
     is_good = is_loop & find_minima(gaps) & (gaps <= max(AS_GOOD * least, least + AS_GOOD_BY))
     rows, columns = np.nonzero(is_good)

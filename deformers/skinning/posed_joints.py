@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algebra.polar import determinants, find_rigid
+from ..algebra.polar import find_rigid
 from ..rig.rest import Joints, Pose, once_for_a_pose, once_for_joints
 from .joint_shares import find_hinges, find_starts, rise
 
@@ -15,6 +15,10 @@ BENT = 20.0, 40.0
 
 LEAST_LENGTH = 1e-3
 """Length of a bone, as a share of that at rest, from which on it has a direction."""
+
+LEAST_WIDTH = 1e-2
+"""Width of a bone, as a share of that at rest, and of how large its matrix is where that is larger, from which on skin
+is around it. One that is flat is as wide as rounding has it."""
 
 LEAST_BEND = 0.07
 """Radians by which a joint is bent against rest before it has a limit: less bulges by nothing that the limit, which is
@@ -108,9 +112,10 @@ def place_joints(joints: Joints, matrices: np.ndarray) -> PosedJoints:
     moved = np.stack([of_parents, matrices, matrices])
     ends = np.einsum("kbij,kbj->kbi", moved[..., :3, :3], rest.ends) + moved[..., :3, 3]
     (before, after), lengths = split_lengths(np.diff(ends, axis=0))
-    hinges = rest.hinges & (lengths > LEAST_LENGTH * rest.lengths).all(axis=0)
-    spans = np.stack([before + after, after - before])
-    bend, widths = find_angles(before, after), _find_widths(matrices, joints.axes)
+    widths, are_flat = _find_widths(matrices, joints.axes)
+    has_flat = are_flat | joints.chains.of_parents(are_flat, False)
+    hinges = rest.hinges & (lengths > LEAST_LENGTH * rest.lengths).all(axis=0) & ~has_flat
+    spans, bend = np.stack([before + after, after - before]), find_angles(before, after)
     contacts = np.where(hinges, rise(np.radians(BENT[0]), np.radians(BENT[1]), bend), 0.0)
     tilt = _find_tilts(np.flatnonzero(contacts), rest.normals, moved[:2, :, :3, :3], spans[0])
     return PosedJoints(
@@ -169,8 +174,13 @@ def split_lengths(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return vectors / np.where(lengths > 0.0, lengths, 1.0)[..., None], lengths
 
 
-def _find_widths(matrices: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """How much wider matrices make what is around their bone: the root of how an area across it grows, shape (B,)."""
+def _find_widths(matrices: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How much wider matrices make what is around their bone, (B,), and which make it flat, bool (B,).
+
+    The width is the root of how an area across the bone at rest grows: by cofactors, as these need no length of the
+    bone. One scaled to none is as wide as one that is almost as short.
+    """
     linear = matrices[:, :3, :3]
-    along = np.linalg.norm(np.einsum("bij,bj->bi", linear, axes), axis=1)
-    return np.sqrt(np.abs(determinants(linear)) / np.maximum(along, 1e-12))
+    cofactors = np.cross(linear[:, :, [1, 2, 0]], linear[:, :, [2, 0, 1]], axis=1)
+    widths = np.sqrt(np.linalg.norm(np.einsum("bij,bj->bi", cofactors, axes), axis=1))
+    return widths, ~(widths > LEAST_WIDTH * np.maximum(np.linalg.norm(linear, axis=(1, 2)), 1.0))

@@ -40,14 +40,14 @@ VALUES = 1
 
 @dataclass(frozen=True)
 class Choices:
-    """What a binding depends on besides the mesh and the bones.
+    """What a binding depends on besides what the mesh and the bones are like.
 
     Attributes
     ----------
     params : Params
         The method's, without what holds for each pose by itself.
-    armature : int
-        By `session_uid`.
+    mesh, armature : int
+        By `session_uid`: which they are.
     linear_group, solid_group : str
         Vertex groups of the settings, "" for none.
     vertex_group : str
@@ -61,6 +61,7 @@ class Choices:
 
     method: str
     params: Any
+    mesh: int
     armature: int
     linear_group: str = ""
     solid_group: str = ""
@@ -84,8 +85,8 @@ class Choices:
         if method is None:
             method, is_blenders = find_method_in_use(skinned), not settings.is_bound
         group = replaced.vertex_group if replaced.vertex_group in skinned.obj.vertex_groups else ""
-        common = {"armature": skinned.armature.session_uid, "vertex_group": group}
-        common["invert"] = replaced.invert_vertex_group
+        common: dict[str, Any] = {"mesh": mesh_of(skinned.obj).session_uid, "armature": skinned.armature.session_uid}
+        common |= {"vertex_group": group, "invert": replaced.invert_vertex_group}
         if is_blenders:
             return cls(method, METHODS[method].params(), is_blenders=True, **common)
         return cls(
@@ -161,7 +162,7 @@ class SkinSource:
         return self.known_space or object_to_armature(self.skinned.obj, self.skinned.armature)
 
     def is_bound_as(self, other: SkinSource | PosableSkin) -> bool:
-        """Whether choices and bones are the same; mesh and space are not looked at."""
+        """Whether choices and bones are the same; the space, and what the mesh is like, are not looked at."""
         bones, others = self.skeleton, other.skeleton
         is_same = bones.source == others.source and bones.twist_plan == others.twist_plan
         return is_same and self.choices == other.choices
@@ -224,8 +225,9 @@ class PosableSkin:
             rest = replace(rest, linear=None)  # Blender's own methods have none
         rest = with_surfaces(rest, skinned, skeleton, choices.method)
         is_slow, binding = choices.method in PARTICLE_METHODS, None
-        if known is not None and known.rest is not None and known.choices == choices and _is_same(known.rest, rest):
-            binding = known.binding
+        if known is not None and known.rest is not None and _is_same(known.rest, rest):
+            is_same = replace(known.choices, mesh=choices.mesh) == choices  # a copy of the mesh is bound alike
+            binding = known.binding if is_same else None
         return cls(
             choices,
             skeleton,
@@ -242,7 +244,7 @@ class PosableSkin:
         return DEFORMERS[self.choices.method]
 
     def is_current(self, source: SkinSource) -> bool:
-        """Whether choices, bones and space are those that were bound; the mesh is not looked at."""
+        """Whether choices, bones and space are those that were bound; what the mesh is like is not looked at."""
         return source.is_bound_as(self) and self.space in (None, source.space)
 
     def at(self, params: Any = None, points: np.ndarray | None = None) -> PosableSkin:

@@ -4,7 +4,7 @@ import bpy
 import addon_utils
 import numpy as np
 import pytest
-from scenes_twins import TOLERANCE, animate, assert_follows, bend, bound_tube
+from scenes_twins import TOLERANCE, animate, assert_follows, bend, bent_tube, bound_tube
 
 import checkout
 from scenes import (
@@ -177,6 +177,25 @@ def test_objects_that_share_a_mesh():
     settings_of(sharing).method = "SSD"
     for one in (obj, sharing):
         assert_follows(one, twin)
+
+
+@EVALUATED
+def test_a_mesh_taken_and_given_back():
+    """Neither mesh changes meanwhile: which one an object has is what does."""
+    obj, _, _ = bent_tube("DLB")
+    other = obj.copy()
+    other.data = obj.data.copy()
+    bpy.context.scene.collection.objects.link(other)
+    other.vertex_groups["bone.1"].add(list(range(len(other.data.vertices))), 0.5, "ADD")
+    bind(other, method="DLB")
+    update()
+    mesh, shapes = obj.data, [evaluated_points(one) for one in (obj, other)]
+    assert distance(*shapes) > 0.01
+    for taken, shape in ((other.data, shapes[1]), (mesh, shapes[0])):
+        obj.data = taken
+        update()
+        assert distance(evaluated_points(obj), shape) <= TOLERANCE
+        assert distance(evaluated_points(other), shapes[1]) <= TOLERANCE
 
 
 # Names

@@ -98,6 +98,15 @@ def test_a_loop_is_found_where_it_is():
     assert choose_loop(table, 50) is None
 
 
+def test_a_loop_of_a_motion_that_goes_far():
+    motion = swing(50, 20)
+    table = compare_frames(motion, motion, RADIUS).astype(np.float32)
+    near, far = choose_loop(table, 5), choose_loop(table * np.float32(1e30), 5)
+    assert near is not None
+    assert far is not None
+    assert (far.first, far.second) == (near.first, near.second)
+
+
 def test_a_still_part_is_no_loop():
     motion = swing(50, 20)
     still = Motion(np.concatenate([motion.points, np.tile(motion.points[-1:], (30, 1, 1))]), motion.weights)

@@ -64,6 +64,21 @@ def test_scaled_bones_have_wider_limits() -> None:
 
 
 @each("method", LIMITED)
+@each("scales", [(1.0, 1.0, 0.0), (0.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (50.0, 0.0, 50.0)])
+def test_a_flat_bone_is_the_same_however_it_is_rounded(method: str, scales: tuple[float, ...]) -> None:
+    """The bone above; the one below was taken away from it, so that both have a direction."""
+    rest, (_, below), rng = make_limb(), pose_limb(bend=70.0), np.random.default_rng(1)
+    below[:3, 3] = 0.1, 0.2, 0.4
+    matrices = np.stack([about(rotation((1, 2, 3), 40) @ np.diag(scales), np.zeros(3)), below])
+    posed = skin(rest, matrices, method, bulge_limit=1.0, contact=1.0)
+    for _ in range(4):
+        rounded = matrices.copy()
+        rounded[:, :3, :3] += 1e-7 * max(1.0, *scales) * rng.uniform(-1.0, 1.0, (2, 3, 3))
+        again = skin(rest, rounded, method, bulge_limit=1.0, contact=1.0)
+        np.testing.assert_allclose(again, posed, rtol=0, atol=1e-5 * max(1.0, *scales))
+
+
+@each("method", LIMITED)
 def test_rest_and_rigid_motion_are_untouched(method: str) -> None:
     rest = make_limb()
     moved = about(rotation((3, 1, 2), 130), np.zeros(3), (0.4, 0.1, 0.2))
