@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .solid import vertex_normals
 from .vectors import normalize
 
 
@@ -35,7 +36,7 @@ def find_rings(points: np.ndarray, triangles: np.ndarray) -> Rings:
     triangles : int array, shape (T, 3)
         Counter-clockwise from outside.
     """
-    normals = _sum_areas(points.astype(np.float64), triangles)
+    normals = vertex_normals(points.astype(np.float64), triangles)
     begins, ends = _list_edges(triangles, len(points))
     angles = _measure_angles(points[ends] - points[begins], normals[begins])
     order = np.lexsort((angles, begins))
@@ -76,13 +77,6 @@ def estimate_normals(rings: Rings, points: np.ndarray) -> np.ndarray:
     normals[:, 1] = along[2] * across[0] - along[0] * across[2]
     normals[:, 2] = along[0] * across[1] - along[1] * across[0]
     return normals
-
-
-def _sum_areas(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Normals weighted by the areas of the triangles about each vertex: float64 array, shape (V, 3)."""
-    a, b, c = (points[corners] for corners in triangles.T)
-    areas = np.repeat(np.cross(b - a, c - a), 3, axis=0)
-    return np.stack([np.bincount(triangles.ravel(), axis, len(points)) for axis in areas.T], axis=1)
 
 
 def _list_edges(triangles: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

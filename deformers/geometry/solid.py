@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import SkinningError
 from .neighbors import group_points
+from .vectors import normalize
 
 WELD = 1e-6
 """Side of the cells, as a share of the surface's size, in which vertices are one point: files split them at seams."""
@@ -108,6 +109,25 @@ def area_vectors(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Normals of the triangles, as long as their areas, shape (T, 3)."""
     a, b, c = (points[triangles[:, corner]] for corner in range(3))
     return 0.5 * np.cross(b - a, c - a)
+
+
+def sum_at_vertices(values: np.ndarray, triangles: np.ndarray, count: int) -> np.ndarray:
+    """Sums of what triangles have, shape (T,) or (T, 3), over those at each vertex, shape (count,) or (count, 3)."""
+    corners, columns = triangles.ravel(), np.repeat(values, 3, axis=0)
+    if values.ndim == 1:
+        return np.bincount(corners, columns, count)
+    return np.stack([np.bincount(corners, column, count) for column in columns.T], axis=1)
+
+
+def vertex_areas(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """A third of the areas of the triangles at each vertex, shape (V,)."""
+    areas = np.linalg.norm(area_vectors(points, triangles), axis=1) / 3.0
+    return sum_at_vertices(areas, triangles, len(points))
+
+
+def vertex_normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Unit normals of vertices, weighted by the areas of the triangles about them, shape (V, 3)."""
+    return normalize(sum_at_vertices(area_vectors(points, triangles), triangles, len(points)))
 
 
 def weld(points: np.ndarray) -> np.ndarray:

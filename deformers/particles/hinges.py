@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geometry.vectors import normalize, smooth_step
+from ..geometry.solid import vertex_normals
+from ..geometry.vectors import smooth_step
 from ..rig.rest import Joints
 from ..skinning.limb_roots import find_limb_hinges
 
@@ -80,22 +81,13 @@ class Hinges:
         for hinge in self.hinges:
             near = hinge.near
             if lengths[hinge.middle].mean() > SOUND * hinge.radius:
-                heights = _find_heights(offsets, joints, hinge.triangles)
+                heights = np.einsum("vi,vi->v", offsets, vertex_normals(joints, hinge.triangles))
                 stands_out = np.maximum(heights[hinge.middle], 0.0).mean() / hinge.radius
                 united = smooth_step(np.array((stands_out - SOUND) / (COLLAPSED - SOUND)))
                 inside = smooth_step(0.5 - heights[hinge.vertices] / (SOFT * hinge.radius))
                 near = near * (1.0 - united * (1.0 - inside))
             shares[hinge.vertices] = np.maximum(shares[hinge.vertices], near)
         return flesh - shares[:, None] * offsets
-
-
-def _find_heights(offsets: np.ndarray, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """How far offsets, shape (V, 3), go along the normals of a part of the skin at points (V, 3): (V,)."""
-    corners = points[triangles]
-    normals, sums = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), np.zeros(points.shape)
-    for axis in range(3):
-        sums[:, axis] = np.bincount(triangles.ravel(), np.repeat(normals[:, axis], 3), minlength=len(points))
-    return np.einsum("vi,vi->v", offsets, normalize(sums))
 
 
 def find_hinges_of_skin(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.neighbors import FindNearest
-from ..geometry.solid import area_vectors
+from ..geometry.solid import area_vectors, vertex_normals
 from ..geometry.vectors import normalize, smooth_step
 
 REACH = 0.014
@@ -100,11 +100,8 @@ def find_tuck(
     owners, shares, distances = find_nearest(body, layer, triangles)
     corners, faces = triangles[owners], normalize(area_vectors(layer, triangles))[owners]
     heights = np.einsum("ni,ni->n", faces, np.einsum("nc,nci->ni", shares, layer[corners]) - body)
-    normals = np.zeros(body.shape)
-    for corner in body_triangles.T:
-        np.add.at(normals, corner, area_vectors(body, body_triangles))
     is_inner = (shares * ~_find_rim(triangles, len(layer))[corners]).sum(axis=1) > INNER
-    looks_alike = np.einsum("ni,ni->n", normalize(normals), faces) > ALIKE
+    looks_alike = np.einsum("ni,ni->n", vertex_normals(body, body_triangles), faces) > ALIKE
     covered = np.flatnonzero((distances < REACH * size) & (heights > 0.0) & is_inner & looks_alike)
     if not len(covered):
         return None

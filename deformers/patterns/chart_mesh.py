@@ -8,9 +8,8 @@ import numpy as np
 
 from ..errors import SkinningError, find_unusable
 from ..geometry.mesh_laplacian import check_faces
-from ..geometry.solid import find_islands, weld
+from ..geometry.solid import find_islands, vertex_normals, weld
 from ..geometry.unfolding import Connection, connect
-from ..geometry.vectors import normalize
 
 UV_TOLERANCE = 1e-5
 """UVs nearer than this are the same."""
@@ -119,7 +118,7 @@ def make_chart_mesh(
     triangles = _cut_fans(corner_points, corner_faces, face_starts)
     ends = corner_points[triangles]
     centers = points[ends].mean(axis=1)
-    normals = _sum_normals(points, ends)
+    normals = vertex_normals(points, ends)
     islands, seams, rims = (
         (None, None, None) if uv is None else _find_uv_islands(corner_points, corner_faces, sizes, uv)
     )
@@ -174,14 +173,6 @@ def _cut_fans(corner_points: np.ndarray, corner_faces: np.ndarray, face_starts: 
     triangles = triangles[(ends != np.roll(ends, 1, axis=1)).all(axis=1)]
     check_faces(triangles)
     return triangles
-
-
-def _sum_normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Unit normals of points, weighted by the areas of the triangles about them: float64 array, shape (V, 3)."""
-    shapes = points[triangles]
-    areas = np.cross(shapes[:, 1] - shapes[:, 0], shapes[:, 2] - shapes[:, 0])
-    sums = [np.bincount(triangles.ravel(), np.repeat(areas[:, axis], 3), len(points)) for axis in range(3)]
-    return normalize(np.stack(sums, axis=1))
 
 
 def _find_uv_islands(

@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from ..geometry.solid import area_vectors, weld
+from ..geometry.solid import area_vectors, sum_at_vertices, weld
 from ..rig.rest import Weights, normalize_weights
 from ..rig.surfaces import WeightedSurface
 
@@ -311,7 +311,7 @@ def _find_areas(surface: WeightedSurface, welded: np.ndarray) -> np.ndarray:
     """Each welded vertex's third of the areas of its triangles; all alike where there is none, (W,)."""
     count = int(welded.max(initial=-1)) + 1
     areas = np.linalg.norm(area_vectors(surface.points, surface.triangles), axis=1) / 3.0
-    sums = np.bincount(welded[surface.triangles].ravel(), np.repeat(areas, 3), minlength=count)
+    sums = sum_at_vertices(areas, welded[surface.triangles], count)
     return sums if sums.any() else np.ones(count)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers import Pose
 from ...deformers.corrections.inverses import pull_back
-from ...deformers.geometry.solid import area_vectors
+from ...deformers.geometry.solid import vertex_areas
 from ...deformers.particles.layers import Riders, find_riders
 from ...deformers.particles.tuck import Tuck, find_tuck
 from .from_method import ComparedMesh
@@ -72,12 +72,8 @@ class FleshyCharacter:
     @cached_property
     def areas(self) -> list[np.ndarray]:
         """Of the skin around each vertex of each mesh, armature space, shape (V,)."""
-        found = []
-        for mesh in self.meshes:
-            points, triangles = mesh.source.rest.armature_points, np.asarray(mesh.source.rest.triangles)
-            sizes = np.linalg.norm(area_vectors(points, triangles), axis=1) / 3.0
-            found.append(np.bincount(triangles.ravel(), np.repeat(sizes, 3), minlength=len(points)))
-        return found
+        rests = [mesh.source.rest for mesh in self.meshes]
+        return [vertex_areas(rest.armature_points, np.asarray(rest.triangles)) for rest in rests]
 
     def find_offsets(self, matrices: np.ndarray) -> list[np.ndarray]:
         """What each mesh would have to gain at rest, float32, (V, 3), to look in a pose, (B, 4, 4), as by Particles.
