@@ -110,7 +110,7 @@ def settle(
 def _iterate(
     cloud: Cloud, rest: np.ndarray, goals: np.ndarray, rotations: np.ndarray, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`settle`, whatever comes of it."""
+    """What `settle` returns, also where it is not finite."""
     near = _Neighborhoods(cloud, np.ascontiguousarray(rest.T))
     goal_steps = near.steps(np.ascontiguousarray(goals.T))
     outer = near.sum_outer(goal_steps)

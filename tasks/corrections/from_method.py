@@ -64,7 +64,7 @@ NEAR = 0.5
 
 @dataclass(frozen=True)
 class CorrectedFrom:
-    """What came of it.
+    """Corrections that were made, and how near they come.
 
     Attributes
     ----------

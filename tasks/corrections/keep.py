@@ -79,7 +79,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Kept:
-    """What came of it.
+    """What *Keep* has stored.
 
     Attributes
     ----------
