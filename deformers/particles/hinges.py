@@ -1,4 +1,4 @@
-"""Where limbs bend, the skin is that of its joints, with a bony tip and a closed crease, unless that collapses.
+"""Where limbs are bent, the skin is that of its joints, a bony tip and a closed crease, unless that collapses.
 
 Where the flesh stands out of what the joints make of the skin, this has collapsed, and both are united: what the joints
 have outside stays, and what the flesh has outside, too.
@@ -11,9 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.solid import vertex_normals
-from ..geometry.vectors import smooth_step
+from ..geometry.vectors import normalize, smooth_step
 from ..rig.rest import Joints
 from ..skinning.limb_roots import find_limb_hinges
+
+TURNED = np.radians(30.0)
+"""How far a hinge is bent, from rest, up to which that sets in: where a limb is straight, all of it is flesh."""
 
 SOUND, COLLAPSED = 0.08, 0.12
 """Radii of the limb by which flesh stands out of the skin of the joints, on the mean, from which on both are united,
@@ -23,8 +26,7 @@ MIDDLE = 2.0
 """Radii of the limb from the hinge within which that is measured."""
 
 NEAR, FAR = 2.5, 5.0
-"""The same up to which all of this holds, and from which on nothing: so far, no ledge is seen where flesh begins. Of a
-bone above that is shorter, less, half at least: where that begins, the hinge counts nothing."""
+"""The same up to which all of this holds, and from which on nothing: so far, no ledge is seen where flesh begins."""
 
 HELD = 0.3, 0.7
 """Weight of both bones of a hinge from which on a vertex is the hinge's, and fully."""
@@ -39,6 +41,9 @@ class _Hinge:
 
     Attributes
     ----------
+    joint, parent : int
+    axis : float array, shape (3,)
+        Of its bone at rest.
     vertices, middle : int arrays, shape (n,), (m,)
         All, and those that tell whether the skin has collapsed.
     near : float array, shape (n,)
@@ -49,6 +54,9 @@ class _Hinge:
         Those of the surface that have one of the vertices.
     """
 
+    joint: int
+    parent: int
+    axis: np.ndarray
     vertices: np.ndarray
     middle: np.ndarray
     near: np.ndarray
@@ -68,24 +76,34 @@ class Hinges:
 
     hinges: tuple[_Hinge, ...]
 
-    def unite(self, flesh: np.ndarray, joints: np.ndarray) -> np.ndarray:
+    def _measure_bends(self, rest_to_pose: np.ndarray) -> np.ndarray:
+        """How far each hinge is bent, 0 to 1, shape (H,)."""
+        pairs = np.array([(hinge.parent, hinge.joint) for hinge in self.hinges], np.intp).reshape(-1, 2)
+        axes = np.array([hinge.axis for hinge in self.hinges]).reshape(-1, 3)
+        before, after = normalize(np.einsum("hkij,hj->khi", rest_to_pose[pairs, :3, :3], axes))
+        return smooth_step(np.arccos(np.clip(np.einsum("hi,hi->h", before, after), -1.0, 1.0)) / TURNED)
+
+    def unite(self, flesh: np.ndarray, joints: np.ndarray, rest_to_pose: np.ndarray) -> np.ndarray:
         """The skin as flesh, float32, (V, 3), and near hinges as its joints have it, or united with that.
 
         Parameters
         ----------
         flesh, joints : float32 arrays, shape (V, 3)
             The posed skin by flesh and by the joints.
+        rest_to_pose : float array, shape (B, 4, 4)
         """
         offsets, shares = flesh - joints, np.zeros(len(flesh), np.float32)
         lengths = np.sqrt(np.einsum("vi,vi->v", offsets, offsets))
-        for hinge in self.hinges:
-            near = hinge.near
+        bends = self._measure_bends(rest_to_pose)
+        for number in np.flatnonzero(bends > 0.0).tolist():
+            hinge = self.hinges[number]
+            near = bends[number] * hinge.near
             if lengths[hinge.middle].mean() > SOUND * hinge.radius:
                 heights = np.einsum("vi,vi->v", offsets, vertex_normals(joints, hinge.triangles))
                 stands_out = np.maximum(heights[hinge.middle], 0.0).mean() / hinge.radius
                 united = smooth_step(np.array((stands_out - SOUND) / (COLLAPSED - SOUND)))
                 inside = smooth_step(0.5 - heights[hinge.vertices] / (SOFT * hinge.radius))
-                near = near * (1.0 - united * (1.0 - inside))
+                near *= 1.0 - united * (1.0 - inside)
             shares[hinge.vertices] = np.maximum(shares[hinge.vertices], near)
         return flesh - shares[:, None] * offsets
 
@@ -117,12 +135,11 @@ def find_hinges_of_skin(
     found = []
     for joint in np.flatnonzero(find_limb_hinges(joints) & (radii > 0.0)).tolist():
         parent, away = int(joints.parents[joint]), np.linalg.norm(points - centers[joint], axis=1) / radii[joint]
-        length = float(np.linalg.norm(centers[joint] - centers[parent])) / radii[joint]
-        far = min(FAR, max(length, NEAR))
         held = np.clip((weights[:, joint] + weights[:, parent] - HELD[0]) / (HELD[1] - HELD[0]), 0.0, 1.0)
-        near = held * (1.0 - smooth_step((away / far - NEAR / FAR) / (1.0 - NEAR / FAR)))
+        near = held * (1.0 - smooth_step((away - NEAR) / (FAR - NEAR)))
         vertices, middle = np.flatnonzero(near > 0.0), np.flatnonzero(held * (away < MIDDLE) > 0.5)
         if len(middle):
             around = triangles[(near[triangles] > 0.0).any(axis=1)]
-            found.append(_Hinge(vertices, middle, near[vertices], float(radii[joint]), around))
+            axis, radius = joints.axes[joint], float(radii[joint])
+            found.append(_Hinge(joint, parent, axis, vertices, middle, near[vertices], radius, around))
     return Hinges(tuple(found))

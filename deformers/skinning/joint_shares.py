@@ -124,8 +124,11 @@ def find_hinges(joints: Joints) -> np.ndarray:
     return ~joints.chains.is_root & (length > least) & (after > least) & straight
 
 
-def measure_reaches(joints: Joints) -> tuple[np.ndarray, np.ndarray]:
-    """Ways along bones, (B,) each: from the skeleton's root to each joint, and from there to the farthest tip."""
+def find_shoulders(joints: Joints) -> np.ndarray:
+    """Which joints are near the trunk, as shoulders below collar bones, and so in no limb's middle, bool array (B,).
+
+    An arm and its twin on the other side are joined to the same bone; the way from there, or to there, is short.
+    """
     centers, parents = np.asarray(joints.centers, np.float64), joints.parents
     above = joints.chains.of_parents(centers, 0.0)
     depths = joints.chains.sum(np.where(joints.chains.is_root, 0.0, np.linalg.norm(centers - above, axis=1)))
@@ -134,18 +137,7 @@ def measure_reaches(joints: Joints) -> tuple[np.ndarray, np.ndarray]:
     for joint in np.argsort(-levels, kind="stable"):  # children first
         if parents[joint] >= 0:
             ends[parents[joint]] = max(ends[parents[joint]], ends[joint])
-    return depths, ends - depths
-
-
-def find_shoulders(joints: Joints) -> np.ndarray:
-    """Which joints are near the trunk, as shoulders below collar bones, and so in no limb's middle, bool array (B,).
-
-    An arm and its twin on the other side are joined to the same bone; the way from there, or to there, is short.
-    """
-    parents = joints.parents
-    depths, reaches = measure_reaches(joints)
-    levels = joints.chains.sum(np.ones(len(parents), np.intp))
-    starts, ways = np.full((2, len(parents)), -np.inf)
+    reaches, starts, ways = ends - depths, *np.full((2, len(parents)), -np.inf)
     for joint in np.argsort(levels, kind="stable"):  # parents first
         if (parent := parents[joint]) >= 0:
             siblings = np.flatnonzero((parents == parent) & (np.arange(len(parents)) != joint))

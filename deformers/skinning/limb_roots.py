@@ -10,7 +10,7 @@ from ..option import Option
 from ..rig.fraction_plan import IN_LINE, find_heirs, find_paired, measure_size
 from ..rig.rest import Joints, Rest, Weights, normalize_weights, once_for_joints
 from ..rig.twist_shares import find_hold
-from .joint_shares import find_hinges, find_shoulders, measure_reaches
+from .joint_shares import find_hinges, find_shoulders
 
 LIMB_ROOTS = Option(
     name="limb_roots",
@@ -29,9 +29,6 @@ is no part of the trunk."""
 
 LEAST = 1e-3
 """Shares below are none."""
-
-END = 0.4
-"""Share of a limb's length up to which what is below a joint is its end."""
 
 
 @once_for_joints
@@ -69,23 +66,6 @@ def find_limb_hinges(joints: Joints) -> np.ndarray:
     if joints.tails is None or not len(joints.parents):
         return np.zeros(len(joints.parents), bool)
     return find_hinges(joints) & find_limbs(joints) & ~find_shoulders(joints)
-
-
-def find_limb_ends(joints: Joints) -> np.ndarray:
-    """At which joints the last of a limb begins: wrists, ankles, fingers and toes, bool array, shape (B,).
-
-    Parameters
-    ----------
-    joints : Joints
-        Without their fractions.
-    """
-    is_limb, parents = find_limbs(joints), joints.parents
-    _, reaches = measure_reaches(joints)
-    levels, wholes = joints.chains.sum(np.ones(len(parents), np.intp)), reaches.copy()
-    for joint in np.argsort(levels, kind="stable"):  # parents first
-        if parents[joint] >= 0 and is_limb[parents[joint]]:
-            wholes[joint] = wholes[parents[joint]]
-    return is_limb & (reaches < END * wholes)
 
 
 @once_for_joints

@@ -20,7 +20,6 @@ from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
 from ...deformers.anatomy.presets import CENTRAL, Rig
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
-from ...deformers.corrections.readers import find_reader
 from ...deformers.corrections.rotation_choice import (
     MOVED,
     ChosenRotations,
@@ -33,7 +32,7 @@ from ...deformers.geometry.vectors import normalize
 from ...deformers.measures.bends import find_below
 from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
 from ...deformers.rig.rest import Joints
-from ...deformers.skinning.limb_roots import find_limb_ends, find_limb_hinges, find_limb_roots, find_limbs
+from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
 from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
@@ -63,12 +62,9 @@ LEAST_FLESH = 8e-4
 LEAST_CHANGE = 1e-3
 """Share of the character's size that a joint must change the skin by, somewhere, to be corrected."""
 
-HINGE, BALL, END, COLLAR, TRUNK = (60.0, 120.0), 90.0, 60.0, 25.0, 45.0
-"""Degrees by which joints are bent: where limbs bend, where they begin, hands and feet, between limbs and the trunk,
-and of spine, neck and tail. What Particles change there grows with the angle, but for hinges, where it sets in late."""
-
-USED = 0.1
-"""Share of all frames for which each joint is thought to be bent as far as it is tried at, beside what actions do."""
+HINGE, BALL, COLLAR, TRUNK = (60.0, 120.0), 90.0, 25.0, 45.0
+"""Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine, neck
+and tail. What Particles change there grows with the angle, but for hinges, where it sets in late."""
 
 LEAST_TRUNK = 15.0
 """The same of a joint of the trunk that is one of many, at least."""
@@ -108,24 +104,6 @@ class Bends:
     offsets: list[list[np.ndarray]]
     gains: np.ndarray
 
-    @property
-    def reader(self) -> str:
-        return "ANGLE" if self.is_hinge else "DIRECTIONS"
-
-    def weigh(self) -> np.ndarray:
-        """What a key at each rotation gains: the more, the more actions bring it in, shape (R,)."""
-        frames = self.joint.rotations
-        if not len(frames):
-            return USED * self.gains
-        values = find_reader(self.rotations[:, None], [self.reader] * len(self.rotations)).read(frames[:, None])
-        return (USED + np.square(values).mean(axis=0)) * self.gains
-
-    def keep(self, numbers: Sequence[int]) -> None:
-        """Have keys at some of the rotations alone."""
-        self.rotations, self.gains = self.rotations[numbers], self.gains[numbers]
-        self.offsets = [self.offsets[number] for number in numbers]
-        self.joint.chosen = ChosenRotations(self.rotations, self.is_hinge)
-
 
 def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     """Correct a character after Particles, at the joints that gain most by it.
@@ -146,7 +124,10 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     chosen = _choose(bends, skeleton.joints)
     if not chosen:
         raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
-    planned = [[plan_keys(mesh, bend.joint, FLESH, bend.reader) for bend in chosen] for mesh in meshes]
+    planned = [
+        [plan_keys(mesh, bend.joint, FLESH, "ANGLE" if bend.is_hinge else "DIRECTIONS") for bend in chosen]
+        for mesh in meshes
+    ]
     fitted = yield partial(_fit, character, chosen, planned, skeleton.joints)
     report = store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
     for obj, name in list_flesh(objects):
@@ -231,8 +212,8 @@ def _list_bends(armature: bpy.types.Object, skeleton: Skeleton, one: BentJoint) 
     joints, joint = skeleton.joints, one.joint
     bones = read_rest_bones(armature)
     rig = find_rig_of(armature, bones)
-    is_limb, is_end = bool(find_limbs(joints)[joint]), bool(find_limb_ends(joints)[joint])
-    if is_limb and not is_end and find_limb_hinges(joints)[joint]:
+    is_limb = bool(find_limbs(joints)[joint])
+    if is_limb and find_limb_hinges(joints)[joint]:
         if len(one.rotations) and measure_angles(one.rotations).max() > MOVED:
             axis = find_axis(one.rotations)[0]
         else:
@@ -245,7 +226,7 @@ def _list_bends(armature: bpy.types.Object, skeleton: Skeleton, one: BentJoint) 
         limits = np.full(len(axes), np.pi)
     roots = find_limb_roots(joints)
     is_collar = roots[joint] and (roots & (joints.parents == joint)).any()
-    angle = np.radians(COLLAR if is_collar else END if is_end else BALL if is_limb else _share_bend(rig, one.bone))
+    angle = np.radians(COLLAR if is_collar else BALL if is_limb else _share_bend(rig, one.bone))
     found = [turn_about(one.axes.T @ axis, [min(angle, limit)]) for axis, limit in zip(axes, limits, strict=True)]
     return np.concatenate(found), False
 
@@ -282,26 +263,20 @@ def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, pro
 
 
 def _choose(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
-    """The joints that are corrected, with the bends that gain most, on both sides alike, as long as there is room.
+    """The joints that are corrected: those that gain most, on both sides alike, as long as there is room for more.
 
-    A hinge is corrected as a whole, any other joint by its directions.
+    Their `chosen` rotations are set: all directions, so that what is right in one does not show in another.
     """
-    units = []
-    for group in _pair(bends, joints):
-        gains = np.max([bend.weigh() for bend in group], axis=0)
-        numbers = list(range(len(gains)))
-        parts = [numbers] if group[0].is_hinge else [[number] for number in numbers]
-        units += [(float(gains[part].mean()), group, part) for part in parts]
-    room = MOST_KEYS
-    kept: dict[Bends, list[int]] = {}
-    for gain, group, part in sorted(units, key=lambda unit: -unit[0]):
-        if gain > 0.0 and len(group) * len(part) <= room:
-            room -= len(group) * len(part)
+    room, chosen = MOST_KEYS, []
+    groups = [(group, np.max([bend.gains for bend in group], axis=0)) for group in _pair(bends, joints)]
+    for group, gains in sorted(groups, key=lambda each: -each[1].max()):
+        cost = len(group) * len(gains)
+        if gains.any() and cost <= room:
+            room -= cost
             for bend in group:
-                kept.setdefault(bend, []).extend(part)
-    for bend, numbers in kept.items():
-        bend.keep(sorted(numbers))
-    return list(kept)
+                bend.joint.chosen = ChosenRotations(bend.rotations, bend.is_hinge)
+                chosen.append(bend)
+    return chosen
 
 
 def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
