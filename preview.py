@@ -27,7 +27,7 @@ from .tasks.patterns import show
 from .tasks.skin import by_nodes, by_python, changes, overrides
 from .tasks.skin.bind import count_changes, follow_settings, migrate
 from .tasks.skin.evaluators import EVALUATORS, find_evaluator
-from .tasks.skin.hidden import own_hidden, unlock_interfaces
+from .tasks.skin.hidden import list_hidden, own_hidden, show_returned, unlock_interfaces
 from .tasks.skin.step import Step, is_without_changes
 from .tasks.subject import twist
 from .tasks.subject.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
@@ -53,6 +53,8 @@ class _Watch:
         """Shape keys, and bones by armature, of each mesh with corrections when it last changed."""
         self.given_up: set[int] = set()
         """`session_uid` of objects that Supple has failed on: their Armature modifiers deform them."""
+        self.hidden: set[int] = set()
+        """What `list_hidden` gave before undo."""
 
     def bound_objects(self) -> list[bpy.types.Object]:
         """Bound objects that can be changed; looked for anew when objects were added, removed, renamed or bound."""
@@ -324,12 +326,18 @@ def _on_load(*_) -> None:
 
 
 @persistent
+def _before_undo(*_) -> None:
+    _watch.hidden = list_hidden()
+
+
+@persistent
 def _on_undo(*_) -> None:
     forget_put_off()
     forget_undone()
     for evaluator in EVALUATORS.values():
         evaluator.expect_undo()
     _watch.look_again()
+    show_returned(_watch.hidden)
 
 
 @persistent
@@ -364,6 +372,8 @@ HANDLERS = (
     ("frame_change_post", _on_frame),
     ("depsgraph_update_post", _on_change),
     ("load_post", _on_load),
+    ("undo_pre", _before_undo),
+    ("redo_pre", _before_undo),
     ("undo_post", _on_undo),
     ("redo_post", _on_undo),
     ("save_pre", _before_save),

@@ -57,6 +57,36 @@ def own_hidden(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
     taken |= {settings.carrier, settings.watcher}
 
 
+def list_hidden() -> set[int]:
+    """All carriers and watchers, by `session_uid`."""
+    return {obj.session_uid for obj in _find_hidden()}
+
+
+def _find_hidden() -> list[bpy.types.Object]:
+    return [obj for obj in bpy.data.objects if carriers.is_own(obj)]
+
+
+def show_returned(before: set[int]) -> None:
+    """Have every scene read the carriers and watchers that undo has brought back as they are now.
+
+    Blender goes on using what a scene that is not shown has evaluated of them before they were removed, and tells it of
+    no change, until it has looked up its data-blocks anew, as an update does.
+
+    Parameters
+    ----------
+    before : set of int
+        From `list_hidden`, before undo.
+    """
+    returned = [obj for obj in _find_hidden() if obj.session_uid not in before]
+    if not returned:
+        return
+    for layer in (layer for scene in bpy.data.scenes for layer in scene.view_layers):
+        if layer.depsgraph is not None:  # was shown once
+            layer.depsgraph.update()
+    for obj in returned:
+        mesh_of(obj).update_tag()  # what handlers wrote meanwhile, scenes that were still to come have not heard of
+
+
 def lock_interface(obj: bpy.types.Object) -> None:
     """Lock the interface while rendering: viewport and render write the same carrier."""
     for scene in obj.users_scene:

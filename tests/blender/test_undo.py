@@ -9,6 +9,7 @@ from scenes import (
     add_tube,
     add_twin,
     bind,
+    distance,
     edit_bones,
     evaluated_points,
     push,
@@ -106,6 +107,37 @@ def test_undo_of_bind_and_of_unbind(evaluator):
     assert settings_of(bpy.data.objects["Tube"]).is_bound
     bend(bpy.data.objects["Rig"], 150)
     assert_tube_follows()
+
+
+@pytest.mark.parametrize("is_redo", [False, True])
+def test_carriers_that_undo_brings_back_are_read_anew_in_other_scenes(is_redo):
+    """A scene that is not shown keeps what it has evaluated of a carrier that was removed."""
+    obj, armature = add_tube()
+    for _ in range(2):
+        bpy.ops.scene.new(type="LINK_COPY")
+    names = [scene.name for scene in bpy.data.scenes]
+    push("built")
+    bind(obj, method="SSD", evaluate="PYTHON")
+    push("bind")
+    for name in names:
+        bpy.context.window.scene = bpy.data.scenes[name]
+        bend(armature, 80)
+    bend(armature, 40)
+    shape = evaluated_points(obj)
+    push("pose")
+    if is_redo:
+        undo(2)
+        redo(2)
+    else:
+        select(obj)
+        bpy.ops.supple.unbind()
+        push("unbind")
+        undo()
+    update()
+    for name in names:
+        bpy.context.window.scene = bpy.data.scenes[name]
+        update()
+        assert distance(evaluated_points(bpy.data.objects["Tube"]), shape) < 1e-6, name
 
 
 @EVALUATED

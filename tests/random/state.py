@@ -248,7 +248,8 @@ def _mesh_values(mesh: bpy.types.Mesh, path: str) -> dict[str, Any]:
     corners = np.empty(len(mesh.loops), np.int32)
     mesh.loops.foreach_get("vertex_index", corners)
     found[f"{path}.points"], found[f"{path}.corners"] = points.tobytes(), corners.tobytes()
-    found[f"{path}.weights"] = [tuple((e.group, e.weight) for e in vertex.groups) for vertex in mesh.vertices]
+    # Without their order within a vertex, which no user sees, and which the order of writing makes.
+    found[f"{path}.weights"] = [sorted((e.group, e.weight) for e in vertex.groups) for vertex in mesh.vertices]
     for key in mesh.shape_keys.key_blocks if mesh.shape_keys else ():
         points = np.empty(3 * len(key.data), np.float32)
         key.data.foreach_get("co", points)
