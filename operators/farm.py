@@ -14,7 +14,6 @@ from ..tasks.farm.engines import ENGINES
 from ..tasks.farm.job import check_saved, write_job
 from ..tasks.reports import farm_reports
 from ..tasks.subject.frames import describe_frames, frame_range, parse_frames
-from ..translations import translate
 from .bake import RELATIVE_PATH, OnBoundMeshes
 
 ENGINE_ITEMS = tuple((key.upper(), engine.label, engine.tooltip) for key, engine in ENGINES.items())
@@ -80,8 +79,7 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
     def _ask(self, context: bpy.types.Context) -> set[str]:
         self._names = ", ".join(obj.name for obj in self.list_meshes(context))
         self._take_defaults(context)
-        manager = context.window_manager
-        return cast(set[str], manager.invoke_props_dialog(self, width=400, confirm_text=translate("Write Job")))
+        return self.ask(context, "Write Job")
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.label(text=self._names, icon="MESH_DATA", translate=False)
