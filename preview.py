@@ -323,6 +323,9 @@ def _on_load(*_) -> None:
             _report(
                 obj, lambda obj=obj: find_evaluator(obj).bring_to_pose(obj, Step(bpy.context.evaluated_depsgraph_get()))
             )
+    if not (bpy.app.background or bpy.app.timers.is_registered(take_up)):
+        # the file may have been painted without Supple; Blender shows it without calling a handler, and clears tags
+        bpy.app.timers.register(take_up, first_interval=0.0, persistent=True)
 
 
 @persistent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
@@ -52,6 +52,12 @@ class SuppleOperator:
         if result:
             self.tell(result)
         return {"FINISHED"}
+
+    def ask(self, context: bpy.types.Context, button: str = "") -> set[str]:
+        """Open a dialog of the operator, as `draw` draws it; Enter, or its button, executes."""
+        operator = cast(bpy.types.Operator, self)
+        text = translate(button or operator.bl_label)
+        return cast(set[str], context.window_manager.invoke_props_dialog(operator, width=400, confirm_text=text))
 
     def tell(self, text: str, level: str = "INFO") -> None:
         """Report a text in the language of the interface."""

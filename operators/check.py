@@ -10,21 +10,24 @@ from bpy.props import IntProperty
 from ..deformers import SkinningError
 from ..options import CheckOptions
 from ..settings.character import find_armature, list_ticked
-from ..settings.checks import check_settings
+from ..settings.checks import check_settings, close_check
 from ..settings.objects import settings_of
 from ..settings.properties import read_options
-from ..tasks.check.findings import describe_fully, find_faults
-from ..tasks.check.fix import fix_finding, measure_again
+from ..tasks.check.faults import Finding
+from ..tasks.check.findings import find_faults
+from ..tasks.check.fix import MOST_ROUNDS, fix_each
 from ..tasks.check.lines import list_lines, write_line
 from ..tasks.check.run import prepare
 from ..tasks.check.show import show_finding
+from ..tasks.check.view import find_view
 from ..tasks.reports import check_reports
 from ..tasks.skin.step import without_changes
+from ..viewport.framing import frame_sphere, read_eye
 from .base import SuppleOperator
 from .computing import ComputingOperator
 
-VIEW_SIZE = 8.0
-"""Lengths of a bone that a view shows around it."""
+DEEP = 1.0 / 16.0
+"""Depth at the end of the scale of colors, in radii of what is shown."""
 
 
 def needs_ticked(context: bpy.types.Context) -> str:
@@ -106,34 +109,103 @@ class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = check_settings(context)
-        center = show_finding(armature, context.scene, fault)
+        mesh = show_finding(armature, context.scene, fault)
         settings.heat = "OVERLAP" if fault.kind == "OVERLAP" else "STRETCH"
         space = context.space_data
-        if center is not None and isinstance(space, bpy.types.SpaceView3D):
-            space.region_3d.view_location = center
-            length = armature.data.bones[fault.bone].length * armature.matrix_world.median_scale
-            space.region_3d.view_distance = min(space.region_3d.view_distance, VIEW_SIZE * length)
+        if isinstance(space, bpy.types.SpaceView3D):
+            view = find_view(armature, mesh, fault, read_eye(space))
+            frame_sphere(context.area, space, view.center, view.radius, view.eye)
+            if settings.heat == "OVERLAP":
+                settings.full = view.radius * DEEP
 
 
-class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
+class FixOperator(ComputingOperator):
+    """Mix-in: mends faults of the list; what is mended when Esc is pressed stays, as one step of undo."""
+
+    requires = (needs_findings,)
+    subject = "the fixes"
+    rounds = MOST_ROUNDS
+
+    def list_lines(self, settings: Any) -> list[Any]:
+        """The lines whose faults to mend."""
+        raise AssertionError("each operator has its own")
+
+    def run(self, context: bpy.types.Context) -> Any:
+        settings, armature = check_settings(context), cast(bpy.types.Object, find_armature(context))
+        faults, lines = check_reports.find(armature), self.list_lines(settings)
+        if faults is None or any(line.number >= len(faults) for line in lines):
+            raise SkinningError("The report no longer exists: check the character again")
+        self._count, self._mended = len(lines), set[int]()
+        left = list(faults)
+
+        def note(number: int, found: Finding | None) -> None:
+            if found is not None:
+                left[number] = found
+            self._mended = self._mended | {number} if found is None else self._mended - {number}
+            for line in settings.findings:
+                if line.number == number:
+                    line.is_mended = found is None
+                    if found is not None:
+                        write_line(line, number, found)
+            check_reports.keep(armature, left)
+
+        chosen = {line.number: faults[line.number] for line in lines}
+        return self.take(context, fix_each(chosen, note, self.rounds))
+
+    def stop(self) -> str:
+        return f"Stopped: {len(self._mended)} of {self._count} faults fixed"
+
+
+class SUPPLE_OT_check_fix(FixOperator, bpy.types.Operator):
     """Fix the fault if a tool can: remove, add or smooth weights, or change the method"""
 
     bl_idname = "supple.check_fix"
     bl_label = "Fix"
+    rounds = 1
 
-    def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
-        obj = context.scene.objects.get(fault.mesh)
-        if obj is None:
-            raise SkinningError(f"'{fault.mesh}' was deleted or renamed: check the character again")
-        messages = fix_finding(obj, fault)
-        context.view_layer.update()
-        left = measure_again(obj, fault)
-        line.is_mended = left is None
-        if left is not None:
-            check_reports[armature.session_uid][line.number] = left
-            write_line(line, line.number, left)
-            messages.append(f"Not fixed: {describe_fully(left)[0]}.")
-        self.tell(" ".join(messages), "INFO" if left is None else "WARNING")
+    def list_lines(self, settings: Any) -> list[Any]:
+        return [settings.findings[min(settings.active, len(settings.findings) - 1)]]
+
+    def finish(self, context: bpy.types.Context, messages: list[str]) -> None:
+        """Say what was done, and what is left."""
+        (line,) = self.list_lines(check_settings(context))
+        if not line.is_mended:
+            messages = [*messages, f"Not fixed: {line.details.splitlines()[0]}."]
+        self.tell(" ".join(messages), "INFO" if line.is_mended else "WARNING")
+
+
+class SUPPLE_OT_check_fix_all(FixOperator, bpy.types.Operator):
+    """Fix all faults of the list that a tool can, but for dismissed ones. Esc keeps what is fixed until then"""
+
+    bl_idname = "supple.check_fix_all"
+    bl_label = "Fix All"
+
+    def run(self, context: bpy.types.Context) -> Any:
+        self._dismissed = settings_of(cast(bpy.types.Object, find_armature(context))).dismissed.split("\n")
+        return super().run(context)
+
+    def list_lines(self, settings: Any) -> list[Any]:
+        lines = [line for line in settings.findings if line.can_fix and not line.is_mended]
+        lines = [line for line in lines if line.key not in self._dismissed]
+        if not lines:
+            raise SkinningError("No tool can fix what is left in the list: paint weights, or choose another method")
+        return lines
+
+    def finish(self, _context: bpy.types.Context, _messages: list[str]) -> str:
+        """Say how many are gone."""
+        return f"{len(self._mended)} of {self._count} faults fixed"
+
+
+class SUPPLE_OT_check_close(SuppleOperator, bpy.types.Operator):
+    """Close the list of faults, and turn heat off"""
+
+    bl_idname = "supple.check_close"
+    bl_label = "Close List"
+    bl_options = {"REGISTER"}
+    requires = (needs_findings,)
+
+    def run(self, context: bpy.types.Context) -> None:
+        close_check(check_settings(context))
 
 
 class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
@@ -142,8 +214,9 @@ class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
     bl_idname = "supple.check_dismiss"
     bl_label = "Dismiss"
 
-    def act(self, _context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
+    def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = settings_of(armature)
+        check_settings(context).heat = "NONE"  # it was on for what is put aside
         kept = [key for key in settings.dismissed.split("\n") if key]
         settings.dismissed = "\n".join(
             [key for key in kept if key != fault.key] if fault.key in kept else [*kept, fault.key]
@@ -151,5 +224,12 @@ class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
 
 
 register, unregister = bpy.utils.register_classes_factory(
-    (SUPPLE_OT_check, SUPPLE_OT_check_show, SUPPLE_OT_check_fix, SUPPLE_OT_check_dismiss)
+    (
+        SUPPLE_OT_check,
+        SUPPLE_OT_check_show,
+        SUPPLE_OT_check_fix,
+        SUPPLE_OT_check_fix_all,
+        SUPPLE_OT_check_dismiss,
+        SUPPLE_OT_check_close,
+    )
 )

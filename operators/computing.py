@@ -122,7 +122,8 @@ class ComputingOperator(SuppleOperator):
             result = end.value
             return self.attempt(lambda: self.finish(context, result))
         except CanceledError:
-            self.tell(self.canceled)
+            self.end(context)
+            return self.attempt(self.stop)
         except SkinningError as error:
             self.tell(str(error), "ERROR")
         except BaseException:
@@ -132,6 +133,11 @@ class ComputingOperator(SuppleOperator):
             self.show_progress(context)
             return {"RUNNING_MODAL"}
         self.end(context)
+        return {"CANCELLED"}
+
+    def stop(self) -> Any:
+        """What to do after Esc: returns as `run` does."""
+        self.tell(self.canceled)
         return {"CANCELLED"}
 
     def finish(self, context: bpy.types.Context, result: Any) -> Any:

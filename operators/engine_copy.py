@@ -15,11 +15,12 @@ from ..settings.engine_copy import copy_settings, find_source
 from ..settings.objects import settings_of
 from ..settings.properties import copy_options, read_options, with_options
 from ..tasks.engine_copy.report import Report
-from ..tasks.engine_copy.run import export_copy, make_engine_copy
+from ..tasks.engine_copy.run import BonePlan, export_copy, make_engine_copy, plan_bones
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
 from ..tasks.engine_copy.targets import SUFFIXES
 from ..tasks.skin.step import without_changes
 from ..tasks.subject.actions import list_actions
+from ..translations import translate
 from .base import SuppleOperator
 from .computing import ComputingOperator
 
@@ -54,8 +55,30 @@ class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
         name="File", description="File to write; none if empty", subtype="FILE_PATH", options={"SKIP_SAVE"}
     )
 
+    plan: BonePlan | None = None
+    """What the dialog says of bones; read when it opens."""
+
     subject = "the engine copy"
     canceled = "Engine copy canceled: nothing was changed"
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        return self.attempt(lambda: self._ask(context))
+
+    def _ask(self, context: bpy.types.Context) -> set[str]:
+        armature = cast(bpy.types.Object, find_source(context))
+        copy_options(CopyOptions, copy_settings(armature), self, only_unset=True)
+        with without_changes():
+            self.plan = plan_bones(list_copied(context))
+        self.is_interactive = not bpy.app.background
+        return self.ask(context, "Make")
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        for line in self.plan.describe(self.helpers) if self.plan is not None else ():
+            self.layout.label(text=translate(line), icon="BONE_DATA", translate=False)
+        column = self.layout.column()
+        column.use_property_split = True
+        for name in ("target", "tolerance", "influences", "helpers", "keys"):
+            column.prop(self, name)
 
     def run(self, context: bpy.types.Context) -> Any:
         armature = cast(bpy.types.Object, find_source(context))

@@ -11,7 +11,8 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from ..settings.character import find_shown
 from ..tasks.farm.commands import CHUNK, FarmJob
 from ..tasks.farm.engines import ENGINES
-from ..tasks.farm.job import check_saved, write_job
+from ..tasks.farm.job import check_on_disk, write_job
+from ..tasks.farm.readme import README
 from ..tasks.reports import farm_reports
 from ..tasks.subject.frames import describe_frames, frame_range, parse_frames
 from ..translations import translate
@@ -45,12 +46,15 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
         default=CHUNK,
         min=1,
     )
+    save: BoolProperty(
+        name="Save", description="Save the file first: workers open it from disk", options={"HIDDEN", "SKIP_SAVE"}
+    )
     render: BoolProperty(name="Render", description="Also render the frames, from the bake", options={"SKIP_SAVE"})
 
     def run(self, context: bpy.types.Context) -> str:
         engine = ENGINES[self.engine.lower()]
-        write_job(self.describe_job(context), self.engine.lower())
-        report = f"Job for {engine.label} written to '{self.directory}'. {engine.submit}"
+        write_job(self.describe_job(context), self.engine.lower(), self.save)
+        report = f"Job for {engine.label} written to '{self.directory}'. {README} there has the command that submits it"
         return farm_reports.keep(cast(bpy.types.Object, find_shown(context)), report)
 
     def describe_job(self, context: bpy.types.Context) -> FarmJob:
@@ -69,7 +73,7 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
 
     def _take_defaults(self, context: bpy.types.Context) -> None:
         """Take the scene's frames, and a folder beside the file, where they are not set."""
-        check_saved(Path(bpy.data.filepath))
+        check_on_disk(Path(bpy.data.filepath))
         scene = context.scene
         self.frames = self.frames or describe_frames([frame_range(scene.frame_start, scene.frame_end, 1)])
         self.directory = self.directory or f"//{Path(bpy.data.filepath).stem}_farm"
@@ -80,11 +84,14 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
     def _ask(self, context: bpy.types.Context) -> set[str]:
         self._names = ", ".join(obj.name for obj in self.list_meshes(context))
         self._take_defaults(context)
-        manager = context.window_manager
-        return cast(set[str], manager.invoke_props_dialog(self, width=400, confirm_text=translate("Write Job")))
+        self.save = bpy.data.is_dirty
+        return self.ask(context, "Save and Send" if self.save else "Send")
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.label(text=self._names, icon="MESH_DATA", translate=False)
+        if self.save:
+            file = Path(bpy.data.filepath).name
+            self.layout.label(text=translate(f"'{file}' has unsaved changes: it is saved first"), icon="FILE_TICK")
         column = self.layout.column()
         column.use_property_split = True
         for name in ("engine", "directory", "frames", "chunk", "render"):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import Any, cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
+from ..bridge.meshes.data import mesh_of
 from ..deformers.weight_editing.transfer import Params
+from ..settings.character import find_armature
 from ..tasks.weights import checks, edits, transfer
+from ..tasks.weights.reports import count, list_names
 from ..tasks.weights.targets import Scope
+from ..translations import translate
 from .base import SuppleOperator
 from .weights import chosen_meshes, needs_meshes
 
@@ -63,6 +67,12 @@ def needs_source(context: bpy.types.Context) -> str:
     return "Select a mesh that has an Armature modifier last, after the meshes to copy its weights to"
 
 
+def split_source(context: bpy.types.Context) -> tuple[bpy.types.Object, list[bpy.types.Object]]:
+    """The mesh to copy weights from, and those to copy them to."""
+    source = cast(bpy.types.Object, context.active_object)
+    return source, [obj for obj in chosen_meshes(context) if obj.data != source.data]
+
+
 class EditOperator(MeshesOperator):
     """Mix-in: for all vertices or the selected ones, and for all bones or some."""
 
@@ -81,7 +91,50 @@ class EditOperator(MeshesOperator):
         return Scope(self.selected_only, self.bones)
 
 
-class SUPPLE_OT_weights_smooth(EditOperator, bpy.types.Operator):
+class AskingOperator(EditOperator):
+    """Mix-in: a click opens a dialog that says what will change, with the options; scripts are not asked."""
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        def begin() -> set[str]:
+            return self.ask(context) if self.wants_to_ask(context) else self.execute(context)
+
+        return self.attempt(begin)
+
+    def wants_to_ask(self, context: bpy.types.Context) -> bool:
+        """Whether there is something to ask; the options are those that the dialog starts with."""
+        self.scope(chosen_meshes(context))
+        return True
+
+    def draw(self, context: bpy.types.Context) -> None:
+        operator = cast(bpy.types.Operator, self)
+        layout = operator.layout
+        for icon, text in self.explain(context):
+            layout.label(text=translate(text), icon=icon, translate=False)
+        column = layout.column()
+        column.use_property_split = True
+        for name in operator.properties.bl_rna.properties.keys():
+            if name != "rna_type":
+                column.prop(operator, name)
+
+    def explain(self, context: bpy.types.Context) -> list[tuple[Any, str]]:
+        """What will change, in lines: an icon and a text."""
+        raise AssertionError("each operator has its own")
+
+
+class AllAskingOperator(AskingOperator):
+    """Mix-in: asks before it changes all vertices; selected vertices it changes at once."""
+
+    def wants_to_ask(self, context: bpy.types.Context) -> bool:
+        return not self.scope(chosen_meshes(context)).selected_only
+
+    def explain(self, context: bpy.types.Context) -> list[tuple[Any, str]]:
+        meshes = chosen_meshes(context)
+        vertices = count(sum(len(mesh_of(obj).vertices) for obj in meshes), "vertex")
+        which = "Only selected vertices change" if self.selected_only else f"All {vertices} change"
+        return [("MESH_DATA", list_names([obj.name for obj in meshes])), ("INFO", which)]
+
+
+class SUPPLE_OT_weights_smooth(AllAskingOperator, bpy.types.Operator):
     """Average the weights of neighboring vertices, for softer bends"""
 
     bl_idname = "supple.weights_smooth"
@@ -104,7 +157,7 @@ class SUPPLE_OT_weights_smooth(EditOperator, bpy.types.Operator):
         return edits.smooth_weights(meshes, self.scope(meshes), self.method, self.strength, self.repeats)
 
 
-class SUPPLE_OT_weights_sharpen(EditOperator, bpy.types.Operator):
+class SUPPLE_OT_weights_sharpen(AllAskingOperator, bpy.types.Operator):
     """Strengthen the largest weights of each vertex, for crisper bends"""
 
     bl_idname = "supple.weights_sharpen"
@@ -178,7 +231,7 @@ class SUPPLE_OT_weights_prune(EditOperator, bpy.types.Operator):
         return edits.prune_weights(meshes, self.scope(meshes), self.threshold)
 
 
-class SUPPLE_OT_weights_mirror(EditOperator, bpy.types.Operator):
+class SUPPLE_OT_weights_mirror(AskingOperator, bpy.types.Operator):
     """Copy weights to the other side, between left and right bones of matching names"""
 
     bl_idname = "supple.weights_mirror"
@@ -186,11 +239,19 @@ class SUPPLE_OT_weights_mirror(EditOperator, bpy.types.Operator):
 
     direction: EnumProperty(name="Direction", description="Which side to copy from", items=DIRECTION_ITEMS)
 
+    def explain(self, context: bpy.types.Context) -> list[tuple[Any, str]]:
+        meshes = chosen_meshes(context)
+        lines: list[tuple[Any, str]] = [("MESH_DATA", list_names([obj.name for obj in meshes]))]
+        armature = find_armature(context)
+        if armature is not None:
+            lines.append(("MOD_MIRROR", f"Copies {edits.describe_sides(armature, self.direction)}"))
+        return lines
+
     def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return edits.mirror_weights(meshes, self.scope(meshes), self.direction)
 
 
-class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
+class SUPPLE_OT_weights_transfer(AskingOperator, bpy.types.Operator):
     """Copy weights from the active mesh to the other selected meshes, such as from a body to its clothes"""
 
     bl_idname = "supple.weights_transfer"
@@ -216,9 +277,25 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
         subtype="ANGLE",
     )
 
+    painted = ""
+    """Names of the meshes that have weights; read when the dialog opens."""
+
+    def wants_to_ask(self, context: bpy.types.Context) -> bool:
+        source, targets = split_source(context)
+        self.painted = list_names([obj.name for obj in transfer.list_painted(source, targets)])
+        self.scope(targets)
+        return True
+
+    def explain(self, context: bpy.types.Context) -> list[tuple[Any, str]]:
+        source, targets = split_source(context)
+        lines: list[tuple[Any, str]] = [
+            ("EXPORT", f"From {source.name}: it does not change"),
+            ("IMPORT", f"To {list_names([obj.name for obj in targets])}"),
+        ]
+        return [*lines, ("ERROR", f"Weights there are replaced: {self.painted}")] if self.painted else lines
+
     def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        source = cast(bpy.types.Object, context.active_object)
-        targets = [obj for obj in meshes if obj != source]
+        source, targets = split_source(context)
         return transfer.transfer_weights(source, targets, self.scope(targets), Params(self.reach, self.angle))
 
 

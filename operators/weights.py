@@ -11,7 +11,7 @@ from ..bridge.rigs.carriers import is_hidden_object
 from ..options import WeightOptions
 from ..settings.objects import settings_of
 from ..settings.properties import read_options, with_options
-from ..settings.weights import CHOICES
+from ..settings.weights import CHOICES, CLICKED_MODE
 from ..tasks.subject.character import list_deformed
 from ..tasks.weights import automatic as weights
 from .computing import ComputingOperator
@@ -87,6 +87,11 @@ class SUPPLE_OT_weights_auto(WeightsOperator, bpy.types.Operator):
         description="Give both sides of the armature the same weights. Follows the mesh's X Mirror if not set",
         options={"SKIP_SAVE"},
     )
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if not self.properties.is_property_set("mode"):
+            self.mode = CLICKED_MODE
+        return super().invoke(context, event)
 
     def run(self, context: bpy.types.Context) -> Any:
         meshes = chosen_meshes(context)

@@ -97,10 +97,14 @@ def forget_check(manager: bpy.types.WindowManager) -> None:
 
     Blender 5.2 does so itself; 4.2 keeps what the window manager holds.
     """
-    settings: Any = manager.supple_check
-    settings.armature = ""
-    settings.findings.clear()
+    close_check(manager.supple_check)
     draw_nothing()
+
+
+def close_check(settings: Any) -> None:
+    """Drop the list, and the heat that showed its faults."""
+    settings.armature, settings.heat = "", "NONE"
+    settings.findings.clear()
 
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory((FindingSettings, CheckSettings))

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import FloatProperty, IntProperty, PointerProperty
 
 from ..deformers.automatic_weights import METHODS
-from ..options import WeightOptions
+from ..options import WeightOptions, rows_of
 from .properties import make_property, with_options
 
 CHOICES = {
@@ -18,10 +18,17 @@ CHOICES = {
 }
 """Properties of the methods' choices: 0 stands for the method's default."""
 
+CLICKED_MODE = "UNWEIGHTED"
+"""Mode of a click that chooses none: painted weights stay, and a mesh without weights gets all. Scripts replace."""
+
+(_MODE,) = (option for option in rows_of(WeightOptions) if option.name == "mode")
+
 
 @with_options(WeightOptions)
 class WeightSettings(bpy.types.PropertyGroup):
     """`scene.supple_weights`"""
+
+    mode: make_property(replace(_MODE, default=CLICKED_MODE))
 
     brush_radius: IntProperty(
         name="Radius", description="Radius of the brush", subtype="PIXEL", default=50, min=1, max=5000, soft_max=500

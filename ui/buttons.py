@@ -13,7 +13,7 @@ CHARACTER = {
 }  # fmt: skip
 CHECKS = {
     "supple.check": "VIEWZOOM", "supple.check_show": "HIDE_OFF", "supple.check_fix": "TOOL_SETTINGS",
-    "supple.check_dismiss": "X",
+    "supple.check_fix_all": "TOOL_SETTINGS", "supple.check_dismiss": "HIDE_ON", "supple.check_close": "X",
 }  # fmt: skip
 CORRECTIONS = {
     "supple.correct_pose": "SCULPTMODE_HLT", "supple.correction_keep": "CHECKMARK",

@@ -93,6 +93,9 @@ class VIEW3D_PT_supple_check(SupplePanel, bpy.types.Panel):
         draw_button(fix, "supple.check_fix")
         is_dismissed = line.key in read_dismissed(context)
         draw_button(row, "supple.check_dismiss", text="Restore" if is_dismissed else "Dismiss")
+        row = self.layout.row(align=True)
+        draw_button(row, "supple.check_fix_all")
+        draw_button(row, "supple.check_close")
 
 
 class VIEW3D_PT_supple_heat(SupplePanel, bpy.types.Panel):

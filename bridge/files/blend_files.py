@@ -77,6 +77,20 @@ def save_copy(path: Path) -> None:
             raise SkinningError(f"Cannot write '{path}' ({reason}): choose another folder, or free some space")
 
 
+def save_file() -> None:
+    """Save the open file under its name, as Blender's own Save does.
+
+    Raises
+    ------
+    SkinningError
+        Where it can not be written.
+    """
+    try:
+        bpy.ops.wm.save_mainfile(check_existing=False)
+    except RuntimeError as error:
+        raise SkinningError(f"Cannot write '{bpy.data.filepath}' ({_reason(error)}): save it elsewhere") from error
+
+
 def find_libraries(libraries: Iterable[bpy.types.Library]) -> Iterator[Path]:
     """The files that libraries of the open file are, but for those that are packed into it."""
     for library in libraries:

@@ -3,6 +3,7 @@
 `model` holds what goes in and comes out; `posing` poses a copy and measures it. The rest is how `fit` goes about it.
 """
 
+from .candidates import limit_helpers
 from .fitting import fit
 from .model import CopiedSkin, Examples, Fit, FitParams, Helper, Key, fit_linear
 from .posing import Differences, Tally, measure, pose_copy
@@ -18,6 +19,7 @@ __all__ = [
     "Tally",
     "fit",
     "fit_linear",
+    "limit_helpers",
     "measure",
     "pose_copy",
 ]

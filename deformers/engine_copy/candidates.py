@@ -66,7 +66,12 @@ def count_helpers(
     np.maximum.at(errors, blamed[blamed >= 0], largest[blamed >= 0])
     wanted = np.ceil(np.sqrt(errors / tolerance)) - 1.0
     bends = (angles.max(axis=0) > LEAST_TURN) & (np.asarray(joints.parents) >= 0)
-    return np.where(bends, np.clip(wanted, 0.0, MOST_HELPERS if most < 0 else most), 0.0).astype(int)
+    return np.where(bends, np.clip(wanted, 0.0, limit_helpers(most)), 0.0).astype(int)
+
+
+def limit_helpers(most: int) -> int:
+    """Most helpers of a joint, on average of all that skin lies across; negative for no limit of the user's."""
+    return MOST_HELPERS if most < 0 else most
 
 
 def place_helpers(counts: np.ndarray, joints: Joints) -> tuple[list[Helper], np.ndarray]:

@@ -343,7 +343,7 @@ def merge_weights(
     free, rows = _free_columns(existing, locked), _rows(existing, chosen)
     rows = rows[_sum(found)[rows] > SMALLEST_SUM]
     if mode == "UNWEIGHTED":
-        rows = rows[_sum(existing)[rows] < SMALLEST_SUM]
+        rows = rows[find_bare(existing)[rows]]
     elif mode not in ("REPLACE", "ADD"):
         raise ValueError(f"{mode} is not a mode: use REPLACE, ADD or UNWEIGHTED")
     written = (np.ones(len(free), bool) if columns is None else columns)[free]
@@ -379,6 +379,11 @@ def _take(weights: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndar
 def _rooms(weights: np.ndarray, rows: np.ndarray, free: np.ndarray) -> np.ndarray:
     """What locked columns leave of a sum of 1, shape (rows,)."""
     return np.maximum(1.0 - _sum(_take(weights, rows, ~free)), 0.0)
+
+
+def find_bare(weights: np.ndarray) -> np.ndarray:
+    """Vertices that count as without weights, of weights of shape (V, B): bool array, shape (V,)."""
+    return _sum(weights) < SMALLEST_SUM
 
 
 def _sum(weights: np.ndarray) -> np.ndarray:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
 import bpy
 
 from ...deformers import SkinningError
 from ...options import CheckOptions
+from ..steps import Steps, take_all
+from ..weights.reports import end_sentence
 from .faults import FAULTS, Finding
 from .findings import LINEAR, find_faults
 from .run import prepare
+
+MOST_ROUNDS = 4
+"""Of weights, of the method, of its bulge limit and contact, and what is torn then."""
 
 
 def can_fix(finding: Finding) -> bool:
@@ -37,6 +44,74 @@ def fix_finding(obj: bpy.types.Object, finding: Finding) -> list[str]:
     return mend(obj, finding)
 
 
+def fix_each(
+    faults: Mapping[int, Finding], note: Callable[[int, Finding | None], None], rounds: int = MOST_ROUNDS
+) -> Steps[list[str]]:
+    """Mend faults, and measure all of them again after each round.
+
+    Mistakes in weights go first: they may be the reason of others. What changes a whole mesh is done once a round.
+
+    Parameters
+    ----------
+    faults : dict of Findings
+    note : function
+        Called after each measure with the fault's key and what is left of it, None if that is nothing.
+
+    Returns
+    -------
+    list of str
+        Messages.
+    """
+    messages, left = [], dict(faults)
+    for number in range(rounds):
+        start, share, tried = number / rounds, 1.0 / rounds, set()
+        chosen = {key: fault for key, fault in left.items() if not fault.method} or dict(left)
+        for done, (key, fault) in enumerate(chosen.items()):
+            yield start + 0.5 * share * done / len(chosen)
+            about = FAULTS[fault.kind]
+            change = (fault.mesh, about.mend, about.setting, key if about.is_by_vertex or not fault.method else None)
+            if change in tried:
+                continue
+            tried.add(change)
+            try:
+                messages += fix_finding(_find_mesh(fault), fault)
+            except SkinningError as error:
+                messages.append(end_sentence(str(error)))
+        bpy.context.view_layer.update()
+        before, left = left, {}
+        meshes = dict.fromkeys(fault.mesh for fault in before.values())
+        for done, mesh in enumerate(meshes):
+            of_mesh = {key: fault for key, fault in before.items() if fault.mesh == mesh}
+            at = start + share * (0.5 + 0.5 * done / len(meshes))
+            found = yield from _measure(_find_mesh(of_mesh[min(of_mesh)]), list(of_mesh.values()), at, 0.5 * share)
+            for key, fault in zip(of_mesh, found, strict=True):
+                note(key, fault)
+                if fault is not None:
+                    left[key] = fault
+        if not left or all(before[key] == fault for key, fault in left.items()):
+            break
+    return list(dict.fromkeys(messages))
+
+
+def _find_mesh(fault: Finding) -> bpy.types.Object:
+    obj = bpy.context.scene.objects.get(fault.mesh)
+    if obj is None:
+        raise SkinningError(f"'{fault.mesh}' was deleted or renamed: check the character again")
+    return obj
+
+
+def _measure(
+    obj: bpy.types.Object, findings: Sequence[Finding], start: float, share: float
+) -> Steps[list[Finding | None]]:
+    """What is left of faults of a mesh in their poses; steps tell a share of the whole from a start on."""
+    check = prepare([obj], CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0))
+    poses = {id(finding.pose): finding.pose for finding in findings if finding.pose is not None}
+    check.poses.extend(poses.values())
+    measured = yield lambda progress: check.run(lambda done: progress(start + share * done))
+    found = {(fault.kind, fault.bone): fault for fault in reversed(find_faults(check, measured, [obj]))}
+    return [found.get((finding.kind, finding.bone)) for finding in findings]
+
+
 def measure_again(obj: bpy.types.Object, finding: Finding) -> Finding | None:
     """What is left of a fault, as a mesh is now, in the same pose; None where it is gone.
 
@@ -45,8 +120,5 @@ def measure_again(obj: bpy.types.Object, finding: Finding) -> Finding | None:
     SkinningError
         Where the mesh can not be checked any more.
     """
-    check = prepare([obj], CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0))
-    if finding.pose is not None:
-        check.poses.append(finding.pose)
-    faults = find_faults(check, check.run(), [obj])
-    return next((fault for fault in faults if (fault.kind, fault.bone) == (finding.kind, finding.bone)), None)
+    (left,) = take_all(_measure(obj, [finding], 0.0, 1.0))
+    return left

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-from mathutils import Matrix, Vector
+from mathutils import Matrix
 
 from ...deformers import SkinningError
 from ...deformers.measures.bends import Bend
@@ -12,18 +12,13 @@ from ..weights.checks import select_vertices
 from .faults import Finding
 
 
-def show_finding(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Finding) -> Vector | None:
-    """Bring the character into the pose of a fault, and select its vertices.
+def show_finding(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Finding) -> bpy.types.Object:
+    """Bring the character into the pose of a fault, and select its vertices; returns the mesh.
 
     Parameters
     ----------
     scene : Scene
         Whose frame is set.
-
-    Returns
-    -------
-    Vector or None
-        Where the fault's bone is posed, world space; None where no bone has to do with it.
 
     Raises
     ------
@@ -39,8 +34,7 @@ def show_finding(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Fi
         mask = np.zeros(len(mesh.data.vertices), bool)
         mask[list(finding.vertices)] = True
         select_vertices([(mesh, mask)])
-    bone = armature.pose.bones.get(finding.bone)
-    return None if bone is None else armature.matrix_world @ bone.head
+    return mesh
 
 
 def _show_pose(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Finding) -> None:

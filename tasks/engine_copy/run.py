@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,8 @@ import numpy as np
 
 from ...bridge.files.exchange import temporary_folder
 from ...deformers import Pose, SkinningError
-from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
+from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, limit_helpers, measure
+from ...deformers.engine_copy.regions import find_blends
 from ...options import CopyOptions
 from ..steps import Progress, Steps
 from ..subject.actions import list_actions, list_frames
@@ -25,7 +26,7 @@ from .examples import CopiedCharacter, Motion, Part, bend_joints, list_clips, re
 from .export import check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
 from .played import Played, read_played
-from .report import Report, store_report
+from .report import Report, read_report, store_report
 from .show import is_hidden, read_copy, set_hidden, show_copy
 from .targets import SUFFIXES
 
@@ -96,6 +97,40 @@ def make_engine_copy(
                 raise
         store_report(subject.armature, report)
         return report
+
+
+@dataclass(frozen=True)
+class BonePlan:
+    """What bones a copy is made of, as far as that is known before it is fitted.
+
+    Attributes
+    ----------
+    joints : int
+        Joints of the character, each a bone of its copy.
+    bending : int
+        Those that skin lies across, which may get helpers.
+    former : int
+        Bones of the copy that was made last; 0 for none.
+    """
+
+    joints: int
+    bending: int
+    former: int
+
+    def describe(self, helpers: int) -> list[str]:
+        """Sentences without full stops, for so many helpers at most at a joint; -1 for no limit."""
+        most = self.bending * limit_helpers(helpers)
+        lines = [f"{self.joints} bones of the character, and at most {most} helpers at {self.bending} joints"]
+        return [*lines, f"The last copy has {self.former} bones"] if self.former else lines
+
+
+def plan_bones(objects: Iterable[bpy.types.Object]) -> BonePlan:
+    """Count the bones of a copy; raises SkinningError where the character can not be copied."""
+    subject = read_subject(objects)
+    parents = np.asarray(subject.skeleton.joints.parents)
+    cuts = np.unique(find_blends(subject.skin).cuts)
+    report = read_report(subject.armature)
+    return BonePlan(len(parents), int((parents[cuts[cuts >= 0]] >= 0).sum()), report.bones if report else 0)
 
 
 def _choose_actions(armature: bpy.types.Object, options: CopyOptions) -> list[bpy.types.Action]:

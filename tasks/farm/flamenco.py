@@ -16,6 +16,8 @@ JOB_TYPE = Path(__file__).with_name("supple-bake.js")
 PLATFORMS = {"win32": "windows", "darwin": "darwin"}
 """Flamenco's names of where a job is submitted."""
 
+JOB = "job.json"
+
 PRIORITY = 50
 """What Flamenco's own panel begins with."""
 
@@ -32,7 +34,7 @@ def describe(job: FarmJob) -> dict[str, str]:
     }
     return {
         JOB_TYPE.name: JOB_TYPE.read_text(encoding="utf-8"),
-        "job.json": json.dumps(submitted, indent=2, ensure_ascii=False) + "\n",
+        JOB: json.dumps(submitted, indent=2, ensure_ascii=False) + "\n",
     }
 
 

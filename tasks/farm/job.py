@@ -8,6 +8,7 @@ from pathlib import Path
 
 import bpy
 
+from ...bridge.files.blend_files import save_file
 from ...bridge.files.writing import filling
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
@@ -19,10 +20,13 @@ from ..subject.frames import cut_frames, describe_frames
 from .assets import find_assets
 from .commands import FarmJob
 from .engines import ENGINES
+from .readme import README, describe_submission
 
 
-def write_job(job: FarmJob, engine: str) -> list[Path]:
+def write_job(job: FarmJob, engine: str, saves: bool = False) -> list[Path]:
     """Write a job of the open file for an engine of `ENGINES`, and return the files that were written.
+
+    With `saves`, the file is saved before, unless there is something in the way.
 
     The job's folder is made where only that is missing. What an earlier job has made in it stays: chunks that are whole
     and of the same inputs are not baked again.
@@ -33,9 +37,13 @@ def write_job(job: FarmJob, engine: str) -> list[Path]:
         Where a worker could not run it, as far as that can be seen here, or a file can not be written.
     """
     check_job(job)
+    if saves:
+        save_file()
+    else:
+        check_saved(job.file)
     expect, runs_python = read_inputs(job.file).describe(), not bpy.app.autoexec_fail
     whole = replace(job, expect=expect, runs_python=runs_python, assets=tuple(find_assets()))
-    texts = ENGINES[engine].describe(whole)
+    texts = ENGINES[engine].describe(whole) | {README: describe_submission(whole, engine)}
     with filling(job.output) as folder:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
@@ -44,7 +52,7 @@ def write_job(job: FarmJob, engine: str) -> list[Path]:
 
 def check_job(job: FarmJob) -> None:
     """Raise SkinningError where a worker could not run the job, as far as that can be seen in the open file."""
-    check_saved(job.file)
+    check_on_disk(job.file)
     cut_frames(job.frames, job.chunk)
     objects = find_objects(job)
     name_stems(objects)
@@ -60,10 +68,14 @@ def check_job(job: FarmJob) -> None:
         _check_apart(job.frames)
 
 
-def check_saved(file: Path) -> None:
-    """Raise SkinningError where the open file is not on the disk as it is."""
+def check_on_disk(file: Path) -> None:
+    """Raise SkinningError where the open file is not on the disk, in whatever state."""
     if not bpy.data.filepath or not file.is_file():
         raise SkinningError("The file has unsaved changes, but workers open it from disk: save it first")
+
+
+def check_saved(file: Path) -> None:
+    """Raise SkinningError where the open file is not on the disk as it is."""
     if bpy.data.is_dirty and not bpy.app.background:  # without a window Blender says so of saved files, too
         raise SkinningError(f"'{file.name}' has unsaved changes, which workers would not have: save it first")
 

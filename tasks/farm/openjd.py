@@ -13,6 +13,7 @@ from .commands import RENDER_SCRIPT, FarmJob
 LONGEST_TEXT, LONGEST_NAME, MOST_CHUNKS = 1024, 128, 1024
 """Characters of a parameter and of a job's name, and values of a list, in the specification."""
 
+TEMPLATE = "template.json"
 FILE, FOLDER, CHUNK = "{{Param.SceneFile}}", "{{Param.OutputFolder}}", "{{Task.Param.Chunk}}"
 BRACES = {"{": "OpeningBrace", "}": "ClosingBrace"}
 """Parameters that stand for braces in names: the specification has no other way to write them."""
@@ -35,7 +36,7 @@ def describe(job: FarmJob) -> dict[str, str]:
         "referencedPaths": [],
     }
     contents = {
-        "template.json": _template(job),
+        TEMPLATE: _template(job),
         "parameter_values.json": {"parameterValues": values},
         "asset_references.json": {"assetReferences": assets},
     }

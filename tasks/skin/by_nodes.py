@@ -199,6 +199,7 @@ def _blend_by_armature(bound: BoundObject, setup: NodeSetup) -> None:
     if bound.supple.node_group != group:
         _leave_inputs(bound.supple)
         bound.supple.node_group = group
+    modifiers.name_supple_modifier(bound.supple, follows_weights=True)
     write_turns(mesh_of(bound.obj), twists, lines)
     linear_group = choices.linear_group or write_linear_group(bound.obj, setup.linear)
     install_armatures(bound, choices.method, linear_group)
@@ -230,6 +231,7 @@ def _blend_by_nodes(bound: BoundObject, setup: NodeSetup, influences: Influences
     if supple.node_group != group:
         _leave_inputs(supple)
         supple.node_group = group
+    modifiers.name_supple_modifier(supple, follows_weights=False)
     shown = setup.centers, setup.shares, setup.at_rest, setup.linear, setup.twists
     write_influences(mesh_of(bound.obj), influences, indices, *shown)
     inputs = {

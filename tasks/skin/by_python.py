@@ -95,6 +95,7 @@ def install(bound: BoundObject, setup: PosableSkin) -> None:
     settings = bound.settings
     stop_driving(bound.supple)
     bound.supple.node_group = ensure_carrier_group()
+    modifiers.name_supple_modifier(bound.supple, follows_weights=True)
     carrier = settings.carrier
     if not carriers.is_own(carrier) or len(mesh_of(carrier).vertices) != len(mesh_of(bound.obj).vertices):
         remove_hidden(settings)

@@ -212,6 +212,8 @@ def compute_all(jobs: list[Job], progress: Progress | None = None) -> list[Resul
 def compute(job: Job, progress: Progress | None = None) -> Result:
     """Compute the weights of one armature's skin; touches nothing of Blender's."""
     skin, limit = job.skin, job.options.limit
+    if job.options.mode == "UNWEIGHTED" and not weight_edits.find_bare(skin.weights).any():
+        return Result(skin.weights, ("",) * len(skin.names), ())
     found, reasons, notes = _solve(job, cut_progress(progress, 0.0, SOLVED))
     report_progress = cut_progress(progress, SOLVED, 1.0) or (lambda done: None)
     closed = _close_seams(skin) if job.options.mode == "UNWEIGHTED" else None
@@ -292,7 +294,7 @@ def _close_seams(skin: WeightedSkin) -> np.ndarray:
     They would be torn off these, which stay as they are. Locked groups stay too.
     """
     weights = skin.weights
-    bare = weights.sum(axis=1) < weight_edits.SMALLEST_SUM
+    bare = weight_edits.find_bare(weights)
     first, held = weld(skin.points), np.flatnonzero(~bare)
     giver = np.full(len(weights), -1)
     giver[first[held[::-1]]] = held[::-1]
@@ -340,16 +342,19 @@ def _check_unchanged(part: SkinPart) -> None:
 
 def _apply_one(job: Job, result: Result) -> Report:
     skin, armature = job.skin, job.skin.armature
-    parts, notes = [], [*job.notes, *result.notes]
+    parts, filled, notes = [], [], [*job.notes, *result.notes]
     for part, rows in zip(skin.parts, skin.rows, strict=True):
         weights = result.weights[rows]
         write_weights(part.obj, skin.names, weights)
         notes += complete_sides(part.obj, armature, skin.names, np.array(weights.any(axis=0)), job.pairs)
-        parts.append((part.obj.name, len(weights), int((weights > 0).any(axis=1).sum())))
+        has_weights = (weights > 0).any(axis=1)
+        parts.append((part.obj.name, len(weights), int(has_weights.sum())))
+        filled.append(int((has_weights & weight_edits.find_bare(part.weights)).sum()))
     for obj in job.missing:
         notes.append(add_armature_modifier(obj, armature))
     reasons = {name: why for name, why in zip(skin.names, result.reasons, strict=True) if why}
-    report = Report(armature.name, job.options.method, len(skin.names), tuple(parts), reasons, tuple(notes))
+    known = tuple(filled) if job.options.mode == "UNWEIGHTED" else None
+    report = Report(armature.name, job.options.method, len(skin.names), tuple(parts), reasons, tuple(notes), known)
     for part in skin.parts:
         message = "\n".join(report.describe(part.obj.name))
         settings_of(part.obj).weights_report = message

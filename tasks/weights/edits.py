@@ -199,6 +199,9 @@ def mirror_weights(
         Messages.
     """
 
+    objects = list(objects)
+    sides = describe_sides(find_deforming_armature(own_meshes(objects)[0]), direction)
+
     def change(target: Target) -> Edited:
         skin, pairs = target.skin, pair_names(target.skin.names, bpy.utils.flip_name)
         mirrored = mirror.mirror_weights(
@@ -211,7 +214,18 @@ def mirror_weights(
             f"{count(far, 'vertex')} with no surface opposite got the weights of the nearest vertex."
         ]
 
-    return _edit(objects, scope, change, "Mirrored {}".format)
+    return _edit(objects, scope, change, lambda changed: f"Mirrored {changed} {sides}")
+
+
+def describe_sides(armature: bpy.types.Object, direction: str) -> str:
+    """From which side to which weights are mirrored, with a bone of each: "from +X (arm.L) to -X (arm.R)"."""
+    if direction == "BOTH":
+        return "to the average of both sides"
+    bones: Any = armature.data.bones
+    pairs = ((bone.name, bpy.utils.flip_name(bone.name)) for bone in bones if bone.use_deform and bone.center.x > 0.0)
+    names = next((pair for pair in pairs if pair[1] != pair[0] and pair[1] in bones), None)
+    first, second = ("+X", "-X") if names is None else (f"+X ({names[0]})", f"-X ({names[1]})")
+    return f"from {first} to {second}" if direction == "POSITIVE" else f"from {second} to {first}"
 
 
 def _edit(

@@ -33,6 +33,8 @@ class Report:
         Name, number of vertices, and how many of them have weights, of each mesh.
     reasons : dict of str to str
         Bones that got nothing, and why.
+    filled : tuple of int, or None
+        Vertices of each mesh that had no weights and got some, where the others kept theirs.
     """
 
     armature: str
@@ -41,10 +43,12 @@ class Report:
     parts: tuple[tuple[str, int, int], ...]
     reasons: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    filled: tuple[int, ...] | None = None
 
     def describe(self, part: str | None = None) -> list[str]:
         """Sentences, of all parts or of one."""
-        described = [row for row in self.parts if part in (None, row[0])]
+        filled = self.filled or (None,) * len(self.parts)
+        described = [(*row, kept) for row, kept in zip(self.parts, filled, strict=True) if part in (None, row[0])]
         lines = [_describe_part(*row, METHODS[self.method].label) for row in described]
         by_reason: dict[str, list[str]] = {}
         for bone, reason in self.reasons.items():
@@ -60,8 +64,13 @@ class Report:
         total, weighted = sum(part[1] for part in self.parts), sum(part[2] for part in self.parts)
         found = count(weighted, "vertex") if weighted == total else f"{weighted:,} of {count(total, 'vertex')}"
         method = METHODS[self.method].label
-        partial = [_describe_part(*part, method) for part in self.parts if not 0 < part[1] == part[2]]
+        partial = [_describe_part(*part, None, method) for part in self.parts if not 0 < part[1] == part[2]]
         first = f"{found} of {len(self.parts)} meshes got weights by {method}."
+        if self.filled is not None and (filled := sum(self.filled)) < weighted:
+            first = (
+                f"{count(filled, 'vertex')} of {len(self.parts)} meshes had no weights and got some by {method}. "
+                "All others keep theirs: Replace computes them again."
+            )
         return [first, *partial, *self.describe()[len(self.parts) :]]
 
     def as_json(self) -> dict[str, Any]:
@@ -76,9 +85,14 @@ class Report:
         }
 
 
-def _describe_part(name: str, vertices: int, weighted: int, method: str) -> str:
+def _describe_part(name: str, vertices: int, weighted: int, filled: int | None, method: str) -> str:
     if not vertices:
         return f"'{name}' has no vertices."
+    if filled == 0 and weighted == vertices:
+        return f"'{name}': all {vertices:,} vertices have weights already and keep them: Replace computes them again."
+    if filled is not None and filled < weighted:
+        first = f"'{name}': {count(filled, 'vertex')} without weights got some by {method}, and the others keep theirs"
+        return f"{first}." if weighted == vertices else f"{first}; {vertices - weighted:,} have none."
     if weighted == vertices:
         return f"'{name}': all {vertices:,} vertices have weights, by {method}."
     return (

@@ -12,9 +12,10 @@ from ...deformers import SkinningError
 from ...deformers.weight_editing import edits, transfer
 from ...deformers.weight_editing.mirror import pair_names
 from ...settings.objects import settings_of
+from ..subject.character import lacks_weights
 from .copies import complete_sides
 from .parts import WeightedSkin, add_armature_modifier, find_deforming_armature, lacks_modifier, own_meshes, read_skins
-from .reports import count, end_sentence
+from .reports import count, end_sentence, list_names
 from .targets import ALL_WEIGHTS, Edited, Scope, Target, aim, keep_chosen, write
 
 
@@ -58,7 +59,8 @@ def transfer_weights(
         (skin,) = read_skins([obj], origin.armature, needs_faces=False)
         targets.append(aim(skin, scope))
     plan = [(target, *_transfer_one(origin, target, params or transfer.Params())) for target in keep_chosen(targets)]
-    messages = write(plan, lambda changed: f"Copied the weights of '{source.name}' to {changed}")
+    names = list_names([f"'{obj.name}'" for obj in objects])
+    messages = write(plan, lambda changed: f"Copied the weights of '{source.name}' to {changed} of {names}")
     for target, edited, notes in plan:
         (part,) = target.skin.parts
         obj = part.obj
@@ -69,6 +71,12 @@ def transfer_weights(
         report = [f"'{obj.name}': weights transferred from '{source.name}'.", *map(end_sentence, notes)]
         settings_of(obj).weights_report = "\n".join(report)
     return messages
+
+
+def list_painted(source: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """The meshes whose weights a transfer replaces; raises SkinningError where no armature deforms the source."""
+    armature = find_deforming_armature(source)
+    return [obj for obj in objects if not lacks_weights(obj, armature)]
 
 
 def _transfer_one(origin: WeightedSkin, target: Target, params: transfer.Params) -> Edited:

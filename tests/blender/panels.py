@@ -68,3 +68,14 @@ def draw(name: str, disabled: list[str] | None = None, **more) -> list[str]:
     drawn = type("Drawn", (), functions | {"layout": Recorder(shown, disabled)})()
     drawn.draw(context)
     return shown
+
+
+def draw_dialog(name: str, **properties) -> list[str]:
+    """What the dialog of an operator shows, in order, with these properties."""
+    operator, shown = getattr(bpy.types, name), []
+    own = [vars(cls) for cls in reversed(operator.__mro__) if "supple" in cls.__module__]
+    values = {key: value for part in own for key, value in part.items() if not key.startswith("__")}
+    kind = getattr(bpy.ops.supple, operator.bl_idname.partition(".")[2] or name.partition("_OT_")[2]).get_rna_type()
+    given = {"layout": Recorder(shown), "bl_rna": kind, "properties": SimpleNamespace(bl_rna=kind)}
+    type("Drawn", (), values | properties | given)().draw(bpy.context)
+    return shown

@@ -3,6 +3,7 @@
 import json
 import tracemalloc
 from dataclasses import replace
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -15,9 +16,9 @@ from scenes import add_tube, animate_tube, evaluated_points, join_box, reset, sa
 from supple.bridge.animation.curves import list_curves
 from supple.bridge.images import pictures
 from supple.deformers import SkinningError
-from supple.operators import check as operators_check
 from supple.options import CheckOptions
 from supple.settings.objects import settings_of
+from supple.tasks.check import fix as tasks_fix
 from supple.tasks.check import sheet
 from supple.tasks.check.faults import COLLAPSE, FAR, OVERLAP, STIFF, UNBLENDED, UNWEIGHTED, Finding
 from supple.tasks.check.findings import describe_check, find_faults
@@ -25,11 +26,15 @@ from supple.tasks.check.fix import fix_finding, measure_again
 from supple.tasks.check.poses import label_poses, read_action_poses
 from supple.tasks.check.run import prepare
 from supple.tasks.check.sheet import draw_sheet
+from supple.tasks.check.show import show_finding
+from supple.tasks.check.view import find_view
 from supple.tasks.skin.bind import bind
 from supple.tasks.skin.poses import find_skeleton
+from supple.tasks.steps import take_all
 from supple.tasks.subject.actions import list_actions
 from supple.tasks.weights.checks import find_stiff
 from supple.tasks.weights.parts import read_skins
+from supple.viewport.framing import find_free_part
 
 
 @pytest.fixture
@@ -330,7 +335,7 @@ def test_a_line_that_fix_does_not_mend_is_measured_again_and_stays(tube, monkeyp
     settings = run_check(tube, 60.0)
     settings.active = [line.text for line in settings.findings].index("far: 1")
     spoil(tube, FAR, start=31)
-    monkeypatch.setattr(operators_check, "fix_finding", lambda _obj, _finding: ["Nothing was done."])
+    monkeypatch.setattr(tasks_fix, "fix_finding", lambda _obj, _finding: ["Nothing was done."])
     assert press("check_fix") == {"FINISHED"}
     line = settings.findings[settings.active]
     assert not line.is_mended
@@ -424,3 +429,92 @@ def test_compare_writes_json_and_lists_faults(tube, tmp_path, capsys):
     assert json.loads(written.read_text(encoding="utf-8"))["poses"] == 3
     assert main("check", path, "--object", "Nobody") == FAILED
     assert "There is no object 'Nobody'" in capsys.readouterr().err
+
+
+def test_fix_all_mends_what_a_tool_can_and_measures_each_line_again(tube):
+    spoil(tube, FAR)
+    spoil(tube, UNWEIGHTED)
+    settings = run_check(tube)
+    kinds = [line.key.split("\t")[1] for line in settings.findings]
+    assert {FAR, UNWEIGHTED, COLLAPSE} <= set(kinds)
+    settings.active = kinds.index(UNWEIGHTED)
+    press("check_dismiss")
+    assert press("check_fix_all") == {"FINISHED"}
+    assert [line.is_mended for line in settings.findings] == [kind != UNWEIGHTED for kind in kinds]
+    assert kinds_found(tube) == set()
+    with pytest.raises(RuntimeError, match="No tool can fix what is left in the list"):
+        press("check_fix_all")
+
+
+def test_fix_all_goes_on_where_one_fault_can_not_be_mended(tube):
+    spoil(tube, FAR)
+    faults = dict(enumerate(check(tube)[2]))
+    number = len(faults)
+    faults[number] = Finding("MISPLACED", tube.name, "bone.0", "", 1.0, 1.0)
+    noted = {}
+    messages = take_all(tasks_fix.fix_each(faults, noted.__setitem__))
+    assert any("rename its vertex group" in message for message in messages)
+    assert all(noted[key] is None for key, fault in faults.items() if fault.kind == FAR)
+
+
+def test_heat_goes_when_a_fault_is_dismissed_and_when_the_list_closes(tube):
+    settings = run_check(tube)
+    press("check_show")
+    assert settings.heat != "NONE"
+    press("check_dismiss")
+    assert settings.heat == "NONE"
+    press("check_show")
+    assert press("check_close") == {"FINISHED"}
+    assert (settings.heat, settings.armature, len(settings.findings)) == ("NONE", "", 0)
+    assert len(draw("VIEW3D_PT_supple_check")) <= 4
+
+
+@pytest.mark.versions
+def test_heat_is_off_in_a_file_that_was_saved_with_it(tube, tmp_path):
+    run_check(tube)
+    press("check_show")
+    save(tmp_path / "hot.blend")
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "hot.blend"))
+    assert bpy.context.window_manager.supple_check.heat == "NONE"
+
+
+def test_a_fault_is_looked_at_from_its_side(tube):
+    """Vertices on one side of the tube are seen from there, and their middle is the middle of the view."""
+    points = np.array([vertex.co for vertex in tube.data.vertices])
+    tube.find_armature().data.pose_position = "REST"
+    for sign in (1.0, -1.0):
+        chosen = np.flatnonzero(points[:, 0] * sign > 0.9 * points[:, 0].max())
+        finding = Finding(FAR, tube.name, "bone.1", "", 1.0, 1.0, vertices=tuple(chosen.tolist()))
+        view = find_view(tube.find_armature(), tube, finding, np.array([0.0, 0.0, 1.0]))
+        assert view.eye[0] * sign > 0.7
+        assert np.linalg.norm(view.eye) == pytest.approx(1.0)
+        assert view.center == pytest.approx(np.median(points[chosen], axis=0), abs=1e-4)
+
+
+def test_a_bend_is_looked_at_in_profile(tube):
+    armature = tube.find_armature()
+    poses = check(tube, angle=np.radians(100.0), use_actions=False)[0].poses
+    pose = next(pose for pose in poses if not pose.bends[0].is_twist)
+    fault = Finding(OVERLAP, tube.name, pose.bent_bones[0], "SSD", 2.0, 0.3, pose=pose)
+    show_finding(armature, bpy.context.scene, fault)
+    view = find_view(armature, tube, fault, np.array([0.0, 0.0, 1.0]))
+    bone = armature.pose.bones[fault.bone]
+    along = np.array(bone.vector.normalized()), np.array(bone.parent.vector.normalized())
+    normal = np.cross(*along)
+    assert abs(view.eye @ normal / np.linalg.norm(normal)) > 0.8
+    assert view.center == pytest.approx(np.array(bone.head), abs=1e-4)
+
+
+def test_what_lies_over_a_view_leaves_a_free_part():
+    def region(kind, alignment, x, y, width, height):
+        return SimpleNamespace(type=kind, alignment=alignment, x=x, y=y, width=width, height=height)
+
+    regions = [
+        region("WINDOW", "NONE", 100, 50, 1000, 600),
+        region("UI", "RIGHT", 850, 50, 250, 550),
+        region("TOOLS", "LEFT", 100, 50, 60, 550),
+        region("HEADER", "TOP", 100, 620, 1000, 30),
+        region("ASSET_SHELF", "BOTTOM", 100, 50, 1, 1),
+        region("HUD", "FLOAT", 150, 60, 200, 100),
+    ]
+    assert find_free_part(SimpleNamespace(regions=regions)) == (60, 0, 750, 570)

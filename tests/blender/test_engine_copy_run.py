@@ -12,7 +12,7 @@ import pytest
 from scenes_cli import DONE, FAILED, USAGE, assert_refused, main, own_output
 from scenes_patterns import add_own, add_skin
 
-from panels import draw
+from panels import draw, draw_dialog
 from scenes import (
     add_face_key,
     add_tube,
@@ -41,7 +41,7 @@ from supple.settings.objects import settings_of
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import read_subject
 from supple.tasks.engine_copy.report import read_report
-from supple.tasks.engine_copy.run import make_engine_copy, read_motion
+from supple.tasks.engine_copy.run import make_engine_copy, plan_bones, read_motion
 from supple.tasks.engine_copy.show import show_copy
 from supple.tasks.side_by_side.heat import color_heat
 from supple.tasks.steps import take_all
@@ -492,3 +492,17 @@ def test_without_actions_and_joints_that_bend_there_is_nothing_to_copy():
     with pytest.raises(SkinningError, match="finds no joint of 'Rig' that bends the skin"):
         take_all(make_engine_copy([obj], CopyOptions(), None))
     assert {name: len(getattr(bpy.data, name)) for name in COUNTED} == before
+
+
+def test_the_dialog_says_how_many_bones_a_copy_has_at_most(copied):
+    plan, report = plan_bones([copied]), read_report(copied.find_armature())
+    skeleton = read_subject([copied]).skeleton
+    assert (plan.joints, plan.former) == (len(skeleton.names), report.bones)
+    assert plan.bending == len(skeleton.names) - 1
+    assert plan.joints <= report.bones <= plan.joints + 4 * plan.bending
+    shown = draw_dialog("SUPPLE_OT_engine_copy", plan=plan, helpers=1)
+    assert shown[:2] == [
+        f"{plan.joints} bones of the character, and at most {plan.bending} helpers at {plan.bending} joints",
+        f"The last copy has {report.bones} bones",
+    ]
+    assert f"at most {4 * plan.bending} helpers" in plan.describe(-1)[0]

@@ -20,7 +20,7 @@ from supple.tasks.farm.assets import find_assets
 from supple.tasks.farm.commands import FarmJob
 from supple.tasks.farm.job import write_job
 
-NAMES = ["template.json", "parameter_values.json", "asset_references.json"]
+NAMES = ["template.json", "parameter_values.json", "asset_references.json", "README.txt"]
 
 
 def add_camera() -> None:

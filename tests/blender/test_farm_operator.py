@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import bpy
@@ -65,7 +67,9 @@ def test_the_panel_says_where_the_job_is_until_that_is_closed(saved):
     assert draw("VIEW3D_PT_supple_bake")[-1] == "supple.send_to_farm"
     bpy.ops.supple.send_to_farm(engine="OPENJD")
     report, close = draw("VIEW3D_PT_supple_bake")[-2:]
-    assert report.startswith("Job for Open Job Description written to '//hero_farm'. To submit it,")
+    assert report == (
+        "Job for Open Job Description written to '//hero_farm'. README.txt there has the command that submits it"
+    )
     assert close == "supple.close_report"
     bpy.ops.supple.close_report(owner="Tube", kind="farm")
     assert draw("VIEW3D_PT_supple_bake")[-1] == "supple.send_to_farm"
@@ -116,3 +120,33 @@ def test_it_needs_a_mesh_that_is_bound(saved):
     bpy.ops.supple.unbind()
     with pytest.raises(RuntimeError, match="Select a mesh that is bound"):
         bpy.ops.supple.send_to_farm()
+
+
+COMMANDS = {
+    "OPENJD": [["deadline", "bundle", "submit", "{}"], ["openjd", "run", "{}/template.json"]],
+    "FLAMENCO": [
+        ["cp", "{}/supple-bake.js", "scripts"],
+        ["curl", "-H", "Content-Type: application/json", "--data-binary", "@{}/job.json"],
+    ],
+}
+"""What submits a job, by words, with its folder."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its shell quotes in another way")
+@pytest.mark.parametrize("engine", COMMANDS)
+def test_the_folder_has_the_commands_that_submit_the_job(tmp_path, saved, engine):
+    folder = tmp_path / "a 'job'"
+    bpy.ops.supple.send_to_farm(engine=engine, directory=str(folder))
+    text = (folder / "README.txt").read_text(encoding="utf-8")
+    found = [shlex.split(line) for line in text.splitlines() if line.startswith("    ")]
+    for command in COMMANDS[engine]:
+        words = [word.format(folder) for word in command]
+        assert words in [line[: len(words)] for line in found]
+
+
+def test_a_script_may_save_the_file_first(tmp_path, saved):
+    saved.name = "Renamed"
+    assert bpy.ops.supple.send_to_farm(engine="OPENJD", save=True) == {"FINISHED"}
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "hero.blend"))
+    assert "Renamed" in bpy.data.objects
+    assert "--object=Renamed" in (tmp_path / "hero_farm" / "template.json").read_text(encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import bpy
@@ -26,9 +28,11 @@ from scenes import (
     select,
     snapshot,
     supple_modifier,
+    turn,
     undo,
     update,
 )
+from supple.bridge.modifiers import AS_BOUND_NAME
 from supple.bridge.rigs.joints import is_joints_object
 from supple.deformers import DEFAULT_METHOD, SkinningError
 from supple.nodes.groups import is_deformation
@@ -323,3 +327,66 @@ def test_what_cannot_be_made_independent(tmp_path: Path):
     bpy.ops.supple.bake_cache(filepath=str(tmp_path / "a.pc2"), frame_start=1, frame_end=2)
     with pytest.raises(RuntimeError, match="'Tube' is deformed by a bake: go back to live first"):
         bpy.ops.supple.make_independent()
+
+
+PAINT = """
+import sys
+import bpy, numpy as np
+assert not hasattr(bpy.types.Object, "supple")
+bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
+obj = bpy.data.objects["Tube"]
+def read():
+    mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    return np.array([vertex.co[:] for vertex in mesh.vertices])
+before = read()
+for group in obj.vertex_groups:
+    group.add(range(len(obj.data.vertices)), float(group.name == "bone.1"), "REPLACE")
+obj.data.update()
+print(np.abs(read() - before).max() > 0.01, "|".join(each.name for each in obj.modifiers))
+bpy.ops.wm.save_mainfile()
+"""
+"""A colleague without Supple gives all weight to a bone: whether the mesh moves, and what the stack says."""
+
+
+@pytest.mark.parametrize(
+    ("options", "follows"),
+    [
+        ({"method": "CENTERS", "evaluate": "NODES"}, False),
+        ({"method": "DLB", "evaluate": "NODES"}, True),
+        ({"method": "CENTERS", "evaluate": "PYTHON"}, True),
+    ],
+)
+def test_weights_painted_without_supple_move_the_mesh_or_the_stack_says_why(tmp_path, options, follows):
+    obj, armature = add_tube()
+    turn(armature, "bone.1", (0.8, 0.0, 0.0))
+    bind(obj, **options)
+    shape = evaluated_points(obj)
+    save(tmp_path / "shared.blend")
+    run = subprocess.run(
+        [sys.executable, "-c", PAINT, str(tmp_path / "shared.blend")],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    (line,) = [line for line in run.stdout.splitlines() if line.startswith(("True", "False"))]
+    moved, _, names = line.partition(" ")
+    assert moved == str(follows)
+    assert (AS_BOUND_NAME in names.split("|")) != follows
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shared.blend"))
+    obj = bpy.data.objects["Tube"]
+    obj.update_tag()  # as it is in a window, right after the file is opened
+    bpy.context.view_layer.update()
+    followed = evaluated_points(obj)
+    bind(obj, **options)
+    assert distance(followed, evaluated_points(obj)) < 1e-5
+    assert distance(followed, shape) > 0.01
+
+
+def test_the_name_of_the_modifier_goes_with_the_evaluation_and_a_users_stays():
+    obj, _armature = add_tube()
+    names = []
+    for options in ({"method": "CENTERS"}, {"method": "DLB"}, {"method": "CENTERS"}, {"evaluate": "PYTHON"}):
+        bind(obj, **{"evaluate": "NODES", **options})
+        names.append(obj.modifiers[0].name)
+    assert names == [AS_BOUND_NAME, "Supple", AS_BOUND_NAME, "Supple"]
+    obj.modifiers[0].name = "Mine"
+    bind(obj, method="CENTERS", evaluate="NODES")
+    assert obj.modifiers[0].name == "Mine"

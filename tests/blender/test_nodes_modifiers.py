@@ -269,19 +269,19 @@ def name_sides(armature: bpy.types.Object) -> None:
 REFUSED = {
     "remesh": (
         partial(put_above, kind="REMESH", voxel_size=0.1),
-        r"'Maker' of 'Tube' is above '\w+' and makes a new mesh without weights: move it below, or apply it",
+        r"'Maker' of 'Tube' is above '[^']+' and makes a new mesh without weights: move it below, or apply it",
     ),
     "decimate": (
         partial(put_above, kind="DECIMATE", ratio=0.5),
-        r"'Maker' of 'Tube' is above '\w+' and merges vertices, .* average: move it below, or apply it",
+        r"'Maker' of 'Tube' is above '[^']+' and merges vertices, .* average: move it below, or apply it",
     ),
     "weld": (
         partial(put_above, kind="WELD", merge_threshold=0.12),
-        r"'Maker' of 'Tube' is above '\w+' and merges vertices, .* average: move it below, or apply it",
+        r"'Maker' of 'Tube' is above '[^']+' and merges vertices, .* average: move it below, or apply it",
     ),
     "mirror that swaps sides": (
         partial(put_above, kind="MIRROR"),
-        r"'Maker' of 'Tube' is above '\w+' and swaps left and right vertex groups, .*: apply it, or move it",
+        r"'Maker' of 'Tube' is above '[^']+' and swaps left and right vertex groups, .*: apply it, or move it",
     ),
 }
 

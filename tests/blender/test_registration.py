@@ -23,7 +23,8 @@ from supple.viewport import ghosts, heat, outlines, pins
 from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
-    "bake_cache", "bake_shape_keys", "bind", "check", "check_dismiss", "check_fix", "check_show", "clear_bake",
+    "bake_cache", "bake_shape_keys", "bind", "check", "check_close", "check_dismiss", "check_fix", "check_fix_all",
+    "check_show", "clear_bake",
     "clear_pins", "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep",
     "correction_pose",
     "correction_remove", "correction_select", "corrections_from", "drag_skin", "engine_copy",
@@ -37,7 +38,7 @@ OPERATORS = (
     "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_stiffen",
     "weights_transfer",
 )  # fmt: skip
-CHANGE_NOTHING = {
+CHANGE_NOTHING = {"check_close",
     "check", "engine_copy_export", "measure", "pattern_forget", "pattern_maps", "send_to_farm", "side_by_side",
 }  # fmt: skip
 """Operators that leave the scene as it is."""

@@ -31,6 +31,7 @@ from supple.bridge.modifiers import read_input
 from supple.bridge.rigs.joints import find_posing
 from supple.nodes.skin import JOINTS_INPUT
 from supple.settings.objects import SETTINGS_VERSION, settings_of
+from supple.settings.weights import CLICKED_MODE
 from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
@@ -126,6 +127,7 @@ def test_characters_are_as_they_were(opened, tmp_path, capfd, subtests):
             assert settings.is_bound
             assert_stored_values(values, maker.describe(settings), name)
         assert stored["weights"]["limit"] == 4
+        stored["weights"]["mode"] = CLICKED_MODE  # none was chosen there, and a click without a choice fills now
         assert_stored_values(stored["weights"], maker.describe(bpy.context.scene.supple_weights), "scene")
     with subtests.test("points"):
         assert_as_stored(opened)

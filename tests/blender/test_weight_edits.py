@@ -28,6 +28,7 @@ from scenes_weights import (
     weights_of,
 )
 
+from panels import draw_dialog
 from scenes import add_tube, add_twin, join_box, rest_points, select, snapshot
 from supple.deformers.weight_editing.edits import find_links
 from supple.deformers.weight_editing.edits import smooth_weights as smooth_arrays
@@ -491,3 +492,26 @@ def test_empty_groups_that_mirrored_copies_follow_stay():
     modifier.use_mirror_vertex_groups = False
     bpy.ops.supple.weights_clean()
     assert [group.name for group in obj.vertex_groups] == ["bone.0", "arm.L"]
+
+
+@pytest.mark.parametrize("name", ["smooth", "sharpen"])
+def test_the_dialog_says_what_will_change(name):
+    add_small_tube()
+    shown = partial(draw_dialog, f"SUPPLE_OT_weights_{name}")
+    assert shown(selected_only=False)[:2] == ["Tube", "All 104 vertices change"]
+    assert shown(selected_only=True)[1] == "Only selected vertices change"
+
+
+def test_mirror_says_from_which_side_to_which():
+    obj, armature = add_small_tube()
+    add_sides(armature)
+    sides = {
+        "POSITIVE": "from +X (arm.L) to -X (arm.R)",
+        "NEGATIVE": "from -X (arm.R) to +X (arm.L)",
+        "BOTH": "to the average of both sides",
+    }
+    for direction, text in sides.items():
+        assert draw_dialog("SUPPLE_OT_weights_mirror", direction=direction)[:2] == ["Tube", f"Copies {text}"]
+        assert re.fullmatch(
+            rf"Mirrored \d+ vertices {re.escape(text)}\.", edits.mirror_weights([obj], direction=direction)[0]
+        )

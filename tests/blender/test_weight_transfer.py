@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
 import pytest
 from scenes_weights import HALF, add_sides, add_small_tube, assert_whole, link_to_scene, set_weights, weights_of
 
+from panels import draw_dialog
 from scenes import add_twin, armature_modifier, reset, select
 from supple.deformers.weight_editing.transfer import Params
+from supple.operators import weight_edits
 from supple.settings.objects import settings_of
 from supple.tasks.weights import transfer
 from supple.tasks.weights.targets import Scope
@@ -42,7 +45,7 @@ def test_transfer_takes_weights_over():
     assert armature_modifier(sleeve).object == armature
     told = transfer.transfer_weights(body, [twin], params=Params(0.1, 1.0))
     assert told == [
-        "Copied the weights of 'Tube' to 104 vertices.",
+        "Copied the weights of 'Tube' to 104 vertices of 'Sleeve.001'.",
         "Added an Armature modifier with 'Rig' to 'Sleeve.001'.",
     ]
     assert apart(twin, sleeve) == 0.0
@@ -135,3 +138,24 @@ def test_transfer_wants_its_source_and_another_mesh_selected():
         bpy.context.view_layer.objects.active = body
         with pytest.raises(RuntimeError, match=r"poll\(\).*last, after the meshes to copy its weights to"):
             bpy.ops.supple.weights_transfer()
+
+
+def test_the_dialog_says_which_mesh_is_the_source_and_that_stays_as_it_is():
+    body, _ = add_small_tube()
+    sleeve, coat = add_sleeve(body), add_sleeve(body)
+    set_weights(sleeve, np.tile([0.0, 0.0, 1.0], (104, 1)))
+    sharing = link_to_scene(body.copy())
+    select(body, sleeve, coat, sharing)
+    before, groups = weights_of(body), [(group.name, group.index) for group in body.vertex_groups]
+    operator = SimpleNamespace(scope=lambda _targets: None)
+    assert weight_edits.SUPPLE_OT_weights_transfer.wants_to_ask(operator, bpy.context)
+    shown = draw_dialog("SUPPLE_OT_weights_transfer", painted=operator.painted)
+    assert shown[:3] == [
+        "From Tube: it does not change",
+        "To Sleeve, Sleeve.001",
+        "Weights there are replaced: Sleeve",
+    ]
+    assert bpy.ops.supple.weights_transfer(reach=0.1) == {"FINISHED"}
+    assert apart(sleeve, body) < 0.02
+    assert (weights_of(body) == before).all()
+    assert [(group.name, group.index) for group in body.vertex_groups] == groups

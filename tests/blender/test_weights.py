@@ -11,12 +11,15 @@ import pytest
 from scenes_weights import (
     BONES,
     COARSE_AND_FEW,
+    HALF,
     add_bare_tube,
+    add_small_tube,
     assert_closed,
     assert_whole,
     auto,
     find_first_copies,
     select_bones,
+    set_weights,
     split_all_edges,
     weights_of,
 )
@@ -27,6 +30,7 @@ from supple.deformers.automatic_weights import METHODS
 from supple.operators.computing import CanceledError, Computation
 from supple.options import WeightOptions
 from supple.settings.objects import settings_of
+from supple.settings.weights import CLICKED_MODE
 from supple.tasks.weights import automatic as weights
 from supple.tasks.weights.automatic import assign_weights
 
@@ -244,3 +248,37 @@ def test_a_mesh_that_changed_meanwhile_is_left_alone():
     with pytest.raises(SkinningError, match="'Tube' has 105 vertices but had 104"):
         weights.apply(jobs, results)
     assert not obj.vertex_groups
+
+
+def test_filling_keeps_what_is_painted_and_says_so():
+    obj, _ = add_small_tube()
+    set_weights(obj, np.tile([0.0, 0.0, 1.0], (104, 1)))
+    obj.vertex_groups["bone.2"].remove(HALF)
+    auto(mode=CLICKED_MODE)
+    assert_whole(obj)
+    assert (weights_of(obj)[52:] == (0, 0, 1)).all()
+    assert settings_of(obj).weights_report == (
+        "'Tube': 52 vertices without weights got some by Solid Heat, and the others keep theirs."
+    )
+    filled = weights_of(obj)
+    auto(mode=CLICKED_MODE)
+    assert (weights_of(obj) == filled).all()
+    assert settings_of(obj).weights_report == (
+        "'Tube': all 104 vertices have weights already and keep them: Replace computes them again."
+    )
+    auto()
+    assert (weights_of(obj)[52:] != (0, 0, 1)).any()
+
+
+def test_filling_a_bare_mesh_is_replacing():
+    obj, _ = add_bare_tube()
+    auto(mode=CLICKED_MODE)
+    clicked = weights_of(obj)
+    assert settings_of(obj).weights_report == "'Tube': all 104 vertices have weights, by Solid Heat."
+    obj.vertex_groups.clear()
+    auto(mode="REPLACE")
+    assert (weights_of(obj) == clicked).all()
+
+
+def test_the_panel_starts_with_what_a_click_does():
+    assert bpy.context.scene.supple_weights.mode == CLICKED_MODE

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import bpy
-from window import WAIT, Window, check, count_colored, take_picture, until
+import numpy as np
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from window import WAIT, Window, check, count_colored, part, take_picture, until
 
 from scenes import add_tube, turn
 
@@ -35,9 +37,14 @@ def check_character(window: Window) -> Iterator[float]:
     yield from window.click_row(LINE_ROW, LINE)
     take_picture("check-shown")
     check("A click on the line puts heat on the skin", settings.heat == "STRETCH")
+    pixel = location_3d_to_region_2d(window.region("WINDOW"), window.space.region_3d, tube.data.vertices[stray].co)
+    left, bottom, right, top = part("viewport.framing").find_free_part(window.area)
+    away = np.array(pixel) - (0.5 * (left + right), 0.5 * (bottom + top))
+    check("... the fault is in the middle of what the sidebar leaves of the view", np.abs(away).max() < 3.0)
     check("... and selects the vertex", [vertex.index for vertex in tube.data.vertices if vertex.select] == [stray])
     yield from window.click_row(BUTTON_ROW, DISMISS)
     check("Dismiss takes the line off the list", armature.supple.dismissed == settings.findings[0].key)
+    check("... and heat off the skin", settings.heat == "NONE")
     take_picture("check-dismissed")
     yield from window.click_row(BUTTON_ROW, DISMISS)
     check("... and puts it back", not armature.supple.dismissed)
@@ -49,6 +56,8 @@ def check_character(window: Window) -> Iterator[float]:
     take_picture("check-mended")
     check("... and the next check finds nothing", not settings.findings)
     turn(armature, "bone.1", (0.0, 0.0, 1.2))
+    settings.heat = "STRETCH"
+    window.look_down(armature)
     yield WAIT
     colored = count_colored(window.look("check-heat"))
     settings.heat = "NONE"

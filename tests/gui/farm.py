@@ -1,4 +1,4 @@
-"""Send to Farm by mouse: refused while something is not saved, then a dialog, then a job and where it is."""
+"""Send to Farm by mouse: a dialog, which saves what is not saved, then a job and where it is."""
 
 from __future__ import annotations
 
@@ -40,20 +40,18 @@ def _send(window: Window, folder: Path) -> Iterator[float]:
     with window.override():
         bpy.ops.ed.undo_push(message="A change")
     check("a change is not saved", bpy.data.is_dirty)
-    yield from window.click_row(BUTTON_ROW)
-    take_picture("farm-refused")
-    yield from press("Return")  # would write the job
-    yield 0.5
-    check("Send to Farm asks nothing before the file is saved", not (folder / "hero_farm").exists())
-    with window.override():
-        bpy.ops.wm.save_mainfile()
-    yield WAIT
+    before = (folder / "hero.blend").stat().st_mtime_ns
     yield from window.click_row(BUTTON_ROW)
     take_picture("farm-dialog")
+    check("Send to Farm writes nothing before it has asked", not (folder / "hero_farm").exists())
     yield from press("Return")
     reports, template = part("tasks.reports").farm_reports, folder / "hero_farm" / "template.json"
     yield from until(lambda: template.exists() and reports, 10.0)
-    check("the dialog writes a job", template.exists())
+    check("Save and Send saves the file", (folder / "hero.blend").stat().st_mtime_ns > before)
+    check("... and writes a job", template.exists())
+    check(
+        "... with the command that submits it", "deadline bundle" in (folder / "hero_farm" / "README.txt").read_text()
+    )
     check("... of the mesh", template.exists() and "--object=Tube" in json.dumps(json.loads(template.read_text())))
     check("... and the file has no changes from that", not bpy.data.is_dirty)
     window.area.tag_redraw()

@@ -82,6 +82,7 @@ class Stage:
 def edit_weights(window: Window) -> Iterator[float]:
     """Edit weights by lines, and look at them as colors."""
     yield from repeat_automatic_weights(window)
+    yield from keep_painted_weights(window)
     for bound in (False, True):
         yield from drag_handles(window, bound)
     yield from confirm_and_undo(window)
@@ -107,6 +108,44 @@ def repeat_automatic_weights(window: Window) -> Iterator[float]:
     check("Repeat Last does the same in one go", bool(np.allclose(stage.weights, found, atol=1e-5)))
     yield WAIT
     check("... and leaves nothing running", not window.running)
+
+
+def keep_painted_weights(window: Window) -> Iterator[float]:
+    """No click changes painted weights unasked: automatic weights fill, edits of all vertices open a dialog."""
+    stage = Stage(window)
+    window.set_mode("OBJECT")
+    select(stage.obj)
+    stage.obj.vertex_groups["bone.2"].remove([0])
+    stage.obj.vertex_groups["bone.0"].remove([0])
+    stage.obj.vertex_groups["bone.1"].remove([0])
+    before = stage.weights
+    yield WAIT
+    window.call(bpy.ops.supple.weights_auto, True, resolution=48)
+    yield from until(lambda: not window.running)
+    check("a click on Automatic Weights fills", bool(np.allclose(stage.weights.sum(axis=1), 1.0, atol=1e-5)))
+    check("... and keeps what is painted", bool((stage.weights[1:] == before[1:]).all()))
+    before = stage.weights
+    for name in ("smooth", "sharpen", "mirror"):
+        operator = getattr(bpy.ops.supple, f"weights_{name}")
+        window.move("WINDOW", 300, 300)
+        yield WAIT
+        window.call(operator, True)
+        yield 4 * WAIT
+        take_picture(f"weights-ask-{name}")
+        yield from press("Escape")
+        check(f"{name.title()} of all vertices asks, and Esc changes nothing", bool((stage.weights == before).all()))
+    window.call(bpy.ops.supple.weights_smooth, True)
+    yield 4 * WAIT
+    yield from press("Return")
+    yield from until(lambda: (stage.weights != before).any(), 5.0)
+    check("Enter smooths", bool((stage.weights != before).any()))
+    smoothed = stage.weights
+    window.set_mode("EDIT")
+    with window.override():
+        bpy.ops.mesh.select_all(action="SELECT")
+    window.call(bpy.ops.supple.weights_smooth, True)
+    window.set_mode("OBJECT")
+    check("... and a selection at once", bool((stage.weights != smoothed).any()))
 
 
 def drag_handles(window: Window, bound: bool) -> Iterator[float]:

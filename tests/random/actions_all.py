@@ -16,7 +16,8 @@ HERE = "use_operators"
 OPERATORS = {
     "bake_cache": "bake", "bake_shape_keys": "bake", "bind": "bind", "clear_bake": "clear_bake",
     "flip": "flip_there_and_back", "make_independent": "make_independent", "unbind": "unbind",
-    "check": HERE, "check_dismiss": HERE, "check_fix": HERE, "check_show": HERE, "clear_pins": HERE,
+    "check": HERE, "check_dismiss": HERE, "check_close": HERE, "check_fix": HERE, "check_fix_all": HERE,
+    "check_show": HERE, "clear_pins": HERE,
     "close_report": HERE, "correct_pose": HERE, "correction_discard": HERE, "correction_edit": HERE,
     "correction_keep": HERE, "correction_pose": HERE, "correction_remove": HERE, "correction_select": HERE,
     "corrections_from": HERE, "drag_skin": HERE, "engine_copy": HERE, "engine_copy_export": HERE,
