@@ -122,7 +122,8 @@ class ComputingOperator(SuppleOperator):
             result = end.value
             return self.attempt(lambda: self.finish(context, result))
         except CanceledError:
-            self.tell(self.canceled)
+            self.end(context)
+            return self.stop_here()
         except SkinningError as error:
             self.tell(str(error), "ERROR")
         except BaseException:
@@ -132,6 +133,11 @@ class ComputingOperator(SuppleOperator):
             self.show_progress(context)
             return {"RUNNING_MODAL"}
         self.end(context)
+        return {"CANCELLED"}
+
+    def stop_here(self) -> set[str]:
+        """After Esc: say that nothing was changed, unless something was."""
+        self.tell(self.canceled)
         return {"CANCELLED"}
 
     def finish(self, context: bpy.types.Context, result: Any) -> Any:

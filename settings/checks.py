@@ -60,6 +60,7 @@ class CheckSettings(bpy.types.PropertyGroup):
     poses: IntProperty(name="Poses", options={"HIDDEN"})
     findings: CollectionProperty(type=FindingSettings)
     active: IntProperty(name="Active Fault", description="Fault to show, fix or dismiss", min=0)
+    is_open: BoolProperty(name="Faults", description="List the faults that the last check found")
     shown: EnumProperty(name="Show", description="Which faults are listed", items=FILTER_ITEMS)
     shows_dismissed: BoolProperty(name="Dismissed", description="Also list dismissed faults")
     heat: EnumProperty(

@@ -212,7 +212,7 @@ def test_a_stiff_part_that_bends_is_found_and_then_moves_as_one_piece():
             tube.vertex_groups[bone].add([index], weight, "REPLACE")
     bind([tube], "DLB", "PYTHON")
     settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("stiff part bends: 8")
+    settings.active = [line.text for line in settings.findings].index("stiff part bends at 8 vertices")
     turn(armature, armature.pose.bones[1].name, (1.0, 0.3, 0.5))
     assert np.abs(measure_box(tube, box) - rest).max() > 0.01
     assert press("check_fix") == {"FINISHED"}
@@ -296,7 +296,7 @@ def test_shown_frames_are_those_of_the_action(tube):
     spoil(tube, FAR)
     assert press("check") == {"FINISHED"}
     settings.use_bends = True
-    settings.active = [line.text for line in settings.findings].index("far: 1")
+    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
     assert press("check_show") == {"FINISHED"}
     assert sum(vertex.select for vertex in tube.data.vertices) == 1
     data = tube.find_armature().animation_data
@@ -320,7 +320,7 @@ def test_dismissed_faults_stay_away_and_come_back(tube):
 def test_fix_marks_the_line(tube):
     spoil(tube, FAR)
     settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("far: 1")
+    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
     assert press("check_fix") == {"FINISHED"}
     assert settings.findings[settings.active].is_mended
 
@@ -328,13 +328,13 @@ def test_fix_marks_the_line(tube):
 def test_a_line_that_fix_does_not_mend_is_measured_again_and_stays(tube, monkeypatch):
     spoil(tube, FAR)
     settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("far: 1")
+    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
     spoil(tube, FAR, start=31)
     monkeypatch.setattr(operators_check, "fix_finding", lambda _obj, _finding: ["Nothing was done."])
     assert press("check_fix") == {"FINISHED"}
     line = settings.findings[settings.active]
     assert not line.is_mended
-    assert line.text == "far: 2"
+    assert line.text == "2 vertices far away"
     monkeypatch.undo()
     assert press("check_fix") == {"FINISHED"}
     assert line.is_mended

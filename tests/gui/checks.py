@@ -31,7 +31,7 @@ def check_character(window: Window) -> Iterator[float]:
     yield from window.click_row(RUN_ROW)
     yield from until(lambda: settings.armature)
     take_picture("check-found")
-    check("Check Character lists the stray vertex", settings.findings[0].text == "far: 1")
+    check("Check Character lists the stray vertex", settings.findings[0].text == "1 vertex far away")
     yield from window.click_row(LINE_ROW, LINE)
     take_picture("check-shown")
     check("A click on the line puts heat on the skin", settings.heat == "STRETCH")
