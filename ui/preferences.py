@@ -32,20 +32,30 @@ def find_key(configuration: bpy.types.KeyConfig | None) -> bpy.types.KeyMapItem 
     return next((one for one in items if one.idname == CALL and getattr(one.properties, "name", "") == name), None)
 
 
-_register_class, _unregister_class = bpy.utils.register_classes_factory((SupplePreferences,))
-
-
-def register() -> None:
-    _register_class()
-    configuration = bpy.context.window_manager.keyconfigs.addon
+def add_key(manager: bpy.types.WindowManager) -> None:
+    """Add a key of the pie menu that is not set."""
+    configuration = manager.keyconfigs.addon
     if configuration is not None:  # there is none without a window
         keymap = configuration.keymaps.new(name=KEYMAP, space_type="VIEW_3D")
         keymap.keymap_items.new(CALL, "NONE", "PRESS").properties.name = VIEW3D_MT_supple_pie.__name__
 
 
-def unregister() -> None:
-    configuration = bpy.context.window_manager.keyconfigs.addon
+def remove_key(manager: bpy.types.WindowManager) -> None:
+    """Remove the key again."""
+    configuration = manager.keyconfigs.addon
     item = find_key(configuration)
     if item is not None:
         configuration.keymaps[KEYMAP].keymap_items.remove(item)
+
+
+_register_class, _unregister_class = bpy.utils.register_classes_factory((SupplePreferences,))
+
+
+def register() -> None:
+    _register_class()
+    add_key(bpy.context.window_manager)
+
+
+def unregister() -> None:
+    remove_key(bpy.context.window_manager)
     _unregister_class()

@@ -18,7 +18,7 @@ class Recorder:
     def _part(self, *_arguments, **_options) -> Recorder:
         return Recorder(self.shown, self.disabled)
 
-    row = column = box = split = template_list = template_icon_view = separator = menu = menu_pie = _part
+    row = column = box = split = template_list = template_icon_view = separator = menu = menu_pie = popover = _part
 
     def operator_menu_enum(self, name: str, prop: str, **_options) -> None:
         self.shown.append(f"{name}: {prop}")
@@ -32,9 +32,15 @@ class Recorder:
         if not self.enabled:
             self.disabled.append(name)
 
+    def prop_menu_enum(self, owner, name: str, **_options) -> None:
+        self.prop(owner, name)
+
     def prop_search(self, owner, name: str, holder, collection: str, **_options) -> None:
         assert collection in holder.bl_rna.properties
         self.prop(owner, name)
+
+    def operator_enum(self, name: str, prop: str, **_options) -> None:
+        self.shown.append(f"{name}: {prop}")
 
     def operator(self, name: str, **_options) -> bpy.types.OperatorProperties | None:
         self.shown.append(name)
@@ -51,6 +57,15 @@ class Sidebar:
 
     def __getattr__(self, name: str):
         return getattr(bpy.context, name)
+
+
+def draw_dialog(name: str, settings) -> list[str]:
+    """What the dialog of an operator shows, with the values of some settings."""
+    operator, shown = getattr(bpy.types, name), []
+    values = {prop: getattr(settings, prop) for prop in settings.bl_rna.properties.keys() if hasattr(operator, "draw")}
+    drawn = type("Drawn", (), {"draw": operator.draw, "layout": Recorder(shown), "bl_rna": settings.bl_rna} | values)()
+    drawn.draw(Sidebar())
+    return shown
 
 
 def draw(name: str, disabled: list[str] | None = None, **more) -> list[str]:

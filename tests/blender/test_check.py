@@ -282,7 +282,9 @@ def test_the_button_lists_faults_and_shows_one_in_its_pose(tube):
     assert "COLLAPSE" in kinds
     settings.active = kinds.index("COLLAPSE")
     line = settings.findings[settings.active]
-    assert set(line.details.splitlines()) <= set(draw("VIEW3D_PT_supple_check"))
+    assert "supple.check_fix" not in draw("VIEW3D_PT_supple")
+    settings.is_open = True
+    assert set(line.details.splitlines()) <= set(draw("VIEW3D_PT_supple"))
     assert press("check_show") == {"FINISHED"}
     assert settings.heat == "STRETCH"
     angles = [bone.matrix_basis.to_quaternion().angle for bone in tube.find_armature().pose.bones]
@@ -359,7 +361,8 @@ def test_a_report_of_another_character_or_file_is_not_used(tube):
     _, armature = add_tube(rings=6, sides=6)
     select(armature)
     assert not bpy.ops.supple.check_show.poll()
-    assert "supple.check_fix" not in draw("VIEW3D_PT_supple_check")
+    settings.is_open = True
+    assert "supple.check_fix" not in draw("VIEW3D_PT_supple")
     reset()
     _, armature = add_tube(rings=6, sides=6)
     assert armature.name == name

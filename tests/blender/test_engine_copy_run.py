@@ -12,7 +12,7 @@ import pytest
 from scenes_cli import DONE, FAILED, USAGE, assert_refused, main, own_output
 from scenes_patterns import add_own, add_skin
 
-from panels import draw
+from panels import draw, draw_dialog
 from scenes import (
     add_face_key,
     add_tube,
@@ -230,12 +230,13 @@ def test_go_to_frame_leaves_a_linked_armature_as_it_is(tube_file):
 
 
 def test_the_panel(tube, copied_file):
-    name = "VIEW3D_PT_supple_engine_copy"
-    shown = draw(name)
-    assert shown[1:] == [
-        "target", "tolerance", "influences", "helpers", "keys", "use_bends", "angle",
-        "supple.engine_copy", "supple.engine_copy_export",
-    ]  # fmt: skip
+    name, dialog = "VIEW3D_PT_supple_hand_over", "SUPPLE_OT_engine_copy"
+    bind(tube)
+    assert "supple.engine_copy" in draw(name)
+    assert "supple.engine_copy_export" not in draw(name)
+    options = ["target", "tolerance", "influences", "helpers", "keys", "use_bends", "angle"]
+    shown = [text for text in draw_dialog(dialog, copy_settings(armature_of(tube))) if text in options]
+    assert shown == options
     tube = open_tube(copied_file)
     assert "supple.engine_copy_frame" in draw(name)
     assert any(line.startswith("Rig for glTF: ") for line in draw(name))
@@ -243,7 +244,7 @@ def test_the_panel(tube, copied_file):
     assert "supple.engine_copy_frame" in draw(name)
     armature_of(tube).animation_data_clear()
     bpy.data.actions.remove(bpy.data.actions["RigAction"])
-    assert "No action moves its bones" in draw(name)
+    assert "No action moves its bones" in draw_dialog(dialog, copy_settings(armature_of(tube)))
 
 
 def test_the_copy_is_exported_as_it_is(copied, tmp_path):
@@ -436,7 +437,7 @@ def test_a_report_that_was_tampered_with_is_none(copied, subtests):
             assert read_report(armature_of(copied)) is None
             with pytest.raises(RuntimeError, match=r"only to a range of motion|has an engine copy"):
                 bpy.ops.supple.engine_copy_frame()
-            draw("VIEW3D_PT_supple_engine_copy")
+            draw("VIEW3D_PT_supple_hand_over")
 
 
 # The command line

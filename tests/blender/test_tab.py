@@ -2,8 +2,8 @@
 
 import bpy
 import pytest
-
 import tab
+
 from scenes import add_tube, add_twin, reset, select, turn
 
 LINES = {"nothing": 8, "before": 8, "after": 10}
