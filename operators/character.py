@@ -92,14 +92,16 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         self._is_watched, self._bound = self.is_interactive, 0
         look, is_chosen = LOOKS[self.look], self.properties.is_property_set("look")
         unbound = list_to_make(context)
-        bound = [obj for obj in list_ticked(context) if settings_of(obj).is_bound] if is_chosen else []
+        bound = [obj for obj in list_ticked(context) if settings_of(obj).is_bound]
+        if not is_chosen:  # others stay as they are
+            bound = [obj for obj in bound if unbound and is_of_look(obj)]
         if not look.method:
             return remove_look(bound)
         if not unbound and not bound:
             raise SkinningError("All ticked meshes are bound: choose a look for them")
         armature = find_armature(context) or chosen_armature(context)
         assert armature is not None  # as `poll` has seen
-        changed = [obj for obj in bound if read_look([obj]) not in (key for key, one in LOOKS.items() if one.method)]
+        changed = [obj for obj in bound if not is_of_look(obj)]
         context.view_layer.update()  # objects may have moved
         return self.take(context, self.list_steps(armature, [*unbound, *changed], bound, look))
 
@@ -157,6 +159,11 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
     def finish(self, _context: bpy.types.Context, said: str) -> str:
         """Say what was done."""
         return said
+
+
+def is_of_look(obj: bpy.types.Object) -> bool:
+    """Whether a mesh is bound by the method and the settings of a look, with or without flesh."""
+    return bool(LOOKS[look].method) if (look := read_look([obj])) in LOOKS else False
 
 
 def remove_look(bound: list[bpy.types.Object]) -> str:
