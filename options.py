@@ -214,7 +214,7 @@ class WeightOptions(TaskOptions):
     )
     mirror: bool = row(False, help="give both sides of the armature the same weights")
     limit: int = row(
-        0, "Bones per Vertex", "Maximum number of bones that influence a vertex; 0 for no limit. "
+        0, "Bone Limit", "Maximum number of bones that influence a vertex; 0 for no limit. "
                                "Most game engines support 4",
         slider=(None, 8), word=(0, "Unlimited"),
         help="maximum number of bones per vertex; no limit by default", metavar="N", read=read_number,
