@@ -100,7 +100,7 @@ def bind_dressed(
         bpy.ops.supple.make(look="FLESH")
         strike(armature, PANEL_POSE)
         bpy.ops.object.select_all(action="DESELECT")
-    area.spaces.active.overlay.show_bones = False
+    area.spaces.active.overlay.show_bones = area.spaces.active.overlay.show_outline_selected = False
     view = area.spaces.active.region_3d
     view.view_perspective, view.view_rotation = "PERSP", PANEL_VIEW.to_quaternion()
     view.view_location = PANEL_MIDDLE + aside * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))

@@ -94,7 +94,8 @@ def describe_character(context: bpy.types.Context) -> str:
         return shown.name if shown is not None and bound else "Supple"
     count = "1 mesh" if len(meshes) == 1 else f"{len(meshes)} meshes"
     times = [taken for obj in meshes if settings_of(obj).is_bound and (taken := read_time(context, obj)) is not None]
-    words = [translate(count), *([f"{sum(times):.1f} ms"] if times else [])]
+    total = sum(times)
+    words = [translate(count), *([f"{total:.{int(total < 10.0)}f} ms"] if times else [])]
     return f"{armature.name}: {', '.join(words)}"
 
 

@@ -384,7 +384,7 @@ def test_weight_panels_of_a_mesh():
     obj, armature = add_tube(rings=12, sides=8)
     panel = "VIEW3D_PT_supple_weights"
     method, explained, *rest = draw(panel)
-    words = ["Bones per Vertex", "limit", "prune", "Resolution", "resolution"]
+    words = ["Bone Limit", "limit", "prune", "Resolution", "resolution"]
     ends = ["supple.weights_auto", "supple.weight_lines", "supple_show_weights"]
     assert (method, rest) == ("method", ["mode", "only_selected_bones", *words, *ends])
     assert explained.startswith("Heat spreads from the bones through the inside of the mesh")
