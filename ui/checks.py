@@ -34,7 +34,7 @@ class SUPPLE_UL_findings(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.active = item.key not in read_dismissed(context)
-        parts = row.split(factor=0.34, align=True)
+        parts = row.split(factor=0.42, align=True)
         icon = "CHECKMARK" if item.is_mended else "WPAINT_HLT" if item.is_of_weights else "POSE_HLT"
         parts.label(text=item.bone or item.mesh, icon=icon, translate=False)
         parts.alignment = "LEFT"

@@ -81,8 +81,10 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
         row = layout.row()
         row.scale_y = 1.5
         label = translate(LABELS[read_look(chosen)])
-        row.operator_menu_enum("supple.make", "look", text=translate(f"Look: {label}"), icon="OUTLINER_OB_ARMATURE")
-        if context.mode == "POSE":
+        is_posed = context.mode == "POSE"
+        text = label if is_posed else translate(f"Look: {label}")
+        row.operator_menu_enum("supple.make", "look", text=text, icon="OUTLINER_OB_ARMATURE")
+        if is_posed:
             row.operator("wm.tool_set_by_id", text="Drag Skin").name = DragSkin.bl_idname
         left = [obj for obj in chosen if not settings_of(obj).is_bound and not settings_of(obj).message]
         if left:
