@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from .deformers import COMPARED
+from .deformers import COMPARED, DEFAULT_METHOD
 from .deformers.automatic_weights import METHODS
 from .deformers.option import Option
 from .deformers.weight_editing.edits import Mode
@@ -42,6 +42,31 @@ def read_seconds(text: str) -> float:
 def row(default: Any, label: str = "", tooltip: str = "", **facts: Any) -> Any:
     """A field that a user sets; `facts` are other attributes of `Option`."""
     return field(default=default, metadata={"option": Option("", label, tooltip, default=default, **facts)})
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one sees of a character: a method with its defaults, with or without flesh; no method is Blender's own."""
+
+    key: str
+    label: str
+    tooltip: str
+    method: str = ""
+    has_flesh: bool = False
+
+
+LOOKS = {
+    look.key: look
+    for look in (
+        Look(
+            "FLESH", "Flesh", "Skin that bends like flesh: the fast method, and shape keys for joints that need more",
+            DEFAULT_METHOD, has_flesh=True,
+        ),
+        Look("FAST", "Fast", "The fast method alone: at once, and with nothing added to the mesh", DEFAULT_METHOD),
+        Look("BLENDER", "As Blender", "As Blender's own Armature modifier deforms the character, without Supple"),
+    )
+}  # fmt: skip
+"""In the order of menus; the command line has the keys in small letters."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +145,7 @@ class CopyOptions(RangeOfMotion):
         help="maximum error, such as 3mm or 0.3cm; 3mm by default", metavar="LENGTH", read=read_length,
     )  # fmt: skip
     influences: int = row(
-        4, "Influences", "Maximum number of bones that influence a vertex", lowest=1, highest=8,
+        4, "Bones per Vertex", "Maximum number of bones that influence a vertex", lowest=1, highest=8,
         items=(
             (4, "4", "Four bones per vertex: supported by every engine"),
             (8, "8", "Eight bones per vertex: more accurate, for engines that support it"),
@@ -128,12 +153,14 @@ class CopyOptions(RangeOfMotion):
         help="bones per vertex, 4 or 8; 4 by default", metavar="N",
     )  # fmt: skip
     helpers: int = row(
-        -1, "Helpers", "Maximum number of bones to add at a joint; -1 for the number that the tolerance needs",
-        lowest=-1, highest=8, help="maximum number of bones to add at a joint; -1 for as needed", metavar="N",
+        -1, "Added Bones", "Maximum number of bones to add at a joint; -1 for as many as the tolerance needs",
+        word=(-1, "Automatic"), lowest=-1, highest=8,
+        help="maximum number of bones to add at a joint; -1 for as needed", metavar="N",
     )  # fmt: skip
     keys: int = row(
-        -1, "Keys", "Maximum number of corrective shape keys; -1 for the number that the tolerance needs",
-        lowest=-1, highest=256, slider=(None, 64), help="maximum number of corrective shape keys; -1 for as needed",
+        -1, "Shape Keys", "Maximum number of corrective shape keys; -1 for as many as the tolerance needs",
+        word=(-1, "Automatic"), lowest=-1, highest=256, slider=(None, 64),
+        help="maximum number of corrective shape keys; -1 for as needed",
         metavar="N",
     )  # fmt: skip
     actions: tuple[str, ...] | None = None
@@ -144,8 +171,8 @@ class MotionOptions(TaskOptions):
     """How motions are joined, or closed to loops."""
 
     blend: float = row(
-        0.0, "Blend", "Length of the blend around the seam, in seconds; 0 for the length that the motions need",
-        highest=10.0, slider=(None, 2.0), fine=(2, 5),
+        0.0, "Blend Seconds", "Length of the blend around the seam; 0 for as long as the motions need",
+        word=(0.0, "Automatic"), highest=10.0, slider=(None, 2.0), fine=(2, 5),
         help="length of the blend; by default as long as the motions need",
         metavar="SECONDS", read=read_seconds,
     )  # fmt: skip
@@ -187,12 +214,13 @@ class WeightOptions(TaskOptions):
     )
     mirror: bool = row(False, help="give both sides of the armature the same weights")
     limit: int = row(
-        0, "Bones per Vertex", "Maximum number of bones that influence a vertex; 0 for no limit. "
+        0, "Bone Limit", "Maximum number of bones that influence a vertex; 0 for no limit. "
                                "Most game engines support 4",
-        slider=(None, 8), help="maximum number of bones per vertex; no limit by default", metavar="N", read=read_number,
+        slider=(None, 8), word=(0, "Unlimited"),
+        help="maximum number of bones per vertex; no limit by default", metavar="N", read=read_number,
     )  # fmt: skip
     prune: float = row(
-        0.001, "Prune Below", "Remove smaller weights, and normalize the others",
+        0.001, "Remove Below", "Remove smaller weights, and scale the others so that they sum to 1",
         highest=0.5, unit="FACTOR", fine=(3, 1),
     )  # fmt: skip
     choices: Mapping[str, int] = field(default_factory=dict)

@@ -33,30 +33,22 @@ GHOSTS = {"LINEAR", "PRESERVE_VOLUME", "PARTICLES"}
 VIEW = Euler((radians(85.0), 0.0, radians(50.0)))
 ASIDE, DISTANCE = 1.2, 2.5
 """How far the middle of the view is from the character, to the right; how far it is away."""
-HEADER = 25.7
-"""Where the panel Side by Side is opened, in rows of buttons below the top of the sidebar."""
 PANEL_POSE = {"lowerarm01.L": (70.0, 0.0, 0.0), "wrist.L": (0.0, 80.0, 0.0)}
 PANEL_VIEW, PANEL_MIDDLE = Euler((radians(85.0), 0.0, radians(28.0))), Vector((0.0, 0.0, 1.22))
 PANEL_ASIDE, PANEL_DISTANCE, PANEL_CROP = -0.04, 2.25, "752x590+408+85"
-CHECK_HEADERS = (2.1, 3.5)
-"""Where the panel Skin is closed, and then Check opened."""
 CHECK_FAULT = ("COLLAPSE", "calf_l")
 CHECK_VIEW = Euler((radians(88.0), 0.0, radians(80.0)))
 CHECK_ASIDE, CHECK_DISTANCE = 0.12, 1.1
 CHECK_CROP = "1140x690+20+85"
 COPY_LEFT_OUT = "cmu_05_06_dance"
 """An action whose motion capture has a foot broken."""
-COPY_HEADERS = (2.1, 8.9)
-"""Where the panel Skin is closed, and then Engine Copy opened."""
+FINE_TUNE, CORRECTIONS, HAND_OVER = 6.9, 10.93, 12.27
+"""Where headers of panels are once a character is bound, in rows of buttons below the top of the sidebar."""
 COPY_ASIDE, COPY_DISTANCE, COPY_CROP = 0.45, 2.6, "1140x690+20+85"
 ELBOW_BENDS = (110.0, 60.0)
 """Degrees by which the elbow is bent where it is corrected."""
 ELBOW_VIEW, ELBOW_ASIDE, ELBOW_DISTANCE = Euler((radians(82.0), 0.0, radians(60.0))), -0.06, 0.75
-CORRECTION_HEADERS = (2.1, 4.9)
-"""Where the panel Skin is closed, and then Corrections opened."""
 CORRECTION_CROP = "780x460+380+78"
-FARM_HEADERS = (2.1, 7.7)
-"""Where the panel Skin is closed, and then Bake opened."""
 FARM_ASIDE = 0.6
 FARM_DIALOG, FARM_CROP = (845.0, 420.0), "1060x520+100+85"
 """Where the mouse is in the view when the dialog opens."""
@@ -86,12 +78,12 @@ def open_character(assets: Path, name: str) -> Generator[float, None, tuple]:
 
 
 def take_panel(assets: Path, image: Path) -> Iterator[float]:
-    """Bind a dressed character, and show what the panel Skin then has."""
+    """Make a dressed character supple, and show what the first panels then have."""
     armature, area, regions = yield from open_character(assets, "mh_human")
     bind_dressed(armature, area, regions, PANEL_ASIDE)
     yield 1.0
-    regions["UI"].active_panel_category = "Supple"
-    area.tag_redraw()
+    yield from press_headers(area, regions, (FINE_TUNE,))
+    move(regions["WINDOW"], 200.0, 60.0)
     yield 3.0
     save_picture(image, PANEL_CROP)
 
@@ -105,10 +97,10 @@ def bind_dressed(
     armature.animation_data_clear()
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.context.view_layer.objects.active = bpy.data.objects["body"]
-        bpy.ops.supple.bind(method="CENTERS", whole=True)
+        bpy.ops.supple.make(look="FLESH")
         strike(armature, PANEL_POSE)
         bpy.ops.object.select_all(action="DESELECT")
-    area.spaces.active.overlay.show_bones = False
+    area.spaces.active.overlay.show_bones = area.spaces.active.overlay.show_outline_selected = False
     view = area.spaces.active.region_3d
     view.view_perspective, view.view_rotation = "PERSP", PANEL_VIEW.to_quaternion()
     view.view_location = PANEL_MIDDLE + aside * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
@@ -138,13 +130,14 @@ def take_check(assets: Path, images: Path) -> Iterator[float]:
         bpy.data.objects[name].hide_set(True)
     area.spaces.active.overlay.show_bones = False
     yield 1.0
-    yield from press_headers(area, regions, CHECK_HEADERS)
+    yield from press_headers(area, regions, ())
     settings = bpy.context.window_manager.supple_check
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.ops.supple.check()
         keys = [line.key.split("\t") for line in settings.findings]
         settings.active = next(n for n, (mesh, kind, bone, _) in enumerate(keys) if (kind, bone) == CHECK_FAULT)
         bpy.ops.supple.check_show()
+    settings.is_open = True
     view = area.spaces.active.region_3d
     view.view_perspective, view.view_rotation = "ORTHO", CHECK_VIEW.to_quaternion()
     view.view_location += CHECK_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
@@ -161,7 +154,7 @@ def press(sidebar: bpy.types.Region, x: float, row: float) -> None:
 
 
 def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
-    """Pose a character, show the ghosts and their panel, then the pie menu; yield seconds to wait."""
+    """Pose a character, show the ghosts, then the pie menu; yield seconds to wait."""
     armature, area, regions = yield from open_character(assets, "mh_human")
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.context.view_layer.objects.active = armature
@@ -179,8 +172,6 @@ def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
     yield 1.0
     regions["UI"].active_panel_category = "Supple"
     area.tag_redraw()
-    yield 1.0
-    press(regions["UI"], 80.0, HEADER)
     yield 1.0
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.ops.supple.side_by_side()
@@ -206,7 +197,7 @@ def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.ops.supple.bind(method="CENTERS", whole=True)
     yield 1.0
-    yield from press_headers(area, regions, COPY_HEADERS)
+    yield from press_headers(area, regions, (HAND_OVER,))
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.data.actions[COPY_LEFT_OUT].supple_is_copied = False
         bpy.ops.supple.engine_copy()
@@ -256,7 +247,7 @@ def take_corrections(assets: Path, images: Path) -> Iterator[float]:
     view.view_location += ELBOW_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
     view.view_distance = ELBOW_DISTANCE
     yield 1.0
-    yield from press_headers(area, regions, CORRECTION_HEADERS)
+    yield from press_headers(area, regions, (CORRECTIONS,))
     move(regions["WINDOW"], 100.0, 60.0)
     yield 2.0
     save_picture(images / "corrections-panel.png", CORRECTION_CROP)
@@ -283,11 +274,11 @@ def raise_elbow(copy: bpy.types.Object, armature: bpy.types.Object, height: floa
 
 
 def take_farm(assets: Path, images: Path) -> Iterator[float]:
-    """Bind a dressed character, and show the panel Bake and the dialog Send to Farm."""
+    """Bind a dressed character, and show the panel Hand Over and the dialog Send to Farm."""
     armature, area, regions = yield from open_character(assets, "mh_human")
     bind_dressed(armature, area, regions, FARM_ASIDE)
     yield 1.0
-    yield from press_headers(area, regions, FARM_HEADERS)
+    yield from press_headers(area, regions, (HAND_OVER,))
     with tempfile.TemporaryDirectory() as folder:
         bpy.ops.wm.save_as_mainfile(filepath=str(Path(folder) / "hero.blend"))
         move(regions["WINDOW"], *FARM_DIALOG)

@@ -10,7 +10,7 @@ from ..deformers import COMPARED, DEFAULT_METHOD, METHODS
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.corrections.rotation_choice import ANGLES
 from ..deformers.method import EVALUATE_ITEMS
-from ..options import CopyOptions, MotionOptions, WeightOptions
+from ..options import LOOKS, CopyOptions, MotionOptions, WeightOptions
 from ..tasks.farm.commands import CHUNK
 from ..tasks.farm.engines import ENGINES
 from .messages import PROGRESS, tell
@@ -64,8 +64,9 @@ COMMANDS = (
              help=f"skinning method; {DEFAULT_METHOD} by default"),
         take("--evaluate", type=str.upper, choices=tuple(key for key, *_ in EVALUATE_ITEMS),
              help="compute the deformation with nodes or Python; nodes by default, or Python if nodes cannot"),
-        take("--look", choices=("flesh",),
-             help="also make the skin look like flesh, by corrective shape keys at the joints that gain most"),
+        take("--look", choices=tuple(key.lower() for key, look in LOOKS.items() if look.method),
+             help="flesh: also make the skin look like flesh, by corrective shape keys at the joints that gain most; "
+                  "fast: remove these"),
         NEW_FILE, *CHOSEN, FILE,
     ),
     Command(

@@ -11,14 +11,14 @@ from ..bridge.files.blend_files import open_file, save_copy
 from ..bridge.files.writing import check_writable, open_replacing
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
-from ..options import CheckOptions, CopyOptions, WeightOptions
+from ..options import LOOKS, CheckOptions, CopyOptions, WeightOptions
 from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
 from ..tasks.bake.inputs import open_with_inputs
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.run import prepare as prepare_check
 from ..tasks.check.sheet import draw_sheet
-from ..tasks.corrections.flesh import add_flesh
+from ..tasks.corrections.flesh import add_flesh, remove_flesh
 from ..tasks.corrections.from_source import correct_from
 from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.export import check_path
@@ -88,7 +88,10 @@ def bind_characters(arguments: argparse.Namespace) -> None:
     choose_settings(objects, arguments)
     bind(objects, arguments.method, arguments.evaluate)
     report_particles(objects)
-    for armature in dict.fromkeys(find_deforming_armature(obj) for obj in objects if arguments.look):
+    look = LOOKS.get((arguments.look or "").upper())
+    if look is not None and not look.has_flesh:
+        remove_flesh(objects)
+    for armature in dict.fromkeys(find_deforming_armature(obj) for obj in objects if look and look.has_flesh):
         own = [obj for obj in objects if find_deforming_armature(obj) == armature]
         for line in take_all(add_flesh(own), tell_shares("the flesh")).describe():
             tell(f"supple: {line}")

@@ -40,6 +40,8 @@ class Option:
         Name of another option: this one counts only where that one is 0.
     stored_as : str
         The property, where it is not called as the field.
+    word : (number, str), optional
+        A value that is no number to a user, and what is shown for it, such as 0 and "Unlimited".
     group : str
         Options of one group stand together in the panel.
     default : Any
@@ -62,6 +64,7 @@ class Option:
     per_pose: bool = False
     overruled_by: str = ""
     stored_as: str = ""
+    word: tuple[float, str] | None = None
     group: str = ""
     default: Any = None
     help: str = ""

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, StringProperty
+from bpy.props import EnumProperty, StringProperty
 
 from ..bridge.rigs.carriers import is_hidden_object
-from ..deformers import DEFAULT_METHOD, METHODS, SkinningError
-from ..options import WeightOptions
+from ..deformers import METHODS, SkinningError
+from ..options import LOOKS, Look, WeightOptions
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
-from ..tasks.corrections.flesh import add_flesh
-from ..tasks.skin.bind import Prepared, prepare_each, prepare_supple
+from ..tasks.corrections.flesh import add_flesh, remove_flesh
+from ..tasks.skin.bind import prepare_each, prepare_supple, unbind
 from ..tasks.skin.step import without_changes
-from ..tasks.steps import take_all
+from ..tasks.steps import Steps, take_all
 from ..tasks.subject.character import has_armature_modifier, lacks_weights
+from ..tasks.subject.looks import read_look
 from ..tasks.subject.stack import find_armature_modifier, flip, is_flipped
+from ..tasks.weights import automatic as weights
 from ..tasks.weights.automatic import Result
 from .base import SuppleOperator
 from .bind import bind_now
+from .computing import ComputingOperator
+from .corrections import left_mode
 from .weights import WeightsOperator, chosen_armature
 
 DRAWN = 0.1
@@ -33,10 +40,11 @@ def needs_bound_character(context: bpy.types.Context) -> str:
     return "" if is_there else "Select a mesh that is bound, or its armature"
 
 
-def needs_what_is_not_bound(context: bpy.types.Context) -> str:
-    if list_to_make(context):
+def needs_character(context: bpy.types.Context) -> str:
+    """Meshes to bind, or to give another look."""
+    if list_to_make(context) or any(settings_of(obj).is_bound for obj in list_ticked(context)):
         return ""
-    return "Select a mesh that has an Armature modifier and is not bound, or meshes and an armature"
+    return "Select a mesh that has an Armature modifier, its armature, or meshes and an armature"
 
 
 def needs_refused(context: bpy.types.Context) -> str:
@@ -61,69 +69,108 @@ class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
             context.view_layer.update()
 
 
-class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
-    """Add automatic weights to the character's meshes that have none, and bind unbound meshes with the best method"""
+LOOK_ITEMS = tuple((look.key, look.label, look.tooltip) for look in LOOKS.values())
+
+
+class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
+    """Add automatic weights to the character's meshes that have none, and bind unbound meshes so that they bend well"""
 
     bl_idname = "supple.make"
     bl_label = "Make Supple"
-    requires = (needs_what_is_not_bound,)
+    requires = (needs_character,)
     subject = "the meshes"
     canceled = "Make Supple canceled: nothing was changed"
 
-    flesh: BoolProperty(
-        name="Flesh",
-        description="Add Flesh, too: bound meshes show at once, the shape keys follow. Esc leaves these out",
-        default=True,
+    look: EnumProperty(
+        name="Look",
+        description="What the character looks like. Once it is bound, a look is given to all of its ticked meshes",
+        items=LOOK_ITEMS,
+        options={"SKIP_SAVE"},
     )
 
     def run(self, context: bpy.types.Context) -> Any:
-        self._is_watched = self.is_interactive
-        armature, meshes = find_armature(context) or chosen_armature(context), list_to_make(context)
+        self._is_watched, self._bound = self.is_interactive, 0
+        look, is_chosen = LOOKS[self.look], self.properties.is_property_set("look")
+        unbound = list_to_make(context)
+        bound = [obj for obj in list_ticked(context) if settings_of(obj).is_bound]
+        if not is_chosen:  # others stay as they are
+            bound = [obj for obj in bound if unbound and is_of_look(obj)]
+        if not look.method:
+            return remove_look(bound)
+        if not unbound and not bound:
+            raise SkinningError("All ticked meshes are bound: choose a look for them")
+        armature = find_armature(context) or chosen_armature(context)
         assert armature is not None  # as `poll` has seen
-        unweighted = [obj for obj in meshes if lacks_weights(obj, armature)]
-        self._names, self._weighted = ([obj.name for obj in chosen] for chosen in (meshes, unweighted))
-        if unweighted:
-            return self.weight(context, unweighted, WeightOptions(), armature)
+        changed = [obj for obj in bound if not is_of_look(obj)]
         context.view_layer.update()  # objects may have moved
-        return self.take(context, prepare_supple(meshes))
+        return self.take(context, self.list_steps(armature, [*unbound, *changed], bound, look))
 
-    def finish(self, context: bpy.types.Context, results: list[Result] | Prepared) -> str:
-        """Write the weights, bind all meshes, and say what was done with each."""
-        if isinstance(results, Prepared):
-            prepared = results
-        else:
-            super().finish(context, results)
-            meshes = [bpy.data.objects[name] for name in self._names]
-            context.view_layer.update()
-            prepared = take_all(prepare_supple(meshes))
-        bound = bind_now(context, prepared)
-        count = len(bound)
-        if bound and self.flesh:
-            self.add_flesh(context, bound)
+    def list_steps(
+        self,
+        armature: bpy.types.Object,
+        to_bind: list[bpy.types.Object],
+        bound: list[bpy.types.Object],
+        look: Look,
+    ) -> Steps[str]:
+        """Weights, Bind, flesh; what was done, in words. Esc takes back what is not bound yet."""
+        parts, names = [], [obj.name for obj in to_bind]
+        unweighted = [obj for obj in to_bind if lacks_weights(obj, armature)]
+        if unweighted:
+            words = ", ".join(obj.name for obj in unweighted)
+            jobs = weights.prepare(unweighted, WeightOptions(), armature)
+            results = yield partial(weights.compute_all, jobs)
+            for report in weights.apply(jobs, results):
+                self.tell(" ".join(report.summarize()))
+            parts.append(f"weights were made for {words}")
+            bpy.context.view_layer.update()
+        prepared = yield from prepare_supple([bpy.data.objects[name] for name in names], look.method)
+        made = bind_now(bpy.context, prepared)
+        self._bound = len(made)
         for _, error in prepared.failed:
             self.tell(str(error), "WARNING")
-        parts = [f"{count} of {len(self._names)} meshes are bound by {METHODS[DEFAULT_METHOD].label}"]
-        if self._weighted:
-            parts.append(f"weights were made for {', '.join(self._weighted)}")
-        return "; ".join(parts)
+        kept = [obj for obj in bound if obj not in to_bind]
+        if not look.has_flesh:
+            remove_flesh(bound)
+        elif made or kept:
+            yield from self.add_flesh([*made, *kept])
+        done, all_of_them, method = self._bound + len(kept), len(names) + len(kept), METHODS[look.method].label
+        return "; ".join([f"{done} of {all_of_them} meshes are bound by {method}", *parts])
 
-    def add_flesh(self, context: bpy.types.Context, bound: list[bpy.types.Object]) -> None:
-        """Add flesh: where a user waits, as an operator of its own, with its own progress, Esc and step of undo."""
+    def add_flesh(self, meshes: list[bpy.types.Object]) -> Steps[None]:
+        """Add flesh, once what is bound is seen."""
+        self.subject, self._start = "the flesh", time.monotonic()
         if self._is_watched:
-            window = context.window
-
-            def begin() -> None:
-                with bpy.context.temp_override(window=window):
-                    if bpy.ops.supple.flesh_add.poll():
-                        bpy.ops.supple.flesh_add("INVOKE_DEFAULT")
-
-            bpy.app.timers.register(begin, first_interval=DRAWN)  # what is bound is seen first
-            return
+            yield lambda _: time.sleep(DRAWN)
         try:
-            for line in take_all(add_flesh(bound)).describe():
-                self.tell(line)
+            with left_mode(bpy.context) if self._is_watched else nullcontext():
+                report = yield from add_flesh(meshes)
         except SkinningError as error:
             self.tell(str(error))
+            return
+        for line in report.describe():
+            self.tell(line)
+
+    def stop(self) -> Any:
+        if not self._bound:
+            return super().stop()
+        self.tell("Flesh canceled: the meshes are bound without it")
+        return {"FINISHED"}
+
+    def finish(self, _context: bpy.types.Context, said: str) -> str:
+        """Say what was done."""
+        return said
+
+
+def is_of_look(obj: bpy.types.Object) -> bool:
+    """Whether a mesh is bound by the method and the settings of a look, with or without flesh."""
+    return bool(LOOKS[look].method) if (look := read_look([obj])) in LOOKS else False
+
+
+def remove_look(bound: list[bpy.types.Object]) -> str:
+    """Show characters as Blender's own modifier deforms them, without flesh."""
+    remove_flesh(bound)
+    unbind(bound)
+    return f"{len(bound)} meshes are deformed by Blender's own Armature modifier"
 
 
 def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:

@@ -136,7 +136,7 @@ class ComputingOperator(SuppleOperator):
         return {"CANCELLED"}
 
     def stop(self) -> Any:
-        """What to do after Esc: returns as `run` does."""
+        """After Esc, say that nothing was changed, unless something was: returns as `run` does."""
         self.tell(self.canceled)
         return {"CANCELLED"}
 

@@ -8,12 +8,12 @@ from typing import Any, cast
 import bpy
 from bpy.props import StringProperty
 
-from ..options import CopyOptions
+from ..options import CopyOptions, rows_of
 from ..settings.character import list_meshes
 from ..settings.checks import check_settings
 from ..settings.engine_copy import copy_settings, find_source
 from ..settings.objects import settings_of
-from ..settings.properties import copy_options, read_options, with_options
+from ..settings.properties import copy_options, draw_option, read_options, with_options
 from ..tasks.engine_copy.report import Report
 from ..tasks.engine_copy.run import BonePlan, export_copy, make_engine_copy, plan_bones
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
@@ -25,6 +25,8 @@ from .base import SuppleOperator
 from .computing import ComputingOperator
 
 SELECT = "Select a mesh that is bound, or its armature"
+MOST_ROWS = 6
+DRAWN_ALONE = ("target", "use_bends", "angle")
 
 
 def list_copied(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -69,16 +71,36 @@ class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
         copy_options(CopyOptions, copy_settings(armature), self, only_unset=True)
         with without_changes():
             self.plan = plan_bones(list_copied(context))
-        self.is_interactive = not bpy.app.background
-        return self.ask(context, "Make")
+        self.is_interactive = not bpy.app.background and context.window is not None
+        return self.ask(context)
 
-    def draw(self, _context: bpy.types.Context) -> None:
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, armature = self.layout, find_source(context)
         for line in self.plan.describe(self.helpers) if self.plan is not None else ():
-            self.layout.label(text=translate(line), icon="BONE_DATA", translate=False)
-        column = self.layout.column()
-        column.use_property_split = True
-        for name in ("target", "tolerance", "influences", "helpers", "keys"):
-            column.prop(self, name)
+            layout.label(text=translate(line), icon="BONE_DATA", translate=False)
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        row = layout.row()
+        row.use_property_split = False
+        row.prop(self, "target", expand=True)
+        column = layout.column(align=True)
+        for option in rows_of(CopyOptions):
+            if option.name not in DRAWN_ALONE:
+                draw_option(column, self, option)
+        row = layout.row(align=True, heading="Range of Motion")
+        row.prop(self, "use_bends", text="")
+        angle = row.row(align=True)
+        angle.enabled = self.use_bends
+        angle.prop(self, "angle", text="")
+        actions = list_actions(armature) if armature is not None else []
+        if armature is None or not actions:
+            layout.label(text="No action moves its bones", icon="INFO")
+            return
+        rows = min(max(len(actions), 2), MOST_ROWS)
+        layout.template_list(
+            "SUPPLE_UL_actions", "", bpy.data, "actions", copy_settings(armature), "active",
+            rows=rows, maxrows=MOST_ROWS,
+        )  # fmt: skip
 
     def run(self, context: bpy.types.Context) -> Any:
         armature = cast(bpy.types.Object, find_source(context))

@@ -11,9 +11,21 @@ Property groups have no methods: Blender 4.2 keeps an unregistered class, and a 
 Blender as a module then crashes when Python ends.
 """
 
-from . import bones, character, checks, corrections, dragging, engine_copy, motion, objects, side_by_side, weights
+from . import (
+    bones,
+    character,
+    checks,
+    corrections,
+    dragging,
+    engine_copy,
+    motion,
+    objects,
+    patterns,
+    side_by_side,
+    weights,
+)
 
-PARTS = (bones, corrections, dragging, objects, character, side_by_side, weights, checks, engine_copy, motion)
+PARTS = (bones, corrections, dragging, objects, patterns, character, side_by_side, weights, checks, engine_copy, motion)
 
 
 def register() -> None:

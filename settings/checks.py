@@ -38,6 +38,12 @@ def _redraw(settings: bpy.types.PropertyGroup, context: bpy.types.Context) -> No
     redraw(context.window_manager, context)
 
 
+def _cool(settings: Any, _context: bpy.types.Context) -> None:
+    """With the list the heat goes that showed its faults."""
+    if not settings.is_open:
+        settings.heat = "NONE"
+
+
 class FindingSettings(bpy.types.PropertyGroup):
     """A line of the list: which fault of the armature's report it is, and what is drawn of it."""
 
@@ -60,6 +66,7 @@ class CheckSettings(bpy.types.PropertyGroup):
     poses: IntProperty(name="Poses", options={"HIDDEN"})
     findings: CollectionProperty(type=FindingSettings)
     active: IntProperty(name="Active Fault", description="Fault to show, fix or dismiss", min=0)
+    is_open: BoolProperty(name="Faults", description="List the faults that the last check found", update=_cool)
     shown: EnumProperty(name="Show", description="Which faults are listed", items=FILTER_ITEMS)
     shows_dismissed: BoolProperty(name="Dismissed", description="Also list dismissed faults")
     heat: EnumProperty(
@@ -103,7 +110,7 @@ def forget_check(manager: bpy.types.WindowManager) -> None:
 
 def close_check(settings: Any) -> None:
     """Drop the list, and the heat that showed its faults."""
-    settings.armature, settings.heat = "", "NONE"
+    settings.armature, settings.is_open, settings.heat = "", False, "NONE"
     settings.findings.clear()
 
 

@@ -31,7 +31,7 @@ PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fil
 """Methods that fill the solid inside a skin with particles."""
 
 DISPLAY_ITEMS = (
-    ("KIND", "By Kind", "Folds and bones as bumps in the materials, bulges as displacement"),
+    ("KIND", "Automatic", "Folds and bones as bumps in the materials, bulges as displacement"),
     ("BUMP", "Bump", "Add all patterns as bumps to the materials: visible in Material Preview and in renders"),
     ("DISPLACEMENT", "Displacement", "Displace the skin with all patterns: needs a fine mesh, or Subdivide"),
 )

@@ -42,7 +42,7 @@ DIRECTION_ITEMS = (
 LAW_ITEMS = (
     (
         "RANGE",
-        "From To",
+        "Start to Full",
         "Nothing below the start angle, the whole pattern above the full angle, and a smooth ramp in between",
     ),
     ("LOG", "Logarithm", "As published: gain times log(angle + 1), with the angle in radians past the start angle"),
@@ -56,6 +56,11 @@ DRIVER_ITEMS = (
 SPREAD_ITEMS = (
     ("VERTEX", "Local", "Local compression drives each part of the pattern"),
     ("PATTERN", "Whole", "The mean compression over the pattern drives the whole pattern"),
+)
+PART_ITEMS = (
+    ("PLACEMENT", "Place", "Where the pattern is on the skin, and how large"),
+    ("DRIVER", "Driver", "What brings the pattern out: the rotation of a bone, or the compression of the skin"),
+    ("RELIEF", "Relief", "The height map, and how strong it is"),
 )
 SPACE_ITEMS = (
     ("SURFACE", "Surface", "Place patterns on the surface in true size, across seams; no UV map needed"),
@@ -235,3 +240,13 @@ def driving_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
         if modifier.type == "ARMATURE" and modifier.object is not None:
             return modifier.object
     return obj.parent if obj.parent is not None and obj.parent.type == "ARMATURE" else None
+
+
+def register() -> None:
+    bpy.types.WindowManager.supple_pattern_part = bpy.props.EnumProperty(
+        name="Settings of the Pattern", description="Which settings of the active pattern are shown", items=PART_ITEMS
+    )
+
+
+def unregister() -> None:
+    del bpy.types.WindowManager.supple_pattern_part

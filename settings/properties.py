@@ -64,6 +64,21 @@ def with_options(kind: type[TaskOptions]) -> Callable[[type], type]:
     return add
 
 
+def draw_option(layout: bpy.types.UILayout, owner: Any, option: Option) -> None:
+    """Draw an option that has a column of names; a value that is a word to a user with this word before it."""
+    name = option.property_name
+    if option.word is None or getattr(owner, name) != option.word[0]:
+        layout.prop(owner, name)
+        return
+    parts = layout.split(factor=0.4)
+    label = parts.row()
+    label.alignment = "RIGHT"
+    label.label(text=option.label)
+    row = parts.row()
+    row.use_property_split = False
+    row.prop(owner, name, text=option.word[1])
+
+
 def _read(option: Option, owner: Any) -> Any:
     stored = getattr(owner, option.name)
     return {str(key).upper(): key for key in option.keys}.get(stored, stored)

@@ -17,7 +17,8 @@ HEAD = "| feature | numbers | Blender's data | what a user can do | how a user r
 
 # The page of each feature, and what the paths of its modules have in them; `$` is the end of a module's name.
 FEATURES = {
-    "[Bind, live](#bind-and-deform)": r"/skinning/|tasks/skin/|preview$|/carriers$|settings/objects$|/bind$|ui/panels$",
+    "[Bind, live](#bind-and-deform)": r"/skinning/|tasks/skin/|preview$|/carriers$|settings/objects$|/bind$|/looks$"
+    r"|ui/(panels|first|fine_tune)$",
     "[Nodes](nodes.md)": r"^nodes/|/by_nodes$|/node_(setup|checks)$|/rigs/joints$|meshes/influences$",
     "[Centers](centers.md)": r"center(s|_table)$|/joint_(limits|shares)$|nodes/limits$",
     "[Twist](twist.md)": r"/(spread_)?twists?$|/fraction|/turns$|/twist_",
@@ -27,8 +28,8 @@ FEATURES = {
     "[Patterns](patterns.md)": r"pattern|/compression$|bridge/images/",
     "[Corrections](corrections.md)": r"/correct|/posed_copies$",
     "[Check](checks.md)": r"(tasks|operators|settings|ui)/checks?($|/)|/measures/",
-    "[Side by Side](side-by-side.md)": r"/side_by_side|/ghosts$|/heat$",
-    "[Engine Copy](engine-copy.md)": r"/engine_copy|/exchange",
+    "[Side by Side](side-by-side.md)": r"/side_by_side|/ghosts$|/heat$|ui/compare$",
+    "[Engine Copy](engine-copy.md)": r"/engine_copy|/exchange|ui/hand_over$",
     "[Weights](weights.md)": r"/automatic_weights/|/weight_editing/|(?<!copy/)weights(/|$)|/weight_",
     "[Weight lines](weights.md#weight-lines)": r"weight_line|/weight_editing/line|/weights/line|/line_splines$|/iso_",
     "[Handles](handles.md)": r"/handles",

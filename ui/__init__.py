@@ -1,8 +1,40 @@
 """Panels and menus: they draw, and nothing else."""
 
-from . import bones, character, checks, corrections, engine_copy, menus, motion, panels, patterns, tools, weights
+from . import (
+    bones,
+    character,
+    checks,
+    compare,
+    corrections,
+    fine_tune,
+    first,
+    hand_over,
+    manual,
+    menus,
+    motion,
+    patterns,
+    preferences,
+    tools,
+    weights,
+)
 
-PARTS = (corrections, weights, character, panels, checks, engine_copy, motion, patterns, bones, menus, tools)
+PARTS = (
+    manual,
+    menus,
+    character,
+    checks,
+    compare,
+    first,
+    fine_tune,
+    weights,
+    patterns,
+    corrections,
+    hand_over,
+    motion,
+    bones,
+    tools,
+    preferences,
+)
 
 
 def register() -> None:

@@ -6,51 +6,60 @@ from typing import Any
 
 import bpy
 
-CHARACTER = {
-    "supple.make": "OUTLINER_OB_ARMATURE", "supple.bind": "LINKED", "supple.unbind": "UNLINKED",
-    "supple.make_independent": "DUPLICATE", "supple.flip": "UV_SYNC_SELECT", "supple.side_by_side": "MOD_ARRAY",
-    "supple.measure": "DRIVER_DISTANCE",
+FIRST = {
+    "supple.make": "OUTLINER_OB_ARMATURE", "supple.flip": "UV_SYNC_SELECT", "supple.side_by_side": "MOD_ARRAY",
 }  # fmt: skip
+FINE_TUNE = {"supple.bind": "LINKED", "supple.unbind": "UNLINKED", "supple.measure": "DRIVER_DISTANCE"}
 CHECKS = {
     "supple.check": "VIEWZOOM", "supple.check_show": "HIDE_OFF", "supple.check_fix": "TOOL_SETTINGS",
     "supple.check_fix_all": "TOOL_SETTINGS", "supple.check_dismiss": "HIDE_ON", "supple.check_close": "X",
 }  # fmt: skip
 CORRECTIONS = {
-    "supple.correct_pose": "SCULPTMODE_HLT", "supple.correction_keep": "CHECKMARK",
-    "supple.correction_discard": "X", "supple.correction_edit": "SHAPEKEY_DATA",
-    "supple.correction_pose": "POSE_HLT", "supple.correction_select": "BONE_DATA",
-    "supple.correction_remove": "TRASH", "supple.corrections_from": "PARTICLES",
-    "supple.flesh_add": "MOD_PHYSICS", "supple.flesh_remove": "TRASH",
+    "supple.correction_keep": "CHECKMARK", "supple.correction_discard": "X",
+    "supple.correction_edit": "SHAPEKEY_DATA", "supple.correction_pose": "POSE_HLT",
+    "supple.correction_select": "BONE_DATA", "supple.correction_remove": "TRASH",
 }  # fmt: skip
+FLESH = {"supple.flesh_add": "MOD_PHYSICS", "supple.flesh_remove": "TRASH"}
 COPIES = {
     "supple.engine_copy": "DUPLICATE", "supple.engine_copy_export": "EXPORT",
     "supple.engine_copy_show": "HIDE_OFF", "supple.engine_copy_frame": "TIME",
 }  # fmt: skip
 BAKES = {
-    "supple.bake_cache": "FILE_CACHE", "supple.bake_shape_keys": "SHAPEKEY_DATA",
-    "supple.send_to_farm": "NETWORK_DRIVE", "supple.clear_bake": "LOOP_BACK",
+    "supple.bake_cache": "FILE_CACHE", "supple.bake_shape_keys": "SHAPEKEY_DATA", "supple.clear_bake": "LOOP_BACK",
 }  # fmt: skip
+OTHERS = {"supple.send_to_farm": "NETWORK_DRIVE", "supple.make_independent": "UNLINKED"}
 MOTIONS = {
     "supple.motion_compare": "VIEWZOOM", "supple.motion_loop": "FILE_REFRESH", "supple.motion_join": "NLA",
 }  # fmt: skip
+PLACES = {
+    "supple.pattern_add": "ADD", "supple.pattern_set_add": "PRESET", "supple.pattern_place": "RESTRICT_SELECT_OFF",
+    "supple.pattern_stroke": "GREASEPENCIL", "supple.pattern_remove": "REMOVE",
+}  # fmt: skip
 PATTERNS = {
-    "supple.pattern_add": "ADD", "supple.pattern_set_add": "PRESET",
-    "supple.pattern_place": "RESTRICT_SELECT_OFF", "supple.pattern_stroke": "GREASEPENCIL",
-    "supple.pattern_mirror": "MOD_MIRROR", "supple.pattern_remove": "REMOVE",
+    "supple.pattern_mirror": "MOD_MIRROR", "supple.pattern_save": "FILE_TICK", "supple.pattern_maps": "EXPORT",
     "supple.pattern_remove_all": "TRASH",
-    "supple.pattern_save": "FILE_TICK", "supple.pattern_maps": "EXPORT",
 }  # fmt: skip
-WEIGHTS = {
-    "supple.weights_auto": "MOD_VERTEX_WEIGHT", "supple.weight_lines": "CURVE_BEZCIRCLE",
-    "supple.weights_smooth": "MOD_SMOOTH", "supple.weights_sharpen": "SHARPCURVE",
-    "supple.weights_normalize": "NORMALIZE_FCURVES", "supple.weights_limit": "FILTER",
-    "supple.weights_prune": "X", "supple.weights_stiffen": "CUBE", "supple.weights_mirror": "MOD_MIRROR",
-    "supple.weights_transfer": "MOD_DATA_TRANSFER", "supple.weights_clean": "TRASH",
-    "supple.weights_check": "VIEWZOOM", "supple.handles_add": "MESH_CUBE", "supple.handles_remove": "X",
+WEIGHTS = {"supple.weights_auto": "MOD_VERTEX_WEIGHT", "supple.weight_lines": "CURVE_BEZCIRCLE"}
+WEIGHT_EDITS = {
+    "supple.weights_sharpen": "SHARPCURVE", "supple.weights_normalize": "NORMALIZE_FCURVES",
+    "supple.weights_limit": "FILTER", "supple.weights_prune": "X", "supple.weights_stiffen": "CUBE",
+    "supple.weights_mirror": "MOD_MIRROR", "supple.weights_transfer": "MOD_DATA_TRANSFER",
+    "supple.weights_clean": "TRASH",
 }  # fmt: skip
-"""What each part of the menus holds: operators and their icons."""
+HANDLES = {"supple.handles_add": "MESH_CUBE", "supple.handles_remove": "X"}
+"""What each menu holds: operators and their icons."""
 
-ICONS: dict[str, Any] = CHARACTER | CHECKS | CORRECTIONS | COPIES | BAKES | MOTIONS | PATTERNS | WEIGHTS
+ALONE = {
+    "supple.correct_pose": "SCULPTMODE_HLT", "supple.corrections_from": "PARTICLES",
+    "supple.example_add": "ARMATURE_DATA", "supple.weights_smooth": "MOD_SMOOTH",
+    "supple.weights_check": "VIEWZOOM", "supple.clear_pins": "UNPINNED",
+}  # fmt: skip
+"""What menus draw with options, or with others between."""
+
+ICONS: dict[str, Any] = (
+    FIRST | FINE_TUNE | CHECKS | CORRECTIONS | FLESH | COPIES | BAKES | OTHERS | MOTIONS | PLACES | PATTERNS | WEIGHTS
+    | WEIGHT_EDITS | HANDLES | ALONE
+)  # fmt: skip
 
 
 def draw_button(layout: bpy.types.UILayout, name: str, **shown: Any) -> bpy.types.OperatorProperties:

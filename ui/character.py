@@ -1,4 +1,4 @@
-"""The list of a character's meshes in the Skin panel: which are ticked, how each is deformed, and what it takes."""
+"""What the tab says of a character, and the list of its meshes: what is ticked, how it is deformed, how fast."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Literal
 
 import bpy
 
-from ..settings.character import list_meshes
+from ..settings.character import find_armature, find_shown, list_meshes
 from ..settings.choices import METHODS
-from ..settings.objects import EVALUATIONS, settings_of
+from ..settings.objects import settings_of
 from ..tasks.reports import pose_times
 from ..tasks.subject.stack import find_independent, is_flipped, read_milliseconds
 from ..translations import translate
@@ -33,12 +33,9 @@ class SUPPLE_UL_meshes(bpy.types.UIList):
         layout.use_property_split = False
         row = layout.row(align=True)
         row.prop(settings_of(obj), "is_ticked", text="")
-        parts = row.split(factor=0.42, align=True)
+        parts = row.split(factor=0.5, align=True)
         parts.label(text=shorten_name(context, obj), icon=find_icon(obj), translate=False)
-        is_live = settings_of(obj).is_bound and settings_of(obj).bake == "NONE"
-        chosen = EVALUATIONS.get(settings_of(obj).evaluate)
-        icon = chosen.icon if is_live and chosen is not None else "NONE"
-        parts.label(text=describe_mesh(context, obj), icon=icon, translate=False)
+        parts.label(text=describe_mesh(context, obj), translate=False)
 
     def filter_items(
         self, context: bpy.types.Context, data: bpy.types.BlendData, name: str
@@ -68,7 +65,7 @@ def find_icon(obj: bpy.types.Object) -> Literal["ERROR", "RADIOBUT_OFF", "FILE_C
 
 
 def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
-    """Method and milliseconds of the latest pose, such as "Centers 2.1 ms"; or why there are none."""
+    """Milliseconds of the latest pose, or the method where meshes differ in it; or why there is neither."""
     settings = settings_of(obj)
     if not settings.is_bound:
         return translate("independent" if find_independent(obj) is not None else "not bound")
@@ -77,11 +74,35 @@ def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     if is_flipped(obj):
         return translate("flipped")
     method = METHODS.get(settings.method)
-    words = [translate(method.label if method is not None else settings.method)]
+    label = translate(method.label if method is not None else settings.method)
+    differs = len({settings_of(other).method for other in list_meshes(context)}) > 1
+    taken = read_time(context, obj)
+    return label if differs or taken is None else f"{taken:.1f} ms"
+
+
+def find_trouble(meshes: list[bpy.types.Object]) -> str:
+    """What is wrong with the first mesh that has a problem; "" if none has."""
+    return next((settings_of(obj).message for obj in meshes if settings_of(obj).message), "")
+
+
+def describe_character(context: bpy.types.Context) -> str:
+    """A line such as "rig: 4 meshes, 3.1 ms"; without a character, the name of the extension."""
+    armature, meshes = find_armature(context), list_meshes(context)
+    shown = find_shown(context)
+    if armature is None or not meshes:
+        bound = shown is not None and settings_of(shown).is_bound
+        return shown.name if shown is not None and bound else "Supple"
+    count = "1 mesh" if len(meshes) == 1 else f"{len(meshes)} meshes"
+    times = [taken for obj in meshes if settings_of(obj).is_bound and (taken := read_time(context, obj)) is not None]
+    total = sum(times)
+    words = [translate(count), *([f"{total:.{int(total < 10.0)}f} ms"] if times else [])]
+    return f"{armature.name}: {', '.join(words)}"
+
+
+def read_time(context: bpy.types.Context, obj: bpy.types.Object) -> float | None:
+    """Milliseconds that a bound mesh took in its latest pose; None where it was not shown."""
     taken = read_milliseconds(obj, context.view_layer.depsgraph)
-    if taken is not None:
-        words.append(f"{taken + (pose_times.find(obj) or 0.0):.1f} ms")
-    return " ".join(words)
+    return None if taken is None else taken + (pose_times.find(obj) or 0.0)
 
 
 def draw_meshes(layout: bpy.types.UILayout, context: bpy.types.Context, count: int) -> None:

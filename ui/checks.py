@@ -1,4 +1,4 @@
-"""The Check panel: faults of the character in a list, what can be done about them, and heat on the skin."""
+"""Faults of the character in a list, and what can be done about them: a part of the first panel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ..settings.checks import check_settings
 from ..settings.objects import settings_of
 from ..translations import translate
 from .buttons import draw_button
-from .panels import SupplePanel, shown_settings
 from .reports import draw_message
 
 
@@ -35,7 +34,7 @@ class SUPPLE_UL_findings(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.active = item.key not in read_dismissed(context)
-        parts = row.split(factor=0.34, align=True)
+        parts = row.split(factor=0.42, align=True)
         icon = "CHECKMARK" if item.is_mended else "WPAINT_HLT" if item.is_of_weights else "POSE_HLT"
         parts.label(text=item.bone or item.mesh, icon=icon, translate=False)
         parts.alignment = "LEFT"
@@ -53,68 +52,56 @@ class SUPPLE_UL_findings(bpy.types.UIList):
         return flags, []
 
 
-class VIEW3D_PT_supple_check(SupplePanel, bpy.types.Panel):
-    """Faults of the character"""
-
-    bl_label = "Check"
-    bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return shown_settings(context) is not None
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout, settings = self.layout, check_settings(context)
-        row = layout.row(align=True)
-        row.prop(settings, "use_actions", toggle=True)
-        row.prop(settings, "use_bends", toggle=True)
-        if settings.use_bends:
-            layout.prop(settings, "angle")
-        draw_button(layout, "supple.check")
-        armature = find_armature(context)
-        if armature is None or settings.armature != armature.name:
-            return
-        if not settings.findings:
-            layout.label(text="No faults found", icon="CHECKMARK")
-            return
-        row = layout.row(align=True)
-        row.prop(settings, "shown", expand=True)
-        row.prop(settings, "shows_dismissed", text="", icon="HIDE_OFF" if settings.shows_dismissed else "HIDE_ON")
-        layout.template_list(SUPPLE_UL_findings.__name__, "", settings, "findings", settings, "active", rows=5)
-        self.draw_active(context, settings.findings[min(settings.active, len(settings.findings) - 1)])
-
-    def draw_active(self, context: bpy.types.Context, line: bpy.types.PropertyGroup) -> None:
-        """The active fault, and what can be done about it."""
-        draw_message(self.layout, context, line.details, icon="INFO")
-        row = self.layout.row(align=True)
-        draw_button(row, "supple.check_show", text="Show")
-        fix = row.row(align=True)
-        fix.enabled = line.can_fix
-        draw_button(fix, "supple.check_fix")
-        is_dismissed = line.key in read_dismissed(context)
-        draw_button(row, "supple.check_dismiss", text="Restore" if is_dismissed else "Dismiss")
-        row = self.layout.row(align=True)
-        draw_button(row, "supple.check_fix_all")
-        draw_button(row, "supple.check_close")
+def has_check(context: bpy.types.Context) -> bool:
+    """Whether the list is of the active character."""
+    armature = find_armature(context)
+    return armature is not None and check_settings(context).armature == armature.name
 
 
-class VIEW3D_PT_supple_heat(SupplePanel, bpy.types.Panel):
-    """Heat on the skin"""
-
-    bl_label = "Heat"
-    bl_parent_id = "VIEW3D_PT_supple_check"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout, settings = self.layout, check_settings(context)
-        layout.use_property_decorate = False
-        layout.row().prop(settings, "heat", expand=True)
-        layout.use_property_split = True
-        if settings.heat == "DIFFERENCE":
-            layout.prop(settings, "other")
-        if settings.heat in ("DIFFERENCE", "OVERLAP", "COPY"):
-            layout.prop(settings, "full")
+def count_faults(context: bpy.types.Context) -> str:
+    """How many faults the list has, but for those that are mended or dismissed."""
+    dismissed = read_dismissed(context)
+    left = [line for line in check_settings(context).findings if not line.is_mended and line.key not in dismissed]
+    return "No Faults" if not left else "1 Fault" if len(left) == 1 else f"{len(left)} Faults"
 
 
-register, unregister = bpy.utils.register_classes_factory(
-    (SUPPLE_UL_findings, VIEW3D_PT_supple_check, VIEW3D_PT_supple_heat)
-)
+def draw_check(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    """Check Character; once that is done, how many faults there are, which opens their list."""
+    if has_check(context):
+        settings = check_settings(context)
+        icon = "DISCLOSURE_TRI_DOWN" if settings.is_open else "DISCLOSURE_TRI_RIGHT"
+        layout.prop(settings, "is_open", text=translate(count_faults(context)), icon=icon, toggle=True)
+    else:
+        draw_button(layout, "supple.check", text="Check")
+
+
+def draw_findings(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    """The list of faults, what can be done about the active one, and the check again; if opened."""
+    settings = check_settings(context)
+    if not has_check(context) or not settings.is_open:
+        return
+    box = layout.box()
+    if settings.findings:
+        box.template_list(SUPPLE_UL_findings.__name__, "", settings, "findings", settings, "active", rows=5)
+        draw_active(box, context, settings.findings[min(settings.active, len(settings.findings) - 1)])
+    else:
+        box.label(text="No faults found", icon="CHECKMARK")
+    if settings.use_bends:
+        box.prop(settings, "angle")
+    row = box.row(align=True)
+    draw_button(row, "supple.check", text="Check Again")
+    row.menu("VIEW3D_MT_supple_check_options", text="", icon="DOWNARROW_HLT")
+
+
+def draw_active(layout: bpy.types.UILayout, context: bpy.types.Context, line: bpy.types.PropertyGroup) -> None:
+    """The active fault, and what can be done about it."""
+    draw_message(layout, context, line.details, icon="INFO")
+    row = layout.row(align=True)
+    fix = row.row(align=True)
+    fix.enabled = line.can_fix
+    draw_button(fix, "supple.check_fix")
+    is_dismissed = line.key in read_dismissed(context)
+    draw_button(row, "supple.check_dismiss", text="Restore" if is_dismissed else "Dismiss")
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_UL_findings,))

@@ -1,8 +1,8 @@
-"""The Corrections panel: shape keys that poses bring in, by joint; and on top of the tab, the pose being corrected."""
+"""The Corrections panel: shape keys that poses bring in, by joint; and in the first panel, the pose being corrected."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import bpy
 
@@ -13,23 +13,22 @@ from ..tasks.subject.corrected import (
     find_corrected,
     find_key,
     list_bones,
-    list_flesh,
     list_under_way,
     measure_angle,
 )
 from ..translations import translate
 from .buttons import draw_button
-from .panels import SupplePanel
+from .menus import VIEW3D_MT_supple_correct
+from .panels import PartPanel
 from .reports import draw_hint, draw_message
 
 HINT = (
-    "Pose the character where the skin looks wrong, and sculpt a correction: it appears whenever the joint takes "
-    "this pose"
+    "Pose the character where the skin looks wrong, press Correct Pose, and sculpt it: the correction appears whenever "
+    "the joint takes this pose"
 )
 TOOLS = "Use any tool of Sculpt Mode and Edit Mode that keeps the number of vertices"
 GONE = "The posed copy of '{}' was deleted: press Discard to show the character again"
 READERS: dict[str, str] = {key: label for key, label, _ in READER_ITEMS}
-MODE_ICONS: dict[str, Any] = {"SCULPT": "SCULPTMODE_HLT", "EDIT": "EDITMODE_HLT", "OBJECT": "OBJECT_DATAMODE"}
 
 
 def describe_pose(correction: bpy.types.PropertyGroup) -> str:
@@ -75,48 +74,37 @@ class SUPPLE_UL_corrections(bpy.types.UIList):
         return bpy.types.UI_UL_list.filter_items_by_name(self.filter_name, self.bitflag_filter_item, items), order
 
 
-class VIEW3D_PT_supple_correcting(SupplePanel, bpy.types.Panel):
-    """The pose being corrected, with Keep and Discard"""
-
-    bl_label = "Correcting"
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return bool(list_under_way(context))
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout, meshes = self.layout, list_under_way(context)
-        for obj in meshes:
-            copy = settings_of(obj).posed_copy
-            if copy is None or not copy.users_scene:
-                draw_message(layout, context, GONE.format(obj.name))
-                continue
-            key = settings_of(copy).corrected_key
-            text = f"'{key}' of '{obj.name}'" if key else f"'{obj.name}' in this pose"
-            layout.label(text=translate(text), icon="SHAPEKEY_DATA", translate=False)
-        draw_hint(layout, context, TOOLS)
-        row = layout.row(align=True)
-        row.scale_y = 1.4
-        draw_button(row, "supple.correction_keep")
-        draw_button(row, "supple.correction_discard")
+def draw_under_way(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    """The pose that is being corrected, with Keep and Discard."""
+    for obj in list_under_way(context):
+        copy = settings_of(obj).posed_copy
+        if copy is None or not copy.users_scene:
+            draw_message(layout, context, GONE.format(obj.name))
+            continue
+        key = settings_of(copy).corrected_key
+        text = f"'{key}' of '{obj.name}'" if key else f"'{obj.name}' in this pose"
+        layout.label(text=translate(text), icon="SHAPEKEY_DATA", translate=False)
+    draw_hint(layout, context, TOOLS)
+    row = layout.row(align=True)
+    row.scale_y = 1.4
+    draw_button(row, "supple.correction_keep")
+    draw_button(row, "supple.correction_discard")
 
 
-class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
+class VIEW3D_PT_supple_corrections(PartPanel, bpy.types.Panel):
     """Shape keys driven by poses"""
 
     bl_label = "Corrections"
-    bl_order = 1
-    bl_options = {"DEFAULT_CLOSED"}
+    bl_order = 4
+    page = "corrections.md"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return find_corrected(context) is not None and not list_under_way(context)
+        return super().poll(context) and find_corrected(context) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj = self.layout, cast(bpy.types.Object, find_corrected(context))
         settings = settings_of(obj)
-        draw_hint(layout, context, HINT)
-        self.draw_begin()
         if obj != context.active_object:
             layout.label(text=obj.name, icon="OUTLINER_OB_MESH", translate=False)
         if settings.corrections:
@@ -125,21 +113,9 @@ class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
                 rows=4, maxrows=12,
             )  # fmt: skip
             self.draw_active(context, obj)
-        row = layout.row(align=True)
-        draw_button(row, "supple.flesh_add")
-        if list_flesh([obj]):
-            draw_button(row, "supple.flesh_remove", text="")
-        row = layout.row(align=True)
-        draw_button(row, "supple.corrections_from", text="From Particles")
-        row.operator("supple.corrections_from", text="From Mesh", icon="OUTLINER_OB_MESH").source = ""
-
-    def draw_begin(self) -> None:
-        """Correct This Pose, by brushes or by other tools."""
-        row = self.layout.row(align=True)
-        row.scale_y = 1.4
-        row.operator("supple.correct_pose", icon=MODE_ICONS["SCULPT"]).mode = "SCULPT"
-        for mode in ("EDIT", "OBJECT"):
-            row.operator("supple.correct_pose", text="", icon=MODE_ICONS[mode]).mode = mode
+        else:
+            draw_hint(layout, context, HINT)
+        layout.menu(VIEW3D_MT_supple_correct.__name__, icon="ADD")
 
     def draw_active(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
         """What can be done about the active correction, and what is wrong with it."""
@@ -151,13 +127,10 @@ class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
         else:
             draw_hint(self.layout, context, describe_pose(active))
         row = self.layout.row(align=True)
-        row.operator("supple.correction_edit", icon=MODE_ICONS["SCULPT"])
-        draw_button(row, "supple.correction_pose")
-        row = self.layout.row(align=True)
-        draw_button(row, "supple.correction_select")
-        draw_button(row, "supple.correction_remove", text="Delete")
+        row.operator("supple.correction_edit", icon="SCULPTMODE_HLT")
+        draw_button(row, "supple.correction_pose", text="Pose")
+        draw_button(row, "supple.correction_select", text="")
+        draw_button(row, "supple.correction_remove", text="")
 
 
-register, unregister = bpy.utils.register_classes_factory(
-    (SUPPLE_UL_corrections, VIEW3D_PT_supple_correcting, VIEW3D_PT_supple_corrections)
-)
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_UL_corrections, VIEW3D_PT_supple_corrections))

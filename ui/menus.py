@@ -1,4 +1,4 @@
-"""Supple in Blender's menus, and so in its menu search (F3)."""
+"""Supple in Blender's menus, and so in its menu search (F3): a sub-menu for each panel, which panels open, too."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ from collections.abc import Iterable
 
 import bpy
 
+from ..settings.character import find_pattern_mesh
+from ..settings.checks import check_settings
 from ..settings.objects import settings_of
+from ..settings.patterns import PatternSettings
 from .buttons import (
     BAKES,
-    CHARACTER,
     CHECKS,
     COPIES,
     CORRECTIONS,
+    FINE_TUNE,
+    FIRST,
+    FLESH,
+    HANDLES,
     MOTIONS,
+    OTHERS,
     PATTERNS,
+    PLACES,
+    WEIGHT_EDITS,
     WEIGHTS,
     draw_button,
 )
@@ -27,12 +36,82 @@ PIE = (
 )
 """What the pie menu holds: left, right, below, above, then the corners."""
 
+WHOLE = {"supple.bind", "supple.unbind", "supple.bake_cache", "supple.bake_shape_keys", "supple.clear_bake"}
+"""Operators that are for all ticked meshes of a character, where there are several."""
 
-def draw_operators(layout: bpy.types.UILayout, names: Iterable[str]) -> None:
+
+def draw_operators(layout: bpy.types.UILayout, names: Iterable[str], whole: bool = False) -> None:
     """Draw operators of a menu, which ask what they have to ask."""
     layout.operator_context = "INVOKE_DEFAULT"
     for name in names:
-        draw_button(layout, name)
+        button = draw_button(layout, name)
+        if name in WHOLE:
+            button.whole = whole
+
+
+def is_of_whole(context: bpy.types.Context) -> bool:
+    """Whether a menu is for all ticked meshes of a character."""
+    return context.active_object is not None and is_whole(context)
+
+
+class VIEW3D_MT_supple_fine_tune(bpy.types.Menu):
+    """Bind and unbind meshes with their own settings"""
+
+    bl_label = "Fine Tune"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        draw_operators(self.layout, FINE_TUNE, is_of_whole(context))
+
+
+class VIEW3D_MT_supple_check(bpy.types.Menu):
+    """Faults of the character"""
+
+    bl_label = "Check"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        draw_operators(self.layout, CHECKS)
+
+
+class VIEW3D_MT_supple_check_options(bpy.types.Menu):
+    """What is checked, and which faults are listed"""
+
+    bl_label = "Check Options"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, settings = self.layout, check_settings(context)
+        draw_operators(layout, ("supple.check_fix_all", "supple.check_close"))
+        layout.separator()
+        layout.prop(settings, "use_actions")
+        layout.prop(settings, "use_bends")
+        layout.separator()
+        layout.prop(settings, "shown", expand=True)
+        layout.prop(settings, "shows_dismissed")
+
+
+class VIEW3D_MT_supple_weights_edit(bpy.types.Menu):
+    """Change weights: of selected vertices in Edit Mode or with a paint mask, otherwise of all vertices"""
+
+    bl_label = "Edit Weights"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.operator_context = "INVOKE_DEFAULT"
+        draw_button(layout, "supple.weights_smooth", text="Smooth Surface").method = "SURFACE"
+        layout.operator("supple.weights_smooth", text="Smooth Solid", icon="META_BALL").method = "SOLID"
+        draw_operators(layout, WEIGHT_EDITS)
+        layout.separator()
+        draw_operators(layout, HANDLES)
+
+
+class VIEW3D_MT_supple_weights_check(bpy.types.Menu):
+    """Mistakes in weights, reported or selected"""
+
+    bl_label = "Check Weights"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        draw_button(self.layout, "supple.weights_check")
+        self.layout.separator()
+        self.layout.operator_enum("supple.weights_select", "kind")
 
 
 class VIEW3D_MT_supple_weights(bpy.types.Menu):
@@ -42,35 +121,108 @@ class VIEW3D_MT_supple_weights(bpy.types.Menu):
 
     def draw(self, _context: bpy.types.Context) -> None:
         draw_operators(self.layout, WEIGHTS)
-        self.layout.operator_menu_enum("supple.weights_select", "kind", icon="RESTRICT_SELECT_OFF")
+        self.layout.menu("VIEW3D_MT_supple_weights_edit", icon="GREASEPENCIL")
+        self.layout.menu("VIEW3D_MT_supple_weights_check", icon="VIEWZOOM")
+
+
+class VIEW3D_MT_supple_pattern(bpy.types.Menu):
+    """More for the active pattern, and for all"""
+
+    bl_label = "Pattern"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, active = self.layout, find_pattern(context)
+        draw_operators(layout, PATTERNS)
+        chosen = context.window_manager.supple_preset
+        if chosen.startswith("USER_"):
+            layout.operator("supple.pattern_forget", icon="TRASH").preset = chosen
+        if active is not None:
+            layout.separator()
+            layout.prop(active, "flip")
+            for name in ("space", "kind", "law"):
+                layout.prop_menu_enum(active, name)
+            layout.separator()
+            layout.prop(active.id_data.supple, "pattern_full")
+
+
+class VIEW3D_MT_supple_patterns(bpy.types.Menu):
+    """Skin patterns"""
+
+    bl_label = "Patterns"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        draw_operators(self.layout, PLACES)
+        self.layout.separator()
+        draw_operators(self.layout, PATTERNS)
+
+
+class VIEW3D_MT_supple_correct(bpy.types.Menu):
+    """A new correction: sculpted, edited, from Particles or from another mesh"""
+
+    bl_label = "New Correction"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.operator_context = "INVOKE_DEFAULT"
+        draw_button(layout, "supple.correct_pose", text="Sculpt This Pose").mode = "SCULPT"
+        layout.operator("supple.correct_pose", text="Edit This Pose", icon="EDITMODE_HLT").mode = "EDIT"
+        layout.operator("supple.correct_pose", text="Copy This Pose", icon="OBJECT_DATAMODE").mode = "OBJECT"
+        layout.separator()
+        draw_button(layout, "supple.corrections_from", text="From Particles...")
+        layout.operator("supple.corrections_from", text="From Mesh...", icon="OUTLINER_OB_MESH").source = ""
+        layout.separator()
+        draw_operators(layout, FLESH)
 
 
 class VIEW3D_MT_supple_corrections(bpy.types.Menu):
     """Shape keys driven by poses"""
 
-    bl_label = "Supple Corrections"
+    bl_label = "Corrections"
 
     def draw(self, _context: bpy.types.Context) -> None:
+        self.layout.menu("VIEW3D_MT_supple_correct", icon="ADD")
+        self.layout.separator()
         draw_operators(self.layout, CORRECTIONS)
 
 
-WHOLE = {"supple.bind", "supple.unbind", "supple.bake_cache"}
-"""Operators that are for all ticked meshes of a character, where there are several."""
+class VIEW3D_MT_supple_bake(bpy.types.Menu):
+    """Bakes play without Supple, the same in every render"""
+
+    bl_label = "Bake"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        draw_operators(self.layout, BAKES, is_of_whole(context))
+
+
+class VIEW3D_MT_supple_hand_over(bpy.types.Menu):
+    """Bakes, farms, engine copies, and characters that do without Supple"""
+
+    bl_label = "Hand Over"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        self.layout.menu("VIEW3D_MT_supple_bake", icon="FILE_CACHE")
+        draw_operators(self.layout, OTHERS)
+        self.layout.separator()
+        draw_operators(self.layout, COPIES)
+
+
+class VIEW3D_MT_supple_motion(bpy.types.Menu):
+    """Loops and joins of actions"""
+
+    bl_label = "Motion"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        draw_operators(self.layout, MOTIONS)
 
 
 class VIEW3D_MT_supple_pie(bpy.types.Menu):
-    """Supple's main actions in a pie menu. Assign a key to open it"""
+    """Supple's main actions in a pie menu. Its key is chosen in the add-on's preferences"""
 
     bl_label = "Supple"
 
     def draw(self, context: bpy.types.Context) -> None:
         pie = self.layout.menu_pie()
-        pie.operator_context = "INVOKE_DEFAULT"
-        whole = context.active_object is not None and is_whole(context)
-        for name in PIE:
-            button = draw_button(pie, name)
-            if name in WHOLE:
-                button.whole = whole
+        draw_operators(pie, PIE, is_of_whole(context))
         pie.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")
 
 
@@ -80,16 +232,36 @@ class VIEW3D_MT_supple(bpy.types.Menu):
     bl_label = "Supple"
 
     def draw(self, context: bpy.types.Context) -> None:
-        for buttons in (CHARACTER, CHECKS, BAKES, COPIES, MOTIONS, PATTERNS):
-            draw_operators(self.layout, buttons)
-            self.layout.separator()
+        layout = self.layout
+        layout.operator_context = "INVOKE_DEFAULT"
+        draw_button(layout, "supple.make")
+        layout.operator_menu_enum("supple.make", "look", text="Look", icon="OUTLINER_OB_ARMATURE")
+        draw_operators(layout, [name for name in FIRST if name != "supple.make"])
+        draw_button(layout, "supple.correct_pose")
         if context.mode == "POSE":
-            self.layout.operator("wm.tool_set_by_id", text="Drag Skin", icon="VIEW_PAN").name = DragSkin.bl_idname
-        self.layout.operator("supple.clear_pins", icon="UNPINNED")
-        self.layout.separator()
-        self.layout.menu("VIEW3D_MT_supple_corrections", icon="SHAPEKEY_DATA")
-        self.layout.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")
-        self.layout.operator("wm.call_menu_pie", text="Pie Menu").name = VIEW3D_MT_supple_pie.__name__
+            layout.operator("wm.tool_set_by_id", text="Drag Skin", icon="VIEW_PAN").name = DragSkin.bl_idname
+        draw_button(layout, "supple.clear_pins")
+        layout.separator()
+        for menu in PARTS:
+            layout.menu(menu)
+        layout.separator()
+        layout.operator("wm.call_menu_pie", text="Pie Menu").name = VIEW3D_MT_supple_pie.__name__
+
+
+PARTS = (
+    "VIEW3D_MT_supple_check", "VIEW3D_MT_supple_fine_tune", "VIEW3D_MT_supple_weights", "VIEW3D_MT_supple_patterns",
+    "VIEW3D_MT_supple_corrections", "VIEW3D_MT_supple_hand_over", "VIEW3D_MT_supple_motion",
+)  # fmt: skip
+"""The sub-menus, in the order of the panels."""
+
+
+def find_pattern(context: bpy.types.Context) -> PatternSettings | None:
+    """The active pattern of the mesh whose patterns are edited."""
+    obj = find_pattern_mesh(context)
+    settings = None if obj is None else settings_of(obj)
+    if settings is None or not 0 <= settings.active_pattern < len(settings.patterns):
+        return None
+    return settings.patterns[settings.active_pattern]
 
 
 def _draw_supple(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
@@ -110,7 +282,7 @@ def _draw_parent(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
 def _draw_bakes(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
     if context.active_object is not None and settings_of(context.active_object).is_bound:
         menu.layout.separator()
-        draw_operators(menu.layout, BAKES)
+        draw_operators(menu.layout, (*BAKES, "supple.send_to_farm"))
 
 
 def _draw_keys(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
@@ -124,7 +296,12 @@ def _draw_correcting(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
         draw_operators(menu.layout, ("supple.correction_keep", "supple.correction_discard"))
 
 
-PLACES = (
+def _draw_example(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    menu.layout.separator()
+    draw_button(menu.layout, "supple.example_add")
+
+
+PLACES_IN_BLENDER = (
     ("VIEW3D_MT_object", _draw_supple),
     ("VIEW3D_MT_pose", _draw_supple),
     ("VIEW3D_MT_sculpt", _draw_correcting),
@@ -132,22 +309,39 @@ PLACES = (
     ("VIEW3D_MT_paint_weight", _draw_weights),
     ("VIEW3D_MT_object_parent", _draw_parent),
     ("VIEW3D_MT_object_animation", _draw_bakes),
+    ("VIEW3D_MT_armature_add", _draw_example),
     ("MESH_MT_shape_key_context_menu", _draw_keys),
 )
 """Blender's menus, and what is added to the end of each."""
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
-    (VIEW3D_MT_supple_weights, VIEW3D_MT_supple_corrections, VIEW3D_MT_supple, VIEW3D_MT_supple_pie)
+    (
+        VIEW3D_MT_supple_fine_tune,
+        VIEW3D_MT_supple_check,
+        VIEW3D_MT_supple_check_options,
+        VIEW3D_MT_supple_weights_edit,
+        VIEW3D_MT_supple_weights_check,
+        VIEW3D_MT_supple_weights,
+        VIEW3D_MT_supple_pattern,
+        VIEW3D_MT_supple_patterns,
+        VIEW3D_MT_supple_correct,
+        VIEW3D_MT_supple_corrections,
+        VIEW3D_MT_supple_bake,
+        VIEW3D_MT_supple_hand_over,
+        VIEW3D_MT_supple_motion,
+        VIEW3D_MT_supple,
+        VIEW3D_MT_supple_pie,
+    )
 )
 
 
 def register() -> None:
     _register_classes()
-    for menu, draw in PLACES:
+    for menu, draw in PLACES_IN_BLENDER:
         getattr(bpy.types, menu).append(draw)
 
 
 def unregister() -> None:
-    for menu, draw in reversed(PLACES):
+    for menu, draw in reversed(PLACES_IN_BLENDER):
         getattr(bpy.types, menu).remove(draw)
     _unregister_classes()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import bpy
 
+from ..options import MotionOptions, rows_of
 from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
+from ..settings.properties import draw_option
+from ..tasks.subject.corrected import list_under_way
 from ..translations import translate
 from .buttons import draw_button
-from .panels import SupplePanel
+from .panels import PartPanel, has_armature
 from .reports import draw_hint, draw_message
 
 HINT = "Find similar frames, make actions loop, and join actions without pops or sliding feet"
@@ -34,23 +37,20 @@ class SUPPLE_UL_transitions(bpy.types.UIList):
         difference.label(text=f"{item.difference:.0f} mm", translate=False)
 
 
-class VIEW3D_PT_supple_motion(SupplePanel, bpy.types.Panel):
+class VIEW3D_PT_supple_motion(PartPanel, bpy.types.Panel):
     """Loops and joins of actions"""
 
     bl_label = "Motion"
-    bl_order = 4
-    bl_options = {"DEFAULT_CLOSED"}
+    bl_order = 6
+    page = "motions.md"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        armature = find_armature(context)
-        return armature is not None and armature.type == "ARMATURE"
+        return has_armature(context) and not list_under_way(context)
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, settings, armature = self.layout, motion_settings(context), find_armature(context)
+        layout, settings, armature = self.start(), motion_settings(context), find_armature(context)
         draw_hint(layout, context, HINT)
-        layout.use_property_split = True
-        layout.use_property_decorate = False
         column = layout.column(align=True)
         column.prop_search(settings, "first", bpy.data, "actions", icon="ACTION")
         column.prop_search(settings, "second", bpy.data, "actions", icon="ACTION")
@@ -60,8 +60,8 @@ class VIEW3D_PT_supple_motion(SupplePanel, bpy.types.Panel):
                 SUPPLE_UL_transitions.__name__, "", settings, "transitions", settings, "active", rows=4
             )
         column = layout.column(align=True)
-        column.prop(settings, "blend")
-        column.prop(settings, "holds_feet")
+        for option in rows_of(MotionOptions):
+            draw_option(column, settings, option)
         first, second = find_names(context, armature) if armature is not None else ("", "")
         draw_button(layout, "supple.motion_loop")
         row = layout.row()

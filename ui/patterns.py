@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import bpy
@@ -11,7 +12,8 @@ from ..settings.objects import ObjectSettings, settings_of
 from ..settings.patterns import PatternSettings, driving_armature
 from ..tasks.patterns.hints import describe_visibility
 from .buttons import draw_button
-from .panels import SupplePanel, draw_setting
+from .menus import VIEW3D_MT_supple_pattern
+from .panels import PartPanel, draw_setting
 from .reports import draw_message
 
 KIND_ICONS: dict[str, Any] = {"WRINKLE": "MOD_NOISE", "BULGE": "SPHERECURVE", "BONE": "BONE_DATA"}
@@ -53,41 +55,40 @@ class SUPPLE_UL_patterns(bpy.types.UIList):
         row.prop(item, "show", text="", emboss=False, icon="HIDE_OFF" if item.show else "HIDE_ON")
 
 
-class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
+class VIEW3D_PT_supple_patterns(PartPanel, bpy.types.Panel):
     """Height maps on the skin, driven by joints, and the library of patterns"""
 
     bl_label = "Patterns"
-    bl_order = 1
-    bl_options = {"DEFAULT_CLOSED"}
+    bl_order = 3
+    page = "patterns.md"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return super().poll(context) and find_settings(context) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout = self.layout
-        settings = find_settings(context)
-        if settings is None:
-            layout.label(text="Select a mesh that has an armature")
-            return
+        layout, settings = self.layout, cast(ObjectSettings, find_settings(context))
         obj = cast(bpy.types.Object, settings.id_data)
         if obj != context.active_object:
             layout.label(text=obj.name, icon="OUTLINER_OB_MESH", translate=False)
-        layout.template_icon_view(context.window_manager, "supple_preset", show_labels=True, scale=5.0, scale_popup=4.0)
+        layout.template_icon_view(context.window_manager, "supple_preset", show_labels=True, scale=4.0, scale_popup=4.0)
         row = layout.row(align=True)
-        row.scale_y = 1.2
-        draw_button(row, "supple.pattern_add").preset = context.window_manager.supple_preset
-        if context.window_manager.supple_preset.startswith("USER_"):
-            forget = row.operator("supple.pattern_forget", text="", icon="TRASH")
-            forget.preset = context.window_manager.supple_preset
-        layout.operator_menu_enum("supple.pattern_set_add", "region", icon="PRESET")
+        draw_button(row, "supple.pattern_add", text="Add").preset = context.window_manager.supple_preset
+        row.operator_menu_enum("supple.pattern_set_add", "region", text="Add Set", icon="PRESET")
         if not settings.patterns:
             return
         row = layout.row()
-        row.template_list("SUPPLE_UL_patterns", "", settings, "patterns", settings, "active_pattern", rows=4, maxrows=8)
+        row.template_list("SUPPLE_UL_patterns", "", settings, "patterns", settings, "active_pattern", rows=3, maxrows=8)
         column = row.column(align=True)
         draw_button(column, "supple.pattern_remove", text="")
-        column.separator()
-        draw_button(column, "supple.pattern_mirror", text="")
-        draw_button(column, "supple.pattern_save", text="")
-        column.separator()
-        draw_button(column, "supple.pattern_remove_all", text="")
+        column.menu(VIEW3D_MT_supple_pattern.__name__, text="", icon="DOWNARROW_HLT")
+        self.draw_shown(context, settings)
+        if 0 <= settings.active_pattern < len(settings.patterns):
+            self.draw_active(context, settings.patterns[settings.active_pattern])
+
+    def draw_shown(self, context: bpy.types.Context, settings: ObjectSettings) -> None:
+        """How patterns of a mesh are shown, and why one is not to be seen."""
+        layout, obj = self.layout, cast(bpy.types.Object, settings.id_data)
         if 0 <= settings.active_pattern < len(settings.patterns):
             pattern = settings.patterns[settings.active_pattern]
             for hint in describe_visibility(obj, pattern, find_shading(context)):
@@ -97,78 +98,47 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
         column = layout.column()
         column.use_property_split = True
         column.use_property_decorate = False
-        column.prop(settings, "pattern_full")
         several = len(list_ticked(context)) > 1
         store = context.scene.supple_character if several else settings
         draw_setting(column, store, "pattern_display", several and is_mixed(context, "pattern_display"))
         level = column.row()
         level.active = store.pattern_display != "BUMP"
         draw_setting(level, store, "pattern_level", several and is_mixed(context, "pattern_level"))
-        draw_button(layout, "supple.pattern_maps")
+
+    def draw_active(self, context: bpy.types.Context, pattern: PatternSettings) -> None:
+        """A part of the active pattern's settings."""
+        manager = context.window_manager
+        self.layout.row(align=True).prop(manager, "supple_pattern_part", expand=True)
+        layout = self.layout.column()
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        PARTS[manager.supple_pattern_part](layout, context, pattern)
 
 
-class ActivePatternPanel(SupplePanel):
-    """Mix-in: part of the active pattern's settings."""
-
-    bl_parent_id = "VIEW3D_PT_supple_patterns"
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return cls.find_pattern(context) is not None
-
-    @staticmethod
-    def find_pattern(context: bpy.types.Context) -> PatternSettings | None:
-        """The active pattern."""
-        settings = find_settings(context)
-        if settings is None or not 0 <= settings.active_pattern < len(settings.patterns):
-            return None
-        return settings.patterns[settings.active_pattern]
-
-    def start(self) -> bpy.types.UILayout:
-        """The layout, with names and values in two columns."""
-        self.layout.use_property_split = True
-        self.layout.use_property_decorate = False
-        return self.layout
+def draw_placement(layout: bpy.types.UILayout, _context: bpy.types.Context, pattern: PatternSettings) -> None:
+    """Location, rotation and size of a pattern."""
+    row = layout.row(align=True)
+    draw_button(row, "supple.pattern_place")
+    draw_button(row, "supple.pattern_stroke")
+    is_in_uv = pattern.space == "UV"
+    layout.prop(pattern, "uv" if is_in_uv else "location")
+    layout.prop(pattern, "turn")
+    layout.prop(pattern, "uv_size" if is_in_uv else "size")
 
 
-class VIEW3D_PT_supple_pattern_place(ActivePatternPanel, bpy.types.Panel):
-    """Location, rotation and size of the active pattern"""
-
-    bl_label = "Placement"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout, pattern = self.start(), self.find_pattern(context)
-        row = layout.row(align=True)
-        row.scale_y = 1.2
-        draw_button(row, "supple.pattern_place")
-        draw_button(row, "supple.pattern_stroke")
-        layout.row().prop(pattern, "space", expand=True)
-        is_in_uv = pattern.space == "UV"
-        layout.prop(pattern, "uv" if is_in_uv else "location")
-        layout.prop(pattern, "turn")
-        layout.prop(pattern, "uv_size" if is_in_uv else "size")
-        layout.prop(pattern, "flip")
-
-
-class VIEW3D_PT_supple_pattern_joint(ActivePatternPanel, bpy.types.Panel):
-    """What drives the active pattern: the rotation of a bone, or the compression of the skin"""
-
-    bl_label = "Driver"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout, pattern = self.start(), cast(PatternSettings, self.find_pattern(context))
-        if pattern.note:
-            draw_message(layout, context, pattern.note)
-        layout.prop(pattern, "driver")
-        if pattern.driver in ("ANGLE", "BOTH"):
-            draw_joint(layout.column(), pattern)
-        layout.prop(pattern, "law")
-        if pattern.driver in ("ANGLE", "BOTH"):
-            column = layout.column(align=True)
-            column.prop(pattern, "start")
-            column.prop(pattern, "full" if pattern.law == "RANGE" else "gain")
-        if pattern.driver != "ANGLE":
-            draw_compression(layout, pattern)
+def draw_driver(layout: bpy.types.UILayout, context: bpy.types.Context, pattern: PatternSettings) -> None:
+    """What drives a pattern: the rotation of a bone, or the compression of the skin."""
+    if pattern.note:
+        draw_message(layout, context, pattern.note)
+    layout.prop(pattern, "driver")
+    if pattern.driver in ("ANGLE", "BOTH"):
+        draw_joint(layout.column(), pattern)
+    if pattern.driver in ("ANGLE", "BOTH"):
+        column = layout.column(align=True)
+        column.prop(pattern, "start")
+        column.prop(pattern, "full" if pattern.law == "RANGE" else "gain")
+    if pattern.driver != "ANGLE":
+        draw_compression(layout, pattern)
 
 
 def draw_joint(column: bpy.types.UILayout, pattern: PatternSettings) -> None:
@@ -197,28 +167,21 @@ def draw_compression(layout: bpy.types.UILayout, pattern: PatternSettings) -> No
     smoothing.prop(pattern, "compression_smoothing")
 
 
-class VIEW3D_PT_supple_pattern_relief(ActivePatternPanel, bpy.types.Panel):
-    """Height map of the active pattern, and its effect on the skin"""
-
-    bl_label = "Relief"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout, pattern = self.start(), self.find_pattern(context)
-        layout.prop(pattern, "kind")
-        layout.prop(pattern, "image")
-        column = layout.column(align=True)
-        column.prop(pattern, "strength")
-        column.prop(pattern, "softness")
-        if pattern.kind == "BONE":
-            column.prop(pattern, "depth")
+def draw_relief(layout: bpy.types.UILayout, _context: bpy.types.Context, pattern: PatternSettings) -> None:
+    """The height map of a pattern, and its effect on the skin."""
+    layout.prop(pattern, "image")
+    column = layout.column(align=True)
+    column.prop(pattern, "strength")
+    column.prop(pattern, "softness")
+    if pattern.kind == "BONE":
+        column.prop(pattern, "depth")
 
 
-register, unregister = bpy.utils.register_classes_factory(
-    (
-        SUPPLE_UL_patterns,
-        VIEW3D_PT_supple_patterns,
-        VIEW3D_PT_supple_pattern_place,
-        VIEW3D_PT_supple_pattern_joint,
-        VIEW3D_PT_supple_pattern_relief,
-    )
-)
+PARTS: dict[str, Callable[[bpy.types.UILayout, bpy.types.Context, PatternSettings], None]] = {
+    "PLACEMENT": draw_placement,
+    "DRIVER": draw_driver,
+    "RELIEF": draw_relief,
+}
+"""By `window_manager.supple_pattern_part`."""
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_UL_patterns, VIEW3D_PT_supple_patterns))

@@ -1,4 +1,4 @@
-"""The Weights panel: automatic weights, the report on them, and tools that edit and check weights."""
+"""The Weights panel: automatic weights, the report on them, and menus of what edits and checks weights."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import bpy
 
 from ..options import WeightOptions, rows_of
 from ..settings.objects import settings_of
+from ..settings.properties import draw_option
 from ..settings.weights import CHOICES, METHODS, WeightSettings
+from ..tasks.subject.corrected import list_under_way
 from .buttons import draw_button
-from .panels import SupplePanel
+from .menus import VIEW3D_MT_supple_weights_check, VIEW3D_MT_supple_weights_edit
+from .panels import PartPanel
 from .reports import draw_hint, draw_message
 
 
@@ -23,33 +26,44 @@ def settings_of_scene(context: bpy.types.Context) -> WeightSettings:
     return context.scene.supple_weights
 
 
-class WeightsSubpanel(SupplePanel):
-    """Mix-in: a subpanel of the Weights panel that is closed at first."""
+class VIEW3D_PT_supple_weights(PartPanel, bpy.types.Panel):
+    """Automatic weights, the report on them, and what edits them"""
 
-    bl_parent_id = "VIEW3D_PT_supple_weights"
-    bl_options = {"DEFAULT_CLOSED"}
+    bl_label = "Weights"
+    bl_order = 2
+    page = "weights.md"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return find_skinned(context) is not None
-
-
-class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
-    """Automatic weights, and the report on them"""
-
-    bl_label = "Weights"
-    bl_options = {"DEFAULT_CLOSED"}
+        has_meshes = super().poll(context) or bool(bpy.ops.supple.make.poll())
+        return has_meshes and find_skinned(context) is not None and not list_under_way(context)
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout = self.layout
-        layout.use_property_split = True
-        layout.use_property_decorate = False
-        obj = find_skinned(context)
+        layout, obj, settings = self.start(), find_skinned(context), settings_of_scene(context)
         if obj is None:
-            draw_hint(layout, context, "Select a mesh and its armature")
             return
-        settings = settings_of_scene(context)
+        self.draw_options(context, settings)
+        row = layout.row()
+        row.scale_y = 1.2
+        operator = draw_button(row, "supple.weights_auto")
+        for name in (*(option.name for option in rows_of(WeightOptions) if option.label), *CHOICES):
+            if getattr(settings, name) != "":
+                setattr(operator, name, getattr(settings, name))
+        if settings_of(obj).weights_report:
+            report = settings_of(obj).weights_report
+            draw_message(layout, context, report, icon="INFO", closes=(obj, "weights_report"))
+        draw_button(layout, "supple.weight_lines")
+        row = layout.row(align=True)
+        row.menu(VIEW3D_MT_supple_weights_edit.__name__, text="Edit", icon="GREASEPENCIL")
+        row.menu(VIEW3D_MT_supple_weights_check.__name__, text="Check", icon="VIEWZOOM")
         column = layout.column()
+        column.prop(context.window_manager, "supple_show_weights")
+        if context.window_manager.supple_show_weights:
+            column.prop(context.window_manager, "supple_weight_colors", text="Colors")
+
+    def draw_options(self, context: bpy.types.Context, settings: WeightSettings) -> None:
+        """How weights are made."""
+        column = self.layout.column()
         column.prop(settings, "method")
         method = METHODS.get(settings.method)  # a later version may have stored another
         if method is None:
@@ -59,97 +73,10 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         row = column.row()
         row.use_property_split = False
         row.prop(settings, "mode", expand=True)
-        row = layout.row()
-        row.scale_y = 1.4
-        operator = draw_button(row, "supple.weights_auto")
-        for name in (*(option.name for option in rows_of(WeightOptions) if option.label), *CHOICES):
-            if getattr(settings, name) != "":
-                setattr(operator, name, getattr(settings, name))
-        if settings_of(obj).weights_report:
-            report = settings_of(obj).weights_report
-            draw_message(layout, context, report, icon="INFO", closes=(obj, "weights_report"))
-        column = layout.column()
-        column.prop(context.window_manager, "supple_show_weights")
-        if context.window_manager.supple_show_weights:
-            column.prop(context.window_manager, "supple_weight_colors", text="Colors")
-
-
-class VIEW3D_PT_supple_weights_options(WeightsSubpanel, bpy.types.Panel):
-    """More options for automatic weights"""
-
-    bl_label = "Options"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout = self.layout
-        layout.use_property_split = True
-        layout.use_property_decorate = False
-        settings = settings_of_scene(context)
-        column = layout.column()
         column.prop(settings, "only_selected_bones")
-        obj = find_skinned(context)
-        if obj is not None and obj.type == "MESH":
-            column.prop(obj, "use_mesh_mirror_x", text="Mirror")
-        column.prop(settings, "limit")
-        column.prop(settings, "prune")
-        for choice in METHODS[settings.method].choices if settings.method in METHODS else ():
-            column.prop(settings, choice.property_name)
+        rows = {option.name: option for option in rows_of(WeightOptions)}
+        for option in (rows["limit"], rows["prune"], *(() if method is None else method.choices)):
+            draw_option(column, settings, option)
 
 
-class VIEW3D_PT_supple_handles(WeightsSubpanel, bpy.types.Panel):
-    """Points and cages that move the skin along with the bones"""
-
-    bl_label = "Points and Cages"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        row = self.layout.row(align=True)
-        draw_button(row, "supple.handles_add")
-        draw_button(row, "supple.handles_remove")
-
-
-class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
-    """Tools that change weights: of selected vertices in Edit Mode or with a paint mask, otherwise of all vertices"""
-
-    bl_label = "Edit"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        row = self.layout.row()
-        row.scale_y = 1.2
-        draw_button(row, "supple.weight_lines")
-        column = self.layout.column(align=True)
-        row = column.row(align=True)
-        draw_button(row, "supple.weights_smooth", text="Smooth Surface").method = "SURFACE"
-        row.operator("supple.weights_smooth", text="Smooth Solid", icon="META_BALL").method = "SOLID"
-        row = column.row(align=True)
-        draw_button(row, "supple.weights_sharpen")
-        draw_button(row, "supple.weights_normalize")
-        row = column.row(align=True)
-        draw_button(row, "supple.weights_limit")
-        draw_button(row, "supple.weights_prune")
-        draw_button(column, "supple.weights_stiffen")
-        column = self.layout.column(align=True)
-        row = column.row(align=True)
-        draw_button(row, "supple.weights_mirror")
-        draw_button(row, "supple.weights_transfer")
-        draw_button(column, "supple.weights_clean")
-
-
-class VIEW3D_PT_supple_weights_check(WeightsSubpanel, bpy.types.Panel):
-    """Mistakes in weights, reported or selected"""
-
-    bl_label = "Check"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        row = self.layout.row(align=True)
-        draw_button(row, "supple.weights_check")
-        row.operator_menu_enum("supple.weights_select", "kind", icon="RESTRICT_SELECT_OFF")
-
-
-register, unregister = bpy.utils.register_classes_factory(
-    (
-        VIEW3D_PT_supple_weights,
-        VIEW3D_PT_supple_weights_options,
-        VIEW3D_PT_supple_handles,
-        VIEW3D_PT_supple_weights_edit,
-        VIEW3D_PT_supple_weights_check,
-    )
-)
+register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_supple_weights,))

@@ -70,6 +70,7 @@ CELLS = Option(
         "Approximate number of cells that the mesh is divided into. 0 is automatic (5000); more cells are finer and "
         "slower"
     ),
+    word=(0, "Automatic"),
     highest=1_000_000,
     slider=(None, 50_000),
 )

@@ -44,6 +44,7 @@ RESOLUTION = Option(
     name="resolution",
     label="Resolution",
     tooltip="Number of cells along the longest side of the mesh. 0 is automatic; more cells keep thin parts separate",
+    word=(0, "Automatic"),
     highest=1024,
     slider=(None, 256),
 )

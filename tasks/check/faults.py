@@ -64,9 +64,8 @@ class Finding:
 
     @property
     def short(self) -> str:
-        """The same in two words, for a list."""
-        fault, number = FAULTS[self.kind], f"{self.value:.0f}" if not self.method else percent(self.value)
-        return f"{fault.short}: {number}" if fault.has_number else fault.short
+        """The same in a few words, for a list."""
+        return FAULTS[self.kind].short.format(percent(self.value) if self.method else _count(self.value))
 
     @property
     def key(self) -> str:
@@ -85,7 +84,7 @@ class Fault:
     Attributes
     ----------
     short : str
-        Two words, for a list.
+        A few words, for a list; `{}` stands for what was measured.
     words : function from a float to a str
         What is wrong, from what was measured; of weights the number of vertices.
     mend : function or None
@@ -100,8 +99,6 @@ class Fault:
         Whether vertices are measured: those whose weights are to be mended first do not count.
     setting : str
         Choice of the default method that helps.
-    has_number : bool
-        Whether the list shows what was measured.
     """
 
     short: str
@@ -112,7 +109,6 @@ class Fault:
     over_linear: float = 0.0
     is_by_vertex: bool = False
     setting: str = ""
-    has_number: bool = True
 
     def rate(self, values: np.ndarray, linear: np.ndarray | None) -> np.ndarray:
         """How bad values of its measure are, 1 at the limit; beside those of linear blending, where they are known."""
@@ -194,14 +190,14 @@ def _count(value: float) -> str:
 
 FAULTS = {
     COLLAPSE: Fault(
-        "collapses",
+        "collapses to {}",
         lambda value: f"collapses to {percent(value)} of its cross-section",
         _change_method,
         limit=0.25,
         is_low=True,
     ),
     BULGE: Fault(
-        "swells",
+        "swells to {}",
         lambda value: f"swells to {percent(value)} of its thickness",
         _change_method,
         limit=1.5,
@@ -209,25 +205,25 @@ FAULTS = {
         setting="bulge_limit",
     ),
     TEAR: Fault(
-        "tears",
-        lambda value: f"tears, by {percent(value)} of its thickness",
+        "tears open",
+        lambda value: f"tears open, by {value:.1f} times its thickness",
         _smooth,
         limit=2.0,
         is_by_vertex=True,
     ),
     OVERLAP: Fault(
-        "overlaps",
+        "overlaps by {}",
         lambda value: f"intersects itself in {percent(value)} of its volume",
         _change_method,
         limit=0.12,
         setting="contact",
     ),
-    UNWEIGHTED: Fault("no weights", lambda value: f"{_count(value)} without weights", _give_weights),
-    STRAY: Fault("stray", lambda value: f"{_count(value)} in a stray patch", _take_away),
-    FAR: Fault("far", lambda value: f"{_count(value)} far from the bone", _take_away),
-    SEAM: Fault("open seam", lambda value: f"a seam of {_count(value)} opens", _close_seam),
-    MISPLACED: Fault("misplaced", lambda _value: "influences skin away from its parent and children", has_number=False),
-    UNBLENDED: Fault("not blended", lambda _value: "does not blend with its parent", _smooth, has_number=False),
-    STIFF: Fault("stiff part bends", lambda value: f"{_count(value)} of stiff parts bend", _stiffen),
+    UNWEIGHTED: Fault("{} without weights", lambda value: f"{_count(value)} without weights", _give_weights),
+    STRAY: Fault("{} astray", lambda value: f"{_count(value)} in a stray patch", _take_away),
+    FAR: Fault("{} far away", lambda value: f"{_count(value)} far from the bone", _take_away),
+    SEAM: Fault("seam of {} opens", lambda value: f"a seam of {_count(value)} opens", _close_seam),
+    MISPLACED: Fault("misplaced", lambda _value: "influences skin away from its parent and children"),
+    UNBLENDED: Fault("not blended", lambda _value: "does not blend with its parent", _smooth),
+    STIFF: Fault("stiff part bends at {}", lambda value: f"{_count(value)} of stiff parts bend", _stiffen),
 }
 """By the kind of fault, what there is to know of it. What finds them is in `findings`."""

@@ -23,6 +23,7 @@ from ...settings.objects import SETTINGS_VERSION, ObjectSettings, needs_supple, 
 from ..reports import particle_reports
 from ..steps import Steps, take_all
 from ..subject.character import is_rigid
+from ..subject.looks import RIGID, list_defaults
 from ..subject.stack import (
     BoundObject,
     SkinnedObject,
@@ -121,22 +122,22 @@ def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None,
     return found
 
 
-RIGID = {"centers_bulge_limit": 0.0, "centers_contact": 0.0, "twist": "OFF"}
-"""Settings of meshes that one bone holds: limit, contact and fractions would cost time, and do nothing there."""
+def prepare_supple(objects: Sequence[bpy.types.Object], method: str = DEFAULT_METHOD) -> Steps:
+    """The same for characters that are given a look: by its method with its defaults, rigid meshes as `RIGID` says.
 
-
-def prepare_supple(objects: Sequence[bpy.types.Object]) -> Steps:
-    """The same for characters that are made supple: by the default method, rigid meshes as `RIGID` says."""
+    The settings are set before, and are as they were where the steps do not come to their end.
+    """
     former = []
     try:
         with muted():
             for obj in objects:
-                if obj.is_editable and is_rigid(obj):
+                if obj.is_editable:
                     settings = settings_of(obj)
-                    former += [(settings, name, getattr(settings, name)) for name in RIGID]
-                    for name, value in RIGID.items():
+                    chosen = list_defaults(method) | (RIGID if is_rigid(obj) else {})
+                    former += [(settings, name, getattr(settings, name)) for name in chosen]
+                    for name, value in chosen.items():
                         setattr(settings, name, value)
-        return (yield from prepare_each(objects, DEFAULT_METHOD))
+        return (yield from prepare_each(objects, method))
     except BaseException:
         with muted():
             for settings, name, value in former:

@@ -18,7 +18,7 @@ class Recorder:
     def _part(self, *_arguments, **_options) -> Recorder:
         return Recorder(self.shown, self.disabled)
 
-    row = column = box = split = template_list = template_icon_view = separator = menu = menu_pie = _part
+    row = column = box = split = template_list = template_icon_view = separator = menu = menu_pie = popover = _part
 
     def operator_menu_enum(self, name: str, prop: str, **_options) -> None:
         self.shown.append(f"{name}: {prop}")
@@ -32,9 +32,15 @@ class Recorder:
         if not self.enabled:
             self.disabled.append(name)
 
+    def prop_menu_enum(self, owner, name: str, **_options) -> None:
+        self.prop(owner, name)
+
     def prop_search(self, owner, name: str, holder, collection: str, **_options) -> None:
         assert collection in holder.bl_rna.properties
         self.prop(owner, name)
+
+    def operator_enum(self, name: str, prop: str, **_options) -> None:
+        self.shown.append(f"{name}: {prop}")
 
     def operator(self, name: str, **_options) -> bpy.types.OperatorProperties | None:
         self.shown.append(name)

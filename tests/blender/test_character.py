@@ -23,6 +23,8 @@ from supple.settings.character import find_pattern_mesh, find_shown, is_mixed, l
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import prepare_supple
 from supple.tasks.subject import character as tasks_character
+from supple.tasks.subject.looks import read_look
+from supple.ui.first import NO_MESHES, NOT_BOUND_YET, NOTHING
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -88,13 +90,13 @@ def test_what_can_not_be_bound_does_not_hold_up_the_others(character):
     assert not settings_of(sleeve).is_bound
     assert "no vertex groups" in settings_of(sleeve).message
     assert settings_of(sleeve).remedy == "WEIGHTS"
-    shown = panels.draw("VIEW3D_PT_supple_skin")
+    shown = panels.draw("VIEW3D_PT_supple")
     assert any("no vertex groups" in text for text in shown)
     assert "supple.remedy" in shown
     assert bpy.ops.supple.remedy(mesh="Sleeve") == {"FINISHED"}
     assert settings_of(sleeve).is_bound
     assert settings_of(sleeve).message == settings_of(sleeve).remedy == ""
-    assert "supple.remedy" not in panels.draw("VIEW3D_PT_supple_skin")
+    assert "supple.remedy" not in panels.draw("VIEW3D_PT_supple")
 
 
 def test_switched_off_modifiers_can_be_switched_on(character):
@@ -175,19 +177,26 @@ def test_flip(character, evaluate, tmp_path, monkeypatch, subtests):
 
 
 def test_the_panel_shows_all_of_it_for_an_armature(character):
-    body, _, _ = character
-    shown = panels.draw("VIEW3D_PT_supple_skin")
+    body, sleeve, _ = character
+    shown = panels.draw("VIEW3D_PT_supple_fine_tune")
     for name in ("method", "limb_roots", "evaluate", "supple.bind"):
         assert name in shown
-    assert "supple.flip" not in shown
+    assert "supple.flip" not in panels.draw("VIEW3D_PT_supple")
     bind_whole()
-    for name in ("supple.flip", "supple.unbind"):
-        assert name in panels.draw("VIEW3D_PT_supple_skin")
-    assert "supple.measure" in panels.draw("VIEW3D_PT_supple_measure")
+    assert "supple.flip" in panels.draw("VIEW3D_PT_supple")
+    assert "supple.unbind" in panels.draw("VIEW3D_PT_supple_fine_tune")
+    assert "supple.measure" in panels.draw("VIEW3D_PT_supple_compare")
     module = __import__("supple.ui.character", fromlist=["describe_mesh"])
     bpy.context.view_layer.update()
-    assert module.describe_mesh(bpy.context, body).startswith("DQ with Stretch ")
+    assert module.describe_mesh(bpy.context, body).endswith(" ms")
     assert module.find_icon(body) == "CHECKMARK"
+    said = module.describe_character(bpy.context)
+    assert said.startswith("Rig: 2 meshes, ")
+    assert said.endswith(" ms")
+    settings_of(sleeve).method = "SSD"
+    assert module.describe_mesh(bpy.context, body) == "DQ with Stretch"
+    settings_of(sleeve).message = "Something is wrong"
+    assert module.find_trouble([body, sleeve]) == "Something is wrong"
 
 
 def test_patterns_of_an_armature_are_those_of_the_shown_mesh(character):
@@ -208,12 +217,11 @@ def test_the_hint_says_what_to_select_or_what_make_supple_does(character):
     body, sleeve, armature = character
     for obj in (body, sleeve):
         obj.modifiers.clear()
-    hint = "Select a mesh that has an Armature modifier"
-    assert any(text.startswith(hint) for text in panels.draw("VIEW3D_PT_supple_skin"))
+    assert panels.draw("VIEW3D_PT_supple") == [NO_MESHES, "supple.example_add"]
+    select(body)
+    assert panels.draw("VIEW3D_PT_supple") == [NOTHING, "supple.example_add"]
     select(armature, body)
-    shown = panels.draw("VIEW3D_PT_supple_skin")
-    assert any(text.startswith("Make Supple adds automatic weights") for text in shown)
-    assert not any(text.startswith(hint) for text in shown)
+    assert panels.draw("VIEW3D_PT_supple") == [NOT_BOUND_YET, "supple.make", "supple.make: look"]
 
 
 @pytest.mark.versions
@@ -318,4 +326,24 @@ def test_make_supple_leaves_what_is_bound(character):
     bpy.ops.supple.make()
     assert [settings_of(obj).method for obj in (body, sleeve)] == ["CENTERS", "DLBNT"]
     assert settings_of(sleeve).is_bound
-    assert not bpy.ops.supple.make.poll()
+    assert read_look([body, sleeve]) == "MIXED"
+    with pytest.raises(RuntimeError, match="All ticked meshes are bound: choose a look"):
+        bpy.ops.supple.make()
+
+
+def test_a_look_is_given_to_what_is_ticked(character):
+    body, sleeve, _ = character
+    bind_whole()
+    for obj in (body, sleeve):
+        settings_of(obj).method = "CENTERS"
+    settings_of(sleeve).is_ticked = False
+    assert read_look([body, sleeve]) == "CUSTOM"
+    assert bpy.ops.supple.make(look="FAST") == {"FINISHED"}
+    assert [settings_of(obj).method for obj in (body, sleeve)] == ["DLBNT", "CENTERS"]
+    assert read_look([body]) == "FAST"
+    bpy.ops.ed.undo_push(message="before")
+    assert bpy.ops.supple.make(look="BLENDER") == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="as Blender")
+    assert [settings_of(obj).is_bound for obj in (body, sleeve)] == [False, True]
+    bpy.ops.ed.undo()
+    assert all(settings_of(bpy.data.objects[name]).is_bound for name in ("Tube", "Sleeve"))

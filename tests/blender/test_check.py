@@ -217,7 +217,7 @@ def test_a_stiff_part_that_bends_is_found_and_then_moves_as_one_piece():
             tube.vertex_groups[bone].add([index], weight, "REPLACE")
     bind([tube], "DLB", "PYTHON")
     settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("stiff part bends: 8")
+    settings.active = [line.text for line in settings.findings].index("stiff part bends at 8 vertices")
     turn(armature, armature.pose.bones[1].name, (1.0, 0.3, 0.5))
     assert np.abs(measure_box(tube, box) - rest).max() > 0.01
     assert press("check_fix") == {"FINISHED"}
@@ -287,7 +287,9 @@ def test_the_button_lists_faults_and_shows_one_in_its_pose(tube):
     assert "COLLAPSE" in kinds
     settings.active = kinds.index("COLLAPSE")
     line = settings.findings[settings.active]
-    assert set(line.details.splitlines()) <= set(draw("VIEW3D_PT_supple_check"))
+    assert "supple.check_fix" not in draw("VIEW3D_PT_supple")
+    settings.is_open = True
+    assert set(line.details.splitlines()) <= set(draw("VIEW3D_PT_supple"))
     assert press("check_show") == {"FINISHED"}
     assert settings.heat == "STRETCH"
     angles = [bone.matrix_basis.to_quaternion().angle for bone in tube.find_armature().pose.bones]
@@ -301,7 +303,7 @@ def test_shown_frames_are_those_of_the_action(tube):
     spoil(tube, FAR)
     assert press("check") == {"FINISHED"}
     settings.use_bends = True
-    settings.active = [line.text for line in settings.findings].index("far: 1")
+    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
     assert press("check_show") == {"FINISHED"}
     assert sum(vertex.select for vertex in tube.data.vertices) == 1
     data = tube.find_armature().animation_data
@@ -325,7 +327,7 @@ def test_dismissed_faults_stay_away_and_come_back(tube):
 def test_fix_marks_the_line(tube):
     spoil(tube, FAR)
     settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("far: 1")
+    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
     assert press("check_fix") == {"FINISHED"}
     assert settings.findings[settings.active].is_mended
 
@@ -333,13 +335,13 @@ def test_fix_marks_the_line(tube):
 def test_a_line_that_fix_does_not_mend_is_measured_again_and_stays(tube, monkeypatch):
     spoil(tube, FAR)
     settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("far: 1")
+    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
     spoil(tube, FAR, start=31)
     monkeypatch.setattr(tasks_fix, "fix_finding", lambda _obj, _finding: ["Nothing was done."])
     assert press("check_fix") == {"FINISHED"}
     line = settings.findings[settings.active]
     assert not line.is_mended
-    assert line.text == "far: 2"
+    assert line.text == "2 vertices far away"
     monkeypatch.undo()
     assert press("check_fix") == {"FINISHED"}
     assert line.is_mended
@@ -364,7 +366,8 @@ def test_a_report_of_another_character_or_file_is_not_used(tube):
     _, armature = add_tube(rings=6, sides=6)
     select(armature)
     assert not bpy.ops.supple.check_show.poll()
-    assert "supple.check_fix" not in draw("VIEW3D_PT_supple_check")
+    settings.is_open = True
+    assert "supple.check_fix" not in draw("VIEW3D_PT_supple")
     reset()
     _, armature = add_tube(rings=6, sides=6)
     assert armature.name == name

@@ -34,7 +34,7 @@ from supple.bridge.animation.curves import list_curves
 from supple.bridge.meshes.shown_weights import read_shown_shape
 from supple.deformers import Pose, SkinningError
 from supple.deformers.measures.heat import color_rising
-from supple.options import CopyOptions
+from supple.options import CopyOptions, rows_of
 from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
 from supple.settings.objects import settings_of
@@ -230,12 +230,13 @@ def test_go_to_frame_leaves_a_linked_armature_as_it_is(tube_file):
 
 
 def test_the_panel(tube, copied_file):
-    name = "VIEW3D_PT_supple_engine_copy"
-    shown = draw(name)
-    assert shown[1:] == [
-        "target", "tolerance", "influences", "helpers", "keys", "use_bends", "angle",
-        "supple.engine_copy", "supple.engine_copy_export",
-    ]  # fmt: skip
+    name = "VIEW3D_PT_supple_hand_over"
+    bind(tube)
+    assert "supple.engine_copy" in draw(name)
+    assert "supple.engine_copy_export" not in draw(name)
+    options = ["target", "tolerance", "influences", "helpers", "keys", "use_bends", "angle"]
+    shown = [text for text in open_dialog(armature_of(tube)) if text in options]
+    assert shown == options
     tube = open_tube(copied_file)
     assert "supple.engine_copy_frame" in draw(name)
     assert any(line.startswith("Rig for glTF: ") for line in draw(name))
@@ -243,7 +244,13 @@ def test_the_panel(tube, copied_file):
     assert "supple.engine_copy_frame" in draw(name)
     armature_of(tube).animation_data_clear()
     bpy.data.actions.remove(bpy.data.actions["RigAction"])
-    assert "No action moves its bones" in draw(name)
+    assert "No action moves its bones" in open_dialog(armature_of(tube))
+
+
+def open_dialog(armature: bpy.types.Object, **more) -> list[str]:
+    """What the dialog shows with the settings of an armature."""
+    values = {row.name: getattr(copy_settings(armature), row.name) for row in rows_of(CopyOptions)}
+    return draw_dialog("SUPPLE_OT_engine_copy", **(values | more))
 
 
 def test_the_copy_is_exported_as_it_is(copied, tmp_path):
@@ -436,7 +443,7 @@ def test_a_report_that_was_tampered_with_is_none(copied, subtests):
             assert read_report(armature_of(copied)) is None
             with pytest.raises(RuntimeError, match=r"only to a range of motion|has an engine copy"):
                 bpy.ops.supple.engine_copy_frame()
-            draw("VIEW3D_PT_supple_engine_copy")
+            draw("VIEW3D_PT_supple_hand_over")
 
 
 # The command line
@@ -500,7 +507,7 @@ def test_the_dialog_says_how_many_bones_a_copy_has_at_most(copied):
     assert (plan.joints, plan.former) == (len(skeleton.names), report.bones)
     assert plan.bending == len(skeleton.names) - 1
     assert plan.joints <= report.bones <= plan.joints + 4 * plan.bending
-    shown = draw_dialog("SUPPLE_OT_engine_copy", plan=plan, helpers=1)
+    shown = open_dialog(copied.find_armature(), plan=plan, helpers=1)
     assert shown[:2] == [
         f"{plan.joints} bones of the character, and at most {plan.bending} helpers at {plan.bending} joints",
         f"The last copy has {report.bones} bones",

@@ -64,15 +64,16 @@ def test_the_scenes_frames_and_a_folder_beside_the_file_if_not_set(tmp_path, sav
 
 
 def test_the_panel_says_where_the_job_is_until_that_is_closed(saved):
-    assert draw("VIEW3D_PT_supple_bake")[-1] == "supple.send_to_farm"
+    assert "supple.close_report" not in draw("VIEW3D_PT_supple_hand_over")
     bpy.ops.supple.send_to_farm(engine="OPENJD")
-    report, close = draw("VIEW3D_PT_supple_bake")[-2:]
+    shown = draw("VIEW3D_PT_supple_hand_over")
+    report, close = shown[shown.index("supple.send_to_farm") + 1 :][:2]
     assert report == (
         "Job for Open Job Description written to '//hero_farm'. README.txt there has the command that submits it"
     )
     assert close == "supple.close_report"
     bpy.ops.supple.close_report(owner="Tube", kind="farm")
-    assert draw("VIEW3D_PT_supple_bake")[-1] == "supple.send_to_farm"
+    assert report not in draw("VIEW3D_PT_supple_hand_over")
 
 
 def test_the_whole_character_is_what_is_ticked(tmp_path, saved):

@@ -21,6 +21,7 @@ from supple.tasks.corrections.from_method import CorrectedFrom
 from supple.tasks.skin.by_python import prepare
 from supple.tasks.steps import take_all
 from supple.tasks.subject.character import find_skinned
+from supple.tasks.subject.looks import read_look
 
 BENT = {"bone.1": (np.radians(40.0), 0.0, 0.0), "bone.2": (0.0, 0.0, np.radians(30.0))}
 
@@ -112,15 +113,20 @@ def test_clothes_ride_on_the_body(scene: bpy.types.Scene) -> None:
     assert np.abs(gap).max() < 0.06 * diagonal(rest_points(obj))
 
 
-def test_make_supple_adds_it_unless_asked_not_to(scene: bpy.types.Scene) -> None:
-    for is_asked in (True, False):
-        obj, armature = add_body()
-        select(armature)
-        assert bpy.ops.supple.make(flesh=is_asked) == {"FINISHED"}
-        assert settings_of(obj).is_bound
-        assert bool(settings_of(obj).corrections) == is_asked
-        bpy.data.objects.remove(obj)
-        bpy.data.objects.remove(armature)
+def test_looks_add_it_and_take_it_away(scene: bpy.types.Scene) -> None:
+    obj, armature = add_body()
+    select(armature)
+    for look, is_bound in (("FAST", True), ("FLESH", True), ("FAST", True), ("FLESH", True), ("BLENDER", False)):
+        assert bpy.ops.supple.make(look=look) == {"FINISHED"}
+        assert settings_of(obj).is_bound == is_bound
+        assert bool(settings_of(obj).corrections) == (look == "FLESH")
+        assert read_look([obj]) == look
+    assert bpy.ops.supple.make() == {"FINISHED"}
+    assert read_look([obj]) == "FLESH"
+    settings_of(obj).bulge_limit = 0.5
+    assert read_look([obj]) == "CUSTOM"
+    assert bpy.ops.supple.make(look="FLESH") == {"FINISHED"}
+    assert settings_of(obj).bulge_limit == 0.0
 
 
 def test_what_can_not_be(scene: bpy.types.Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ from supple.tasks.bake.caches import bake_cache
 from supple.tasks.reports import ParticleReport, particle_reports
 from supple.tasks.skin import by_python
 from supple.tasks.skin.bind import bind, make_independent, unbind
-from supple.ui.panels import describe
+from supple.ui.fine_tune import describe
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import bpy
@@ -17,8 +18,9 @@ from supple.deformers.option import UNLIMITED
 from supple.settings.choices import store_of
 from supple.settings.objects import settings_of
 from supple.tasks.skin import by_nodes
-from supple.ui import menus
-from supple.ui.corrections import TOOLS
+from supple.ui import manual, menus, preferences
+from supple.ui.corrections import HINT, TOOLS
+from supple.ui.first import NOTHING
 from supple.viewport import ghosts, heat, outlines, pins
 from supple.viewport import weights as weight_overlay
 
@@ -28,7 +30,7 @@ OPERATORS = (
     "clear_pins", "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep",
     "correction_pose",
     "correction_remove", "correction_select", "corrections_from", "drag_skin", "engine_copy",
-    "engine_copy_export", "engine_copy_frame", "engine_copy_show", "flesh_add", "flesh_remove", "flip",
+    "engine_copy_export", "engine_copy_frame", "engine_copy_show", "example_add", "flesh_add", "flesh_remove", "flip",
     "handles_add", "handles_remove", "make", "make_independent",
     "measure", "motion_compare", "motion_join", "motion_loop",
     "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
@@ -47,7 +49,7 @@ PROPERTIES = [
     "Action.supple_is_copied", "Object.supple", "Object.supple_engine_copy", "Scene.supple_drag",
     "Scene.supple_character", "Scene.supple_weights", "Scene.supple_motion",
     "WindowManager.supple_show_weights", "WindowManager.supple_weight_colors",
-    "WindowManager.supple_ghosts", "WindowManager.supple_check",
+    "WindowManager.supple_pattern_part", "WindowManager.supple_ghosts", "WindowManager.supple_check",
     "WindowManager.supple_preset",
 ]  # fmt: skip
 HANDLERS = (
@@ -55,7 +57,8 @@ HANDLERS = (
 )  # fmt: skip
 
 
-CORRECTIONS = "VIEW3D_PT_supple_corrections"
+FIRST, FINE_TUNE = "VIEW3D_PT_supple", "VIEW3D_PT_supple_fine_tune"
+CORRECTIONS, HAND_OVER = "VIEW3D_PT_supple_corrections", "VIEW3D_PT_supple_hand_over"
 
 
 def handlers() -> list[str]:
@@ -195,7 +198,7 @@ def test_each_operator_is_described(subtests):
 @pytest.mark.versions
 def test_each_operator_says_what_to_select(subtests):
     wanted = "Select (the armature|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))"
-    for name in sorted(set(OPERATORS) - {"close_report", "pattern_forget"}):
+    for name in sorted(set(OPERATORS) - {"close_report", "example_add", "pattern_forget"}):
         with subtests.test(name), pytest.raises(RuntimeError, match=rf"poll\(\).*{wanted}"):
             getattr(bpy.ops.supple, name)()
 
@@ -206,23 +209,25 @@ def test_each_operator_can_be_undone(subtests):
             assert {"REGISTER", "UNDO"} <= getattr(bpy.ops.supple, name).bl_options
 
 
+BELOW = [
+    f"VIEW3D_PT_supple_{name}" for name in ("fine_tune", "weights", "patterns", "corrections", "hand_over", "motion")
+]
+
+
 def test_panels_without_a_mesh():
-    assert "Select a mesh" in " ".join(draw("VIEW3D_PT_supple_skin"))
-    assert draw("VIEW3D_PT_supple_bake") == []
-    assert draw("VIEW3D_PT_supple_weights") == ["Select a mesh and its armature"]
-    assert draw("VIEW3D_PT_supple_handles") == []
-    assert [draw(f"VIEW3D_PT_supple_weights_{part}") for part in ("options", "edit", "check")] == [[], [], []]
-    assert draw(CORRECTIONS) == draw("VIEW3D_PT_supple_correcting") == []
+    assert draw(FIRST) == [NOTHING, "supple.example_add"]
+    assert [draw(name) for name in BELOW] == [[]] * len(BELOW)
 
 
 def test_panels_of_an_armature():
     obj, armature = add_tube()
     select(armature)
-    assert "supple.bind" in draw("VIEW3D_PT_supple_skin")
-    assert draw("VIEW3D_PT_supple_bake") == []
+    assert "supple.make" in draw(FIRST)
+    assert draw(HAND_OVER) == []
     bind(obj, method="SSD")
     select(armature)
-    assert "supple.unbind" in draw("VIEW3D_PT_supple_skin")
+    assert "supple.unbind" in draw(FINE_TUNE)
+    assert "supple.send_to_farm" in draw(HAND_OVER)
 
 
 NOT_IN_MENUS = {"close_report", "drag_skin", "remedy", "pattern_forget", "weights_brush"}
@@ -232,8 +237,11 @@ NOT_IN_MENUS = {"close_report", "drag_skin", "remedy", "pattern_forget", "weight
 def test_menus_hold_all_operators():
     """Blender's menu search finds what is in a menu."""
     shown = []
-    for name in ("VIEW3D_MT_supple", "VIEW3D_MT_supple_corrections", "VIEW3D_MT_supple_weights"):
+    for name in (name for name in dir(bpy.types) if name.startswith("VIEW3D_MT_supple") and "pie" not in name):
         getattr(bpy.types, name).draw(SimpleNamespace(layout=Recorder(shown)), bpy.context)
+    for menu, draw_end in menus.PLACES_IN_BLENDER:
+        if menu.endswith("_add"):
+            draw_end(SimpleNamespace(layout=Recorder(shown)), bpy.context)
     found = {text.removeprefix("supple.").partition(":")[0] for text in shown if text.startswith("supple.")}
     assert found == set(OPERATORS) - NOT_IN_MENUS
 
@@ -246,16 +254,43 @@ def test_the_pie_menu_holds_the_main_actions():
     ]
 
 
-def test_no_key_opens_the_pie_menu():
-    configured = bpy.context.window_manager.keyconfigs.addon
-    items = [item for keymap in configured.keymaps for item in keymap.keymap_items] if configured else []
-    assert not [item for item in items if getattr(item.properties, "name", "") == "VIEW3D_MT_supple_pie"]
+def test_the_pie_menu_has_a_key_to_be_set():
+    """In a window: without one, Blender has no keymaps of add-ons."""
+    keymap = SimpleNamespace(keymap_items=Keys())
+    manager = SimpleNamespace(keyconfigs=SimpleNamespace(addon=SimpleNamespace(keymaps=Keymaps({"3D View": keymap}))))
+    preferences.add_key(manager)
+    (item,) = keymap.keymap_items
+    assert (item.idname, item.type, item.properties.name) == ("wm.call_menu_pie", "NONE", "VIEW3D_MT_supple_pie")
+    assert preferences.find_key(manager.keyconfigs.addon) == item
+    preferences.remove_key(manager)
+    assert list(keymap.keymap_items) == []
+
+
+class Keys(list):
+    def new(self, idname: str, key: str, _value: str) -> SimpleNamespace:
+        self.append(SimpleNamespace(idname=idname, type=key, properties=SimpleNamespace(name="")))
+        return self[-1]
+
+
+class Keymaps(dict):
+    def new(self, name: str, space_type: str) -> SimpleNamespace:
+        assert space_type == "VIEW_3D"
+        return self[name]
+
+
+def test_each_page_of_the_manual_is_there():
+    folder = Path(__file__).resolve().parents[2] / "docs"
+    pages = {getattr(bpy.types, name).page for name in (FIRST, *BELOW)} | {page for _, page in manual.PAGES}
+    assert {page for page in pages if not (folder / page).is_file()} == set()
+    prefix, mapping = manual.list_addresses()
+    assert mapping[0][0] == "bpy.ops.supple.weight*"
+    assert prefix == f"{manual.MANUAL}/"
 
 
 @pytest.mark.versions
 def test_blenders_menus_have_them_once(disabled):
     def count() -> dict[str, int]:
-        drawn = {menu: getattr(bpy.types, menu)._dyn_ui_initialize() for menu, _ in menus.PLACES}  # noqa: SLF001
+        drawn = {menu: getattr(bpy.types, menu)._dyn_ui_initialize() for menu, _ in menus.PLACES_IN_BLENDER}  # noqa: SLF001
         return {menu: sum("supple" in one.__module__ for one in functions) for menu, functions in drawn.items()}
 
     assert set(count().values()) == {0}
@@ -268,14 +303,14 @@ def test_what_can_not_be_changed_is_disabled():
     bone = armature.data.bones[1]
     bind(obj)
     disabled: list[str] = []
-    assert "evaluate" in draw("VIEW3D_PT_supple_skin", disabled)
+    assert "evaluate" in draw(FINE_TUNE, disabled)
     shown = draw("BONE_PT_supple", disabled, bone=bone)
     assert shown == ["has_sharpness", "sharpness", "has_twist", "twist", "spread_twist"]
     assert disabled == ["sharpness", "twist"]
     disabled.clear()
     bone.supple.has_twist = True
     bpy.ops.object.mode_set(mode="EDIT")
-    draw("VIEW3D_PT_supple_skin", disabled)
+    draw(FINE_TUNE, disabled)
     draw("BONE_PT_supple", disabled, bone=bone)
     assert disabled == ["evaluate", "sharpness"]
 
@@ -294,15 +329,16 @@ def test_properties_of_choices_have_the_limits_of_methods(subtests):
 
 def test_panels_before_bind():
     obj, _ = add_tube()
-    limits, rest = ["bulge_limit", "contact"], ["twist", "evaluate", "linear_group", "supple.bind", "supple.make"]
+    limits, rest = ["bulge_limit", "contact"], ["twist", "evaluate", "linear_group", "supple.bind"]
     settings_of(obj).method = "DLBNT"
-    assert draw("VIEW3D_PT_supple_skin") == ["method", METHODS["DLBNT"].tooltip, "order", "limb_roots", *limits, *rest]
+    assert draw(FIRST) == ["supple.make", "supple.make: look", "supple.check", "supple.side_by_side"]
+    assert draw(FINE_TUNE) == ["method", METHODS["DLBNT"].tooltip, "order", "limb_roots", *limits, *rest]
     settings_of(obj).method = "SSD"
-    assert draw("VIEW3D_PT_supple_skin") == ["method", METHODS["SSD"].tooltip, *limits, *rest]
+    assert draw(FINE_TUNE) == ["method", METHODS["SSD"].tooltip, *limits, *rest]
     settings_of(obj).method = "CENTERS"
     limits = ["centers_bulge_limit", "centers_contact"]
-    assert draw("VIEW3D_PT_supple_skin") == ["method", METHODS["CENTERS"].tooltip, "sharpness", *limits, *rest]
-    assert draw("VIEW3D_PT_supple_bake") == []
+    assert draw(FINE_TUNE) == ["method", METHODS["CENTERS"].tooltip, "sharpness", *limits, *rest]
+    assert draw(HAND_OVER) == []
 
 
 @pytest.mark.versions
@@ -310,74 +346,77 @@ def test_panels_before_bind():
 def test_panels_of_a_bound_object(evaluator):
     obj, _ = add_tube()
     bind(obj, method="DLBNT")
+    first = ["supple.make: look", "supple.flip", "supple.side_by_side", "supple.check", "supple.correct_pose"]
+    assert draw(FIRST) == first
     shown = ["method", METHODS["DLBNT"].tooltip, "order", "limb_roots", "bulge_limit", "contact", "twist"]
-    shown += ["evaluate", "linear_group", "supple.bind", "supple.unbind", "supple.flip"]
-    if evaluator == "NODES":
-        shown.append("supple.make_independent")
-    assert draw("VIEW3D_PT_supple_skin") == shown
-    assert draw("VIEW3D_PT_supple_bake") == [
-        f"supple.{name}" for name in ("bake_cache", "bake_shape_keys", "send_to_farm")
-    ]
+    assert draw(FINE_TUNE) == [*shown, "evaluate", "linear_group", "supple.bind", "supple.unbind"]
+    others = [f"supple.{name}" for name in ("send_to_farm", "engine_copy", "make_independent")]
+    assert draw(HAND_OVER)[1:] == others[: 3 if evaluator == "NODES" else 2]
     settings_of(obj).message = "Something is wrong"
-    assert draw("VIEW3D_PT_supple_skin") == [*shown, "Something is wrong"]
+    assert draw(FIRST) == [*first, "Something is wrong"]
     settings_of(obj).bake = "PC2"
-    assert draw("VIEW3D_PT_supple_bake")[-2:] == ["Deformed by: Point Cache", "supple.clear_bake"]
+    shown = draw(HAND_OVER)
+    assert shown[shown.index("Deformed by: Point Cache") + 1] == "supple.clear_bake"
 
 
 def test_panels_tell_why_an_object_is_not_evaluated_by_nodes():
     obj, _ = add_tube()
     settings_of(obj).evaluate_problem = "It has B-Bones"
-    assert "It has B-Bones" not in draw("VIEW3D_PT_supple_skin")
+    assert "It has B-Bones" not in draw(FINE_TUNE)
     settings_of(obj).evaluate = "PYTHON"
-    shown = draw("VIEW3D_PT_supple_skin")
+    shown = draw(FINE_TUNE)
     assert shown[shown.index("evaluate") + 1] == "It has B-Bones"
 
 
+def draw_menu(name: str) -> list[str]:
+    shown = []
+    getattr(bpy.types, f"VIEW3D_MT_supple_{name}").draw(SimpleNamespace(layout=Recorder(shown)), bpy.context)
+    return shown
+
+
 WEIGHT_TOOLS = [
-    "supple.weight_lines",
     "supple.weights_smooth", "supple.weights_smooth", "supple.weights_sharpen", "supple.weights_normalize",
     "supple.weights_limit", "supple.weights_prune", "supple.weights_stiffen", "supple.weights_mirror",
-    "supple.weights_transfer", "supple.weights_clean",
+    "supple.weights_transfer", "supple.weights_clean", "supple.handles_add", "supple.handles_remove",
 ]  # fmt: skip
 
 
 def test_weight_panels_of_a_mesh():
     obj, armature = add_tube(rings=12, sides=8)
-    method, explained, *rest = draw("VIEW3D_PT_supple_weights")
-    assert (method, rest) == ("method", ["mode", "supple.weights_auto", "supple_show_weights"])
+    panel = "VIEW3D_PT_supple_weights"
+    method, explained, *rest = draw(panel)
+    words = ["Bone Limit", "limit", "prune", "Resolution", "resolution"]
+    ends = ["supple.weights_auto", "supple.weight_lines", "supple_show_weights"]
+    assert (method, rest) == ("method", ["mode", "only_selected_bones", *words, *ends])
     assert explained.startswith("Heat spreads from the bones through the inside of the mesh")
-    options = ["only_selected_bones", "use_mesh_mirror_x", "limit", "prune", "resolution"]
-    assert draw("VIEW3D_PT_supple_weights_options") == options
-    assert draw("VIEW3D_PT_supple_weights_edit") == WEIGHT_TOOLS
-    assert draw("VIEW3D_PT_supple_weights_check") == ["supple.weights_check", "supple.weights_select: kind"]
-    assert draw("VIEW3D_PT_supple_handles") == ["supple.handles_add", "supple.handles_remove"]
+    assert draw_menu("weights_edit") == WEIGHT_TOOLS
+    assert draw_menu("weights_check") == ["supple.weights_check", "supple.weights_select: kind"]
+    bpy.context.scene.supple_weights.limit = 4
     bpy.context.scene.supple_weights.method = "BIHARMONIC"
-    assert draw("VIEW3D_PT_supple_weights_options") == [*options[:-1], "cells"]
+    assert draw(panel)[4:8] == ["limit", "prune", "Cells", "cells"]
     settings_of(obj).weights_report = "This is so.\nAnd that, too."
-    closed = ["This is so.", "And that, too.", "supple.close_report"]
-    assert draw("VIEW3D_PT_supple_weights")[-4:-1] == closed
+    shown, closed = draw(panel), ["This is so.", "And that, too.", "supple.close_report"]
+    assert shown[shown.index("supple.weights_auto") + 1 :][:3] == closed
     bpy.context.window_manager.supple_show_weights = True
-    assert draw("VIEW3D_PT_supple_weights")[-1] == "supple_weight_colors"
+    assert draw(panel)[-1] == "supple_weight_colors"
     bpy.context.window_manager.supple_show_weights = False
     select(armature)
-    assert "use_mesh_mirror_x" not in draw("VIEW3D_PT_supple_weights_options")
-    assert "This is so." not in draw("VIEW3D_PT_supple_weights")
+    assert "This is so." not in draw(panel)
 
 
 def test_the_panel_of_corrections():
     obj, armature = add_tube()
-    begins = ["supple.correct_pose"] * 3
-    makes = ["supple.flesh_add", *["supple.corrections_from"] * 2]
+    makes = ["supple.correct_pose"] * 3 + ["supple.corrections_from"] * 2 + ["supple.flesh_add", "supple.flesh_remove"]
     edits = [f"supple.correction_{name}" for name in ("edit", "pose", "select", "remove")]
-    assert draw(CORRECTIONS)[1:] == [*begins, *makes]
+    assert draw_menu("correct") == makes
+    assert draw(CORRECTIONS) == [HINT]
     select(armature)
-    assert draw(CORRECTIONS)[1:] == [*begins, obj.name, *makes]
+    assert draw(CORRECTIONS) == [obj.name, HINT]
     select(obj)
     settings_of(obj).corrections.add().name = "Gone"
     shown = draw(CORRECTIONS)
-    assert shown[1:4] == begins
-    assert shown[4].startswith("Shape key 'Gone' was deleted or renamed")
-    assert shown[5:] == [*edits, *makes]
+    assert shown[0].startswith("Shape key 'Gone' was deleted or renamed")
+    assert shown[1:] == edits
 
 
 def test_the_panel_of_a_correction_that_is_under_way():
@@ -388,10 +427,9 @@ def test_the_panel_of_a_correction_that_is_under_way():
     ends = ["supple.correction_keep", "supple.correction_discard"]
     for active in (bpy.context.active_object, armature):
         select(active)
-        assert draw(CORRECTIONS) == []
-        assert draw("VIEW3D_PT_supple_correcting") == ["'Tube' in this pose", TOOLS, *ends]
+        assert [draw(name) for name in BELOW] == [[]] * len(BELOW)
+        assert draw(FIRST) == ["'Tube' in this pose", TOOLS, *ends]
     select(settings_of(obj).posed_copy)
-    assert draw("VIEW3D_PT_supple_skin") == []
     bpy.ops.object.delete()
     select(armature)
-    assert draw("VIEW3D_PT_supple_correcting")[0].startswith("The posed copy of 'Tube' was deleted")
+    assert draw(FIRST)[0].startswith("The posed copy of 'Tube' was deleted")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import bpy
-from window import WAIT, Window, check, press, take_picture, until
+from window import HEADER_ROW, WAIT, Window, check, press, take_picture, until
 
 from scenes import add_tube, add_twin, distance, evaluated_points, turn
 
-FIRST_ROW, BIND_ROW = 3.3, 14.8
-"""Where the list's first mesh and Bind are, in rows of buttons below the top of the sidebar, with two meshes."""
-TICK, UNBIND = 0.092, 0.83
-"""How far from its left edge the ticks and Unbind are, as shares of its width."""
+FIRST_ROW, BIND_ROW, MADE = 7.4, 18.44, 1.25
+"""Where the list's first mesh and Bind are, in rows of buttons below the top of the sidebar, with two meshes; how much
+lower once the character is bound."""
+TICK, BIND, UNBIND = 0.12, 0.2, 0.66
+"""How far from its left edge the ticks, Bind and Unbind are, as shares of its width."""
 
 
 def search(window: Window, label: str) -> Iterator[float]:
@@ -39,7 +40,8 @@ def use_character(window: Window) -> Iterator[float]:
     turn(armature, "bone.1", (0.0, 0.0, 1.2))
     window.look_down(armature, "POSE")
     yield from window.open_tab()
-    yield from window.click_row(BIND_ROW + window.method_rows())
+    yield from window.open_panel("fine_tune", is_bound=False)
+    yield from window.click_row(BIND_ROW + window.method_rows(), BIND)
     take_picture("character-1-refused")
     check("Bind with an armature active binds what can be bound", body.supple.is_bound and not sleeve.supple.is_bound)
     check("... and says what it could not", "no vertex groups" in sleeve.supple.message)
@@ -56,9 +58,10 @@ def use_character(window: Window) -> Iterator[float]:
     take_picture("character-3-flipped")
     yield from search(window, "Flip to Blender")
     check("... and Supple's again", distance(posed, evaluated_points(body)) <= 1e-6)
-    yield from window.click_row(FIRST_ROW, TICK)
+    yield from window.click_row(FIRST_ROW + MADE, TICK)
     take_picture("character-4-unticked")
     check("a click on a tick leaves a mesh out", not sleeve.supple.is_ticked and body.supple.is_ticked)
-    yield from window.click_row(BIND_ROW + window.method_rows(), UNBIND)
+    yield from window.click_row(BIND_ROW + MADE + window.method_rows(), UNBIND)
     check("Unbind is for what is ticked", not body.supple.is_bound and sleeve.supple.is_bound)
+    yield from window.press_header(HEADER_ROW[True] + MADE)  # Make Supple is offered for the body again
     window.set_mode("OBJECT")

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 import bpy
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from window import WAIT, Window, check, count_colored, part, take_picture, until
+from window import CHECK, FLIP_ROW, WAIT, Window, check, count_colored, part, take_picture, until
 
 from scenes import add_tube, turn
 
-SKIN_HEADER, CHECK_HEADER = 2.1, 3.5
-"""Where headers of panels are, in rows of buttons below the top of the sidebar; the second with the first closed."""
-RUN_ROW, LINE_ROW, BUTTON_ROW = 7.3, 10.2, 18.9
-LINE, FIX, DISMISS = 0.5, 0.55, 0.8
+LINE_ROW, BUTTON_ROW = 5.73, 14.75
+LINE, FIX, DISMISS = 0.5, 0.25, 0.65
 """Buttons of a row, as shares of the sidebar's width."""
 
 
@@ -28,12 +26,15 @@ def check_character(window: Window) -> Iterator[float]:
     tube.vertex_groups[-1].add([stray], 1.0, "REPLACE")
     window.look_down(armature)
     yield from window.open_tab()
-    yield from window.press_header(SKIN_HEADER, CHECK_HEADER)
     settings = bpy.context.window_manager.supple_check
-    yield from window.click_row(RUN_ROW)
+    yield from window.click_row(FLIP_ROW, CHECK)
     yield from until(lambda: settings.armature)
+    yield WAIT
+    check("The list of faults is closed at first", not settings.is_open)
+    yield from window.click_row(FLIP_ROW, CHECK)
+    check("... and opens by a click on their number", settings.is_open)
     take_picture("check-found")
-    check("Check Character lists the stray vertex", settings.findings[0].text == "far: 1")
+    check("Check Character lists the stray vertex", settings.findings[0].text == "1 vertex far away")
     yield from window.click_row(LINE_ROW, LINE)
     take_picture("check-shown")
     check("A click on the line puts heat on the skin", settings.heat == "STRETCH")
@@ -51,7 +52,7 @@ def check_character(window: Window) -> Iterator[float]:
     yield from window.click_row(BUTTON_ROW, FIX)
     check("Fix gives the vertex the weights around it", follows_first(tube, stray))
     settings.armature = ""
-    yield from window.click_row(RUN_ROW)
+    yield from window.click_row(FLIP_ROW, CHECK)
     yield from until(lambda: settings.armature)
     take_picture("check-mended")
     check("... and the next check finds nothing", not settings.findings)
@@ -64,7 +65,7 @@ def check_character(window: Window) -> Iterator[float]:
     yield WAIT
     plain = count_colored(window.look("check-plain"))
     check("Heat colors the bent joint, and is gone when it is off", colored > plain + 5000)
-    yield from window.press_header(CHECK_HEADER, SKIN_HEADER)
+    settings.is_open = False
 
 
 def follows_first(tube: bpy.types.Object, vertex: int) -> bool:

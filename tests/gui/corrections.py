@@ -8,14 +8,12 @@ import bpy
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
-from window import WAIT, Window, check, part, press, press_mouse, take_picture, until, xdo
+from window import CHECK_ROW, CORRECT, WAIT, Window, check, part, press, press_mouse, take_picture, until, xdo
 
 from scenes import add_tube, bind, distance, evaluated_points, rest_points, select
 
-SKIN_HEADER, PANEL_HEADER = 2.1, 4.9
-"""Where headers of panels are, in rows of buttons below the top of the sidebar; the second with the first closed."""
-BEGIN_ROW, EDIT_ROW = 7.0, 16.0
-"""Where buttons are, without the lines of the hint; the second with two corrections."""
+EDIT_ROW = 20.0
+"""Where Edit Again is, with two corrections."""
 MIRROR = (6.2, -0.7)
 """How far the box of Mirror is from where the mouse was when the dialog opened: to the left and up, in buttons."""
 KEEP_ROW, KEEP, DISCARD = 4.1, 0.3, 0.8
@@ -109,13 +107,13 @@ def correct_poses(window: Window) -> Iterator[float]:
     """Correct a bent arm, and use what was kept."""
     stage = Stage(window)
     yield from window.open_tab()
-    yield from window.press_header(SKIN_HEADER, PANEL_HEADER)
+    yield from window.open_panel("corrections")
     window.move("WINDOW", 300, 300)
     for key in ("r", *str(ANGLE), "Return"):
         yield from press(key)
     before = evaluated_points(stage.tube)
     take_picture("corrections-posed")
-    yield from stage.press(BEGIN_ROW, "HINT")
+    yield from window.click_row(CHECK_ROW, CORRECT)
     copy = bpy.context.active_object
     check("Correct This Pose puts a copy into Sculpt Mode", copy.mode == "SCULPT" and copy != stage.tube)
     check("... in place of the mesh", not stage.tube.visible_get())
@@ -186,11 +184,11 @@ def play(stage: Stage) -> Iterator[float]:
 def edit_again(stage: Stage) -> Iterator[float]:
     """Edit Again goes back to the pose, Discard leaves all as it was."""
     before = evaluated_points(stage.tube)
-    yield from stage.press(EDIT_ROW, "HINT")
+    yield from stage.press(EDIT_ROW)
     take_picture("corrections-again")
     copy = stage.tube.supple.posed_copy
     check("Edit Again goes to the pose", copy is not None and distance(before, rest_points(copy)) > 0.1)
     yield from stage.press(KEEP_ROW, "TOOLS", DISCARD)
     take_picture("corrections-discarded")
     check("Discard shows the mesh", stage.tube.visible_get() and stage.tube.supple.posed_copy is None)
-    yield from stage.window.press_header(PANEL_HEADER, SKIN_HEADER)
+    yield from stage.window.open_panel("corrections")

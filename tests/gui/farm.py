@@ -12,25 +12,24 @@ from window import WAIT, Window, check, part, press, take_picture, until
 
 from scenes import add_tube, animate_tube, bind
 
-SKIN_HEADER, PANEL_HEADER = 2.1, 7.7
-"""Where headers of panels are, in rows of buttons below the top of the sidebar; the second with the first closed."""
-BUTTON_ROW, CLOSE_ROW = 10.95, 12.45
+BUTTON_ROW, CLOSE_ROW = 14.96, 16.46
+"""Where buttons are, in rows of buttons below the top of the sidebar, without the lines of the hint."""
 CLOSE = 0.815
 """Share of the sidebar's width where the report is closed."""
 
 
 def send_to_farm(window: Window) -> Iterator[float]:
-    """Send a bound tube to a farm from the Bake panel."""
+    """Send a bound tube to a farm from the panel Hand Over."""
     window.clear()
     tube, armature = add_tube(bones=2, rings=41, sides=24, length=4.0, radius=0.5)
     animate_tube(armature)
     bind(tube, method="CENTERS", evaluate="NODES")
     window.look_down(tube)
     yield from window.open_tab()
-    yield from window.press_header(SKIN_HEADER, PANEL_HEADER)
+    yield from window.open_panel("hand_over")
     with tempfile.TemporaryDirectory() as folder:
         yield from _send(window, Path(folder))
-    yield from window.press_header(PANEL_HEADER, SKIN_HEADER)
+    yield from window.open_panel("hand_over")
 
 
 def _send(window: Window, folder: Path) -> Iterator[float]:
@@ -41,7 +40,7 @@ def _send(window: Window, folder: Path) -> Iterator[float]:
         bpy.ops.ed.undo_push(message="A change")
     check("a change is not saved", bpy.data.is_dirty)
     before = (folder / "hero.blend").stat().st_mtime_ns
-    yield from window.click_row(BUTTON_ROW)
+    yield from window.click_row(BUTTON_ROW + window.count_lines(part("ui.hand_over").HINT))
     take_picture("farm-dialog")
     check("Send to Farm writes nothing before it has asked", not (folder / "hero_farm").exists())
     yield from press("Return")
@@ -58,5 +57,5 @@ def _send(window: Window, folder: Path) -> Iterator[float]:
     yield WAIT
     take_picture("farm-report")
     check("the panel says where the job is", "'//hero_farm'" in "".join(reports.values()))
-    yield from window.click_row(CLOSE_ROW, CLOSE)
+    yield from window.click_row(CLOSE_ROW + window.count_lines(part("ui.hand_over").HINT), CLOSE)
     check("... until that is closed", not reports)

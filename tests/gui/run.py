@@ -89,7 +89,8 @@ def session(window: Window, evaluate: str) -> Iterator[float]:
     obj, armature = setup_scene(window)
     obj.supple.evaluate = evaluate
     yield from window.open_tab()
-    yield from window.click_row(BIND_ROW + window.method_rows())
+    yield from window.open_panel("fine_tune", is_bound=False)
+    yield from window.click_row(BIND_ROW - MADE + window.method_rows(), BIND)
     check("a click on Bind binds", obj.supple.is_bound)
     check(f"... evaluated by {evaluate.lower()}", obj.supple.evaluate == evaluate)
     check("nothing moves at rest", distance(rest_points(obj), evaluated_points(obj)) <= TOLERANCE)
@@ -144,20 +145,22 @@ def session(window: Window, evaluate: str) -> Iterator[float]:
     select(obj)
     window.area.tag_redraw()
     yield WAIT
-    yield from window.click_row(BIND_ROW + window.method_rows())
+    yield from window.click_row(BIND_ROW + window.method_rows(), BIND)
     check("Bind Again keeps the skin", distance(reference(obj, armature), evaluated_points(obj)) <= TOLERANCE)
     if evaluate == "NODES":
         yield from switch_evaluator(window, obj)
     yield from paint_weights(window, obj, armature)
     yield from bake_and_cancel(window, obj)
     yield from render_animation(window, obj, evaluate)
+    if evaluate == "NODES":
+        yield from window.open_panel("fine_tune")
 
 
 def press_bind_without_weights(window: Window) -> Iterator[float]:
     """A message says what is missing."""
     obj = bpy.data.objects["Tube"]
     obj.vertex_groups.clear()
-    yield from window.click_row(BIND_ROW + window.method_rows())
+    yield from window.click_row(BIND_ROW + window.method_rows(), BIND)
     check("bad input leaves the object bound", obj.supple.is_bound)
 
 
@@ -314,8 +317,9 @@ def show_particles(window: Window) -> Iterator[float]:
     window.space.overlay.show_overlays = True
 
 
-EVALUATE_ROW, BIND_ROW = 9.1, 11.6
-"""Where buttons are, in rows of buttons below the top of the sidebar."""
+EVALUATE_ROW, BIND_ROW, MADE, BIND = 14.03, 16.48, 1.25, 0.2
+"""Where buttons are once the mesh is bound, in rows of buttons below the top of the sidebar; how much higher before;
+where Bind is, as a share of its width."""
 
 
 def run() -> None:

@@ -1,4 +1,4 @@
-"""Side by Side by mouse: its checkbox, a bone that is dragged, playback, renders of the view, and the pie menu."""
+"""Side by Side by mouse: its button, a bone that is dragged, playback, renders of the view, and the pie menu."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from pathlib import Path
 
 import bpy
 import numpy as np
-from window import WAIT, Window, check, click, press, take_picture
+from window import FLIP_ROW, SIDE_BY_SIDE, WAIT, Window, check, click, press, take_picture
 
 from scenes import add_tube, turn
 
-CHECKBOX_ROW, CHECKBOX = 17.9, 0.16
-"""Where the checkbox of Side by Side is with one mesh on the armature: rows of buttons below the top of the sidebar,
-share of its width."""
 UP_LEFT = (-110, 60)
 """From the middle of the pie menu to Side by Side, pixels."""
 EDGE = 0.31
@@ -51,8 +48,8 @@ def set_up(window: Window) -> bpy.types.Object:
     return armature
 
 
-def click_checkbox(window: Window) -> Iterator[float]:
-    yield from window.click_row(CHECKBOX_ROW + window.method_rows(), CHECKBOX)
+def click_side_by_side(window: Window) -> Iterator[float]:
+    yield from window.click_row(FLIP_ROW, SIDE_BY_SIDE)
     window.move("WINDOW", 300, 100)
     yield WAIT
 
@@ -65,14 +62,14 @@ def compare_methods(window: Window) -> Iterator[float]:
     window.move("WINDOW", 300, 100)
     yield WAIT
     without = window.look("side-1-without")
-    yield from click_checkbox(window)
+    yield from click_side_by_side(window)
     shown = window.look("side-2-shown")
     changed = differ(without, shown)
     check("a click on Side by Side shows ghosts", changed.mean() > 0.02)
     check("... beside the character", share_beside(changed) > 0.9)
     yield from drag_bone(window, shown)
     posed = window.look("side-4-dragged")
-    yield from click_checkbox(window)
+    yield from click_side_by_side(window)
     gone = window.look("side-5-gone")
     check("one click and they are gone", share_beside(differ(posed, gone)) > 0.9)
     check("... all of them", beside(differ(without, gone))[:, 100:].mean() < SLIGHT)
@@ -84,7 +81,7 @@ def compare_methods(window: Window) -> Iterator[float]:
     window.space.overlay.show_overlays = False
     yield WAIT
     hidden = window.look("side-9-no-overlays")
-    yield from click_checkbox(window)
+    yield from click_side_by_side(window)
     check("they are an overlay", differ(hidden, window.look("side-10-off")).mean() < SLIGHT)
     window.space.overlay.show_overlays = window.space.overlay.show_floor = window.space.overlay.show_text = True
     window.set_mode("OBJECT")

@@ -29,6 +29,15 @@ PANEL_OPENS = 0.5
 """Seconds that Blender takes to move the panels below one that is opened or closed."""
 RESULTS: list[tuple[str, bool]] = []
 
+LOOK_ROW, FLIP_ROW, CHECK_ROW = 2.55, 4.0, 5.3
+"""Where buttons of the first panel are once a character is bound, in rows of buttons below the top of the sidebar.
+Before, Check and Side by Side are where Flip is later."""
+HEADER_ROW, HEADER_PITCH = {True: 6.9, False: 5.66}, 1.343
+"""Where the header of the first panel below is, by whether the character is bound; from one panel to the next."""
+PANELS = ("fine_tune", "weights", "patterns", "corrections", "hand_over", "motion")
+CHECK, CORRECT, SIDE_BY_SIDE = 0.2, 0.66, 0.62
+"""Buttons of the first panel, as shares of the sidebar's width."""
+
 PITCH = 1.1
 """From one row of buttons to the next, in heights of a button."""
 
@@ -166,6 +175,10 @@ class Window:
         self.move("UI", region.width * share, region.height - unit * row)
         yield WAIT
         yield from click()
+
+    def open_panel(self, name: str, is_bound: bool = True) -> Iterator[float]:
+        """Open a panel, or close it, while all above it are closed."""
+        yield from self.press_header(HEADER_ROW[is_bound] + HEADER_PITCH * PANELS.index(name))
 
     def press_header(self, *rows: float) -> Iterator[float]:
         """Open or close panels."""

@@ -16,6 +16,8 @@ FOLDERS = {"deformers", "nodes", "bridge", "settings", "tasks", "viewport", "ope
 TRANSLATIONS = {"translations/ja_JP.json"}
 PRESETS = {path.relative_to(ROOT).as_posix() for path in (ROOT / "presets").rglob("*.json")}
 JOB_FILES = {"tasks/farm/supple-bake.js", "tasks/farm/readme-openjd.txt", "tasks/farm/readme-flamenco.txt"}
+EXAMPLE = {f"demo/human/{name}" for name in ("human.blend", "README.md", "CC0-1.0.md")}
+PAGES = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")}
 DOCUMENTS = {"blender_manifest.toml", "LICENSE", "README.md", "README.ja.md", "CHANGELOG.md"}
 
 
@@ -49,7 +51,7 @@ def test_the_package_holds_the_product_and_nothing_else(package: Path) -> None:
     modules |= {path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
     assert {Path(name).parts[0] for name in modules} == {f"{name}.py" for name in FILES} | FOLDERS
     assert PRESETS
-    assert names_in(package) == modules | PRESETS | TRANSLATIONS | JOB_FILES | DOCUMENTS
+    assert names_in(package) == modules | PRESETS | TRANSLATIONS | JOB_FILES | EXAMPLE | PAGES | DOCUMENTS
 
 
 def test_the_package_is_valid(package: Path) -> None:

@@ -114,9 +114,7 @@ FAULT: dict[str, Edit] = {
     "deformers/weight_editing/bone_regions.py": lambda content: content + "\n\nfind_crumbs = find_misplaced\n",
     "tasks/check/faults.py": both(
         after('MISPLACED, UNBLENDED = "MISPLACED", "UNBLENDED"\n', 'CRUMBS = "CRUMBS"\n'),
-        after(
-            "\nFAULTS = {\n", '    CRUMBS: Fault("in crumbs", lambda _value: "has crumbs of skin", has_number=False),\n'
-        ),
+        after("\nFAULTS = {\n", '    CRUMBS: Fault("in crumbs", lambda _value: "has crumbs of skin"),\n'),
     ),
     "tasks/check/findings.py": both(
         after("weight_editing.bone_regions import ", "find_crumbs, "),

@@ -79,7 +79,7 @@ MAY_IMPORT = {
     "bridge/rigs": {"deformers", "nodes", "bridge/", "bridge/meshes", "bridge/animation"},
     "settings": {"deformers", "options"},
     "tasks/": {"deformers", "nodes", "bridge", "settings"},
-    "tasks/subject": {"deformers", "nodes", "bridge", "settings", "tasks/"},
+    "tasks/subject": {"deformers", "options", "nodes", "bridge", "settings", "tasks/"},
     "tasks/patterns": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/weights": {"deformers", "options", "nodes", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/skin": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject", "tasks/patterns"},

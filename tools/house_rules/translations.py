@@ -32,7 +32,7 @@ SILENT_CALLS = {
 """Calls whose texts no user reads."""
 
 NOT_SHOWN = re.compile(
-    r"^(Supple( .*)?|in slot|with slot|supple_\w+.*|lattice points to test|height = .*|.*\bgl_.*|.*void main.*"
+    r"^(Supple( .*)?|3D View|in slot|with slot|supple_\w+.*|lattice points to test|height = .*|.*\bgl_.*|.*void main.*"
     r"|Base Color|Vertex Group|Shape Changes|Linear Blending|Joint Limits|mmd_\w+|2\*atan2.*|.*\bframe <.*"
     r"|.*primvars:.*)$",
     re.DOTALL,
