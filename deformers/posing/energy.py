@@ -12,6 +12,7 @@ from .bones import Handle, PosedBones
 from .boxes import add_definite, solve_in_box
 from .held import HeldPoints
 from .joints import JointState
+from .limits import NUDGE
 from .linkage import Linkage, link
 from .moments import State, bend, differentiate, evaluate, gather_moments
 from .skin import SkinEnergy
@@ -52,6 +53,10 @@ CORRECTIONS = 2
 
 SETTLED = 1e-5
 """A step ends the iterations if no unknown changes more."""
+
+PUSH = 0.1
+"""Torque by angle with which a straight limb is pushed along itself before it gives way, in units of the skin's
+stiffness."""
 
 
 class Drag:
@@ -128,10 +133,19 @@ class Drag:
             raise SkinningError("A target is not a number, or is too far away: move the view closer to the character")
         self.targets = targets
         self._joints = self._joints.begin_event()
+        begun, cost = (self._joints, self.state), self.cost
+        if self._nudge():
+            self._iterate(iterations)
+            if self.cost < cost:
+                return self.posed
+            self._joints, self.state = begun
+        self._iterate(iterations)
+        return self.posed
+
+    def _iterate(self, iterations: int) -> None:
         for _ in range(iterations):
             if not self._step():
                 break
-        return self.posed
 
     def _offsets(self, state: State) -> np.ndarray:
         """Vectors from the targets to the handles, shape (H, 3)."""
@@ -161,6 +175,22 @@ class Drag:
                 surprise = self._offsets(state).ravel() - offsets - planned
                 change = self._shorten(np.clip(change - solve(held @ surprise), lower, upper))
         return False
+
+    def _nudge(self) -> bool:
+        """Bend straight limbs that are pushed along themselves a little to their side: else they would stay straight."""
+        angles = self._joints.angles
+        straight = [(joint, hinge) for joint, hinge in self._joints.hinges if hinge.flexion(angles[joint]) < NUDGE]
+        if not straight:
+            return False
+        forces, _ = self._held.differentiate(self._offsets(self.state))
+        pushes = np.einsum("hja,ha->j", self._held.find_levers(self.state.moved)[:, :, :3], forces)
+        nudged = angles.copy()
+        for joint, hinge in straight:
+            if pushes[joint] > PUSH * self._unit:
+                nudged[joint, hinge.axis] = hinge.angle(NUDGE)
+        self._joints = self._joints.with_angles(nudged)
+        self.state = evaluate(self.moments, self._joints.place())
+        return not np.array_equal(nudged, angles)
 
     def _shorten(self, change: np.ndarray) -> np.ndarray:
         """A change of the unknowns (N,) that takes no joint farther than `LARGEST_STEP`."""
