@@ -2,10 +2,10 @@
 
     python benchmarks/drag_joints.py [--characters NAME ...] [--directions N] [--assets FOLDER]
 
-needs an interpreter that has bpy. A hand, a foot and the belly are dragged by Supple's task, at rest, with elbows and knees
-exactly straight, and with these bent by 60 degrees. Each drag counts that has, after any of its movements, a knee or an
-elbow more than 5 degrees beyond straight, one that is bent sideways, a wrist or an ankle of the dragged limb that is bent
-by more than 70 degrees, or a leg that is twisted so far that its knee faces backward.
+needs an interpreter that has bpy. A hand, a foot and the belly are dragged by Supple's task, at rest, with elbows and
+knees exactly straight, and with these bent by 60 degrees. Each drag counts that has, after any of its movements, a knee
+or an elbow more than 5 degrees beyond straight, one that is bent sideways, a wrist or an ankle of the dragged limb that
+is bent by more than 70 degrees, or a limb that is twisted so far that its hinge faces backward.
 """
 
 from __future__ import annotations
@@ -18,7 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from harness import ASSETS, find, open_file, option, parse, print_table, put_to_rest, read_vertices, run_sections, select
+from harness import (
+    ASSETS,
+    find,
+    open_file,
+    option,
+    parse,
+    print_table,
+    put_to_rest,
+    read_vertices,
+    run_sections,
+    select,
+)
 from deformers.anatomy.body import Body, RestBones, body_of_rig
 from deformers.anatomy.presets import Rig
 from deformers.geometry.vectors import normalize
@@ -40,15 +51,7 @@ ankle is bent too far, a knee faces backward."""
 
 @dataclass(frozen=True)
 class Joints:
-    """Elbows and knees of a person, and what is at the end of their limbs.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of all bones.
-    rest : float array, shape (B, 3, 3)
-        Rotations of the bones.
-    """
+    """Elbows and knees of a person, and what is at the end of their limbs."""
 
     rig: Rig
     body: Body
@@ -65,7 +68,7 @@ class Joints:
     def parent(self, part: str, side: str) -> str:
         return self.bones.parents[self.bones.index(self.rig.bones[part, side][0])]
 
-    def measure(self, posed: np.ndarray, limb: tuple[str, str, str], side: str) -> tuple[float, float, float, float]:
+    def measure(self, posed: np.ndarray, limb: tuple[str, str, str], side: str) -> tuple[float, ...]:
         """Degrees of a limb: its hinge beyond straight, and sideways; its end's bend; how far it is twisted."""
         upper, lower, end = limb
         above, below = self.body.limbs[upper, side], self.body.limbs[lower, side]
@@ -75,7 +78,12 @@ class Joints:
         flexed = math.atan2(along @ above.bend, along @ above.along)
         bent = self.turned(posed, self.parent(end, side)).T @ self.turned(posed, self.rig.bones[end, side][0])
         trunk = self.turned(posed, self.parent(upper, side)).T @ self.turned(posed, self.parent(lower, side))
-        angles = -flexed, abs(math.asin(np.clip(along @ aside, -1.0, 1.0))), find_angle(bent), find_twist(trunk, above.along)
+        angles = (
+            -flexed,
+            abs(math.asin(np.clip(along @ aside, -1.0, 1.0))),
+            find_angle(bent),
+            find_twist(trunk, above.along),
+        )
         return tuple(math.degrees(angle) for angle in angles)
 
 
@@ -128,7 +136,9 @@ class Stage:
         """Put the character to rest, and bend its elbows and knees by an angle."""
         put_to_rest(self.armature)
         self.layer.update()
-        for (upper, lower, _), side in self.joints.each() if degrees is not None else ():
+        if degrees is None:
+            return
+        for (upper, lower, _), side in self.joints.each():
             above, below = (self.joints.body.limbs[part, side] for part in (upper, lower))
             axis = normalize(np.cross(above.along, above.bend))
             flat = normalize(below.along - axis * (below.along @ axis))
@@ -185,7 +195,9 @@ def measure_drags(arguments: argparse.Namespace) -> None:
                 rows.append((name, start, part, *_judge(stage, part, side, arguments.directions)))
     header = "character", "start", "dragged", "backward", "sideways", "end bent", "twisted", *(
         f"most {what}" for what in ("beyond straight", "sideways", "of the end", "of twist"))  # fmt: skip
-    print_table(header, [*rows, ("all", "", "", *(sum(row[column] for row in rows) for column in range(3, 7)), *("",) * 4)])
+    print_table(
+        header, [*rows, ("all", "", "", *(sum(row[column] for row in rows) for column in range(3, 7)), *("",) * 4)]
+    )
 
 
 def _judge(stage: Stage, part: str, side: str, count: int) -> tuple[float, ...]:

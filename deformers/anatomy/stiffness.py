@@ -40,8 +40,9 @@ def find_hinges(rig: Rig, bones: RestBones) -> dict[str, tuple[np.ndarray, float
     Returns
     -------
     dict of str to tuple of float64 array, shape (3, 3), and float
-        By the names of the bones below: the hinge (X), which turns them to their side, the limb (Y) and their normal (Z)
-        as columns, seen in the bone's own axes; and the angle about X, from rest, at which the limb is straight, radians.
+        By the names of the bones below: the hinge (X), which turns them to their side, the limb (Y) and the normal of
+        both (Z) as columns, seen in the bone's own axes; and the angle about X, from rest, at which the limb is
+        straight, radians.
 
     Raises
     ------

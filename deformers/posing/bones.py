@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -89,6 +89,12 @@ class PosedBones:
     def local(self) -> np.ndarray:
         """Local rotations, seen in `axes`, shape (B, 3, 3)."""
         return self.frames.transpose(0, 2, 1) @ self.rotations
+
+    def stiffened(self, bones: np.ndarray | Sequence[int], least: np.ndarray | float) -> PosedBones:
+        """The same where some bones, int (N,) or bool (B,), resist at least so much about each axis, (3,), or all."""
+        stiffness = np.zeros((len(self.parents), 3)) if self.stiffness is None else np.array(self.stiffness, np.float64)
+        stiffness[bones] = np.maximum(stiffness[bones], least)
+        return replace(self, stiffness=stiffness)
 
     @property
     def heads(self) -> np.ndarray:

@@ -143,6 +143,7 @@ class Drag:
         return self.posed
 
     def _iterate(self, iterations: int) -> None:
+        """Take steps, at most so many."""
         for _ in range(iterations):
             if not self._step():
                 break
@@ -177,7 +178,10 @@ class Drag:
         return False
 
     def _nudge(self) -> bool:
-        """Bend straight limbs that are pushed along themselves a little to their side: else they would stay straight."""
+        """Bend straight limbs that are pushed along themselves a little to their side; whether there are any.
+
+        Where the handles' springs push a limb together, their energy's second derivative by its angle is less than 0.
+        """
         angles = self._joints.angles
         straight = [(joint, hinge) for joint, hinge in self._joints.hinges if hinge.flexion(angles[joint]) < NUDGE]
         if not straight:

@@ -35,15 +35,15 @@ def add_hinges(bones: PosedBones, found: Mapping[int, tuple[np.ndarray, float]])
     the one that is nearest, and only if that has no limit yet.
     """
     count = len(bones.parents)
-    stiffness = np.zeros((count, 3)) if bones.stiffness is None else bones.stiffness.copy()
     axes = np.tile(np.eye(3), (count, 1, 1)) if bones.axes is None else bones.axes.copy()
     orders, lowest, highest = (part.copy() for part in (bones.limits.orders, bones.limits.lowest, bones.limits.highest))
-    has_own = bones.limits.limited | (stiffness > 0.0).any(axis=1)
+    is_stiff = np.zeros(count, bool) if bones.stiffness is None else (bones.stiffness > 0.0).any(axis=1)
+    has_own = bones.limits.limited | is_stiff
     hinges = []
     for bone, (own, straight) in found.items():
         axis = int(np.abs(own[:, 0]).argmax()) if has_own[bone] else 0
         sign = float(np.sign(own[axis, 0])) if has_own[bone] else 1.0
-        stiffness[bone] = np.maximum(stiffness[bone], STIFFNESS * (np.arange(3) != axis))
+        bones = bones.stiffened([bone], STIFFNESS * (np.arange(3) != axis))
         if np.isfinite([lowest[bone, axis], highest[bone, axis]]).any():
             continue
         if not has_own[bone]:
@@ -53,4 +53,4 @@ def add_hinges(bones: PosedBones, found: Mapping[int, tuple[np.ndarray, float]])
         lowest[bone, axis], highest[bone, axis] = sorted(map(hinge.angle, (-BEYOND, FARTHEST)))
         hinges.append(hinge)
     limits = RotationLimits(orders, lowest, highest)
-    return replace(bones, limits=limits, stiffness=stiffness, axes=axes, hinges=(*bones.hinges, *hinges))
+    return replace(bones, limits=limits, axes=axes, hinges=(*bones.hinges, *hinges))

@@ -8,7 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from ..algebra.dual_quaternions import rotations_from_quaternions
-from .limits import SAME_ANGLE, Hinge, RotationLimits, angles_within, axes_of_angles, nearest_angles, rotations_from_angles
+from .limits import (
+    SAME_ANGLE,
+    Hinge,
+    RotationLimits,
+    angles_within,
+    axes_of_angles,
+    nearest_angles,
+    rotations_from_angles,
+)
 from .linkage import Linkage
 
 LEAST_VOLUME = 0.15
@@ -22,8 +30,8 @@ STIFFER = 50.0
 
 
 UNLOCKED = 2500.0
-"""How much more than other joints a hinge resists to become straighter than `NUDGE`, or than it was when the drag began:
-a limb that is locked straight does not bend any more."""
+"""How much more than other joints a hinge resists to become straighter than its `least`: a limb that is locked straight
+does not bend any more."""
 
 
 @dataclass(frozen=True, eq=False)

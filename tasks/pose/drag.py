@@ -54,7 +54,7 @@ it was moved. A skin that is farther does not follow its bones, and to run after
 TWIST_STIFFNESS = 0.99
 """Of bones that only twist along a limb, about all but their length."""
 
-END_STIFFNESS = 0.9
+END_STIFFNESS = 0.97
 """Of the wrist of a hand, or the ankle of a foot, that is dragged: it turns with its forearm, or its shin."""
 
 MOVING_ROOT = {"AUTO": None, "ON": True, "OFF": False}
@@ -148,13 +148,11 @@ class SkinDrag:
             chain = self._list_chain(bones)
             limb = chain[~turning[chain]]
             stiffness = self._posed.stiffness.max(axis=1)
-            self._solver: Any = begin_chain(
-                bones, limb if limb.size else chain, self._handles[0].position, stiffness
-            )
+            self._solver: Any = begin_chain(bones, limb if limb.size else chain, self._handles[0].position, stiffness)
             self._movers = np.empty(0, np.intp)
         else:
             if np.count_nonzero(self._owners == 0) == 1:  # what holds its rotation does not turn with its limb
-                bones.stiffness[turning] = np.maximum(bones.stiffness[turning], END_STIFFNESS)
+                bones = bones.stiffened(turning, END_STIFFNESS)
             skin = _prepare(self.armature, body, self._posed.rest)
             self._solver = begin_drag(skin, bones, self._handles, MOVING_ROOT[options.move_root])
             self._movers = self._solver.linkage.joints[self._solver.linkage.movers]
@@ -254,7 +252,7 @@ def _evaluate(layer: bpy.types.ViewLayer) -> bpy.types.Depsgraph:
 
 def _find_joints(armature: bpy.types.Object, posed: PosedArmature) -> tuple[PosedBones, np.ndarray]:
     """The bones with what is known of a body's joints, and which of them begin hands and feet, bool (B,)."""
-    bones, is_end = replace(posed.bones, stiffness=posed.stiffness.copy()), np.zeros(len(posed.names), bool)
+    bones, is_end = replace(posed.bones, stiffness=posed.stiffness), np.zeros(len(posed.names), bool)
     rig = find_rig_of(armature)
     if rig is None:
         return bones, is_end
@@ -262,9 +260,8 @@ def _find_joints(armature: bpy.types.Object, posed: PosedArmature) -> tuple[Pose
     with suppress(SkinningError):  # of a body that has no size
         found = find_hinges(rig, read_rest_bones(armature))
         bones = add_hinges(bones, {posed.names.index(name): hinge for name, hinge in found.items()})
-    for name in find_twists(rig):
-        bone = posed.names.index(name)
-        bones.stiffness[bone] = np.maximum(bones.stiffness[bone], TWIST_STIFFNESS * np.array([1.0, 0.0, 1.0]))
+    twists = [posed.names.index(name) for name in find_twists(rig)]
+    bones = bones.stiffened(twists, TWIST_STIFFNESS * np.array([1.0, 0.0, 1.0]))
     return bones, is_end
 
 
