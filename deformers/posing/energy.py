@@ -12,7 +12,6 @@ from .bones import Handle, PosedBones
 from .boxes import add_definite, solve_in_box
 from .held import HeldPoints
 from .joints import JointState
-from .limits import NUDGE
 from .linkage import Linkage, link
 from .moments import State, bend, differentiate, evaluate, gather_moments
 from .skin import SkinEnergy
@@ -53,6 +52,12 @@ CORRECTIONS = 2
 
 SETTLED = 1e-5
 """A step ends the iterations if no unknown changes more."""
+
+STRAIGHT, NUDGE = np.radians([6.0, 10.0])
+"""How far a hinge is bent at most that counts as straight, and how far it is bent where its limb is pushed together."""
+
+NUDGED = 3
+"""How many times as many steps there are then: the rest of the body has to find its place."""
 
 PUSH = 0.1
 """Torque by angle with which a straight limb is pushed along itself before it gives way, in units of the skin's
@@ -135,7 +140,7 @@ class Drag:
         self._joints = self._joints.begin_event()
         begun, cost = (self._joints, self.state), self.cost
         if self._nudge():
-            self._iterate(iterations)
+            self._iterate(NUDGED * iterations)
             if self.cost < cost:
                 return self.posed
             self._joints, self.state = begun
@@ -183,18 +188,16 @@ class Drag:
         Where the handles' springs push a limb together, their energy's second derivative by its angle is less than 0.
         """
         angles = self._joints.angles
-        straight = [(joint, hinge) for joint, hinge in self._joints.hinges if hinge.flexion(angles[joint]) < NUDGE]
+        straight = [(joint, hinge) for joint, hinge in self._joints.hinges if hinge.flexion(angles[joint]) < STRAIGHT]
         if not straight:
             return False
         forces, _ = self._held.differentiate(self._offsets(self.state))
         pushes = np.einsum("hja,ha->j", self._held.find_levers(self.state.moved)[:, :, :3], forces)
-        nudged = angles.copy()
-        for joint, hinge in straight:
-            if pushes[joint] > PUSH * self._unit:
-                nudged[joint, hinge.axis] = hinge.angle(NUDGE)
-        self._joints = self._joints.with_angles(nudged)
-        self.state = evaluate(self.moments, self._joints.place())
-        return not np.array_equal(nudged, angles)
+        nudges = {joint: hinge for joint, hinge in straight if pushes[joint] > PUSH * self._unit}
+        if nudges:
+            self._joints = self._joints.bent(nudges, NUDGE)
+            self.state = evaluate(self.moments, self._joints.place())
+        return bool(nudges)
 
     def _shorten(self, change: np.ndarray) -> np.ndarray:
         """A change of the unknowns (N,) that takes no joint farther than `LARGEST_STEP`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,7 +30,7 @@ STIFFER = 50.0
 """How much more a bone of stiffness 0.5 resists than one of stiffness 0."""
 
 
-UNLOCKED = 2500.0
+LOCKING = 2500.0
 """How much more than other joints a hinge resists to become straighter than its `least`: a limb that is locked straight
 does not bend any more."""
 
@@ -113,7 +114,7 @@ class JointState:
         turned = np.trace(self.changes, axis1=1, axis2=2)
         # With S = tr(K) / 2 - K this is tr(S) - tr(S C).
         turning = (0.5 * traces * (1.0 - turned) + np.einsum("jab,jba->j", stiffness, self.changes)).sum()
-        return float(turning) + 0.5 * UNLOCKED * sum(short**2 for _, _, short in self._locking)
+        return float(turning) + 0.5 * LOCKING * sum(short**2 for _, _, short in self._locking)
 
     @cached_property
     def _locking(self) -> list[tuple[int, Hinge, float]]:
@@ -141,8 +142,8 @@ class JointState:
         gradient, hessian = (above @ axial[:, :, None])[:, :, 0], above @ stiffness @ above.transpose(0, 2, 1)
         for joint, hinge, short in self._locking:
             axis = hinge.sign * above[joint] @ self._by_angle[0][joint, :, hinge.axis]
-            gradient[joint] -= UNLOCKED * short * axis
-            hessian[joint] += UNLOCKED * np.outer(axis, axis)
+            gradient[joint] -= LOCKING * short * axis
+            hessian[joint] += LOCKING * np.outer(axis, axis)
         return gradient, hessian
 
     @cached_property
@@ -234,6 +235,14 @@ class JointState:
             near = nearest_angles(found, self.limits.orders[clamped], self.angles[clamped])
             angles[clamped] = np.clip(near, self.lowest[clamped], self.highest[clamped])
         return replace(self, changes=changes, shifts=self.shifts + shifts).with_angles(angles)
+
+    def bent(self, hinges: Mapping[int, Hinge], flexion: float) -> JointState:
+        """The same with some hinges, by their joints, bent so far to their side, radians, in this event at least."""
+        angles, lowest, highest = self.angles.copy(), self.lowest.copy(), self.highest.copy()
+        for joint, hinge in hinges.items():
+            angles[joint, hinge.axis] = hinge.angle(flexion)
+            (lowest if hinge.sign > 0.0 else highest)[joint, hinge.axis] = hinge.angle(flexion)
+        return replace(self, lowest=lowest, highest=highest).with_angles(angles)
 
     def with_angles(self, angles: np.ndarray) -> JointState:
         """The same with other Euler angles, shape (J, 3), of the joints that have limits."""

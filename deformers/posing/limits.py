@@ -12,8 +12,8 @@ from ..errors import SkinningError
 NEAR_LOCK = 1e-6
 """Cosine of the middle angle below which the first and the last axis count as one (gimbal lock)."""
 
-NUDGE = float(np.radians(5.0))
-"""How far a hinge is bent to its side where it is straight and pushed along its limb."""
+UNLOCKED = float(np.radians(5.0))
+"""How far a hinge likes to stay bent to its side."""
 
 SAME_ANGLE = 1e-9
 """Radians by which an angle may pass a limit, and by which a locked axis's limits may differ."""
@@ -83,7 +83,7 @@ class Hinge:
     axis: int
     sign: float
     straight: float
-    least: float = NUDGE
+    least: float = UNLOCKED
 
     def flexion(self, angles: np.ndarray) -> float:
         """How far it is bent to its side where its Euler angles are (3,), radians; negative on the other side."""
