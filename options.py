@@ -231,7 +231,7 @@ class DragOptions(TaskOptions):
     """How bones follow a dragged point of the skin, and what pins hold."""
 
     solver: str = row(
-        "ENERGY", "Solver", "How bones follow the dragged point",
+        "ENERGY", "Bones That Follow", "Which bones follow the dragged point, and how",
         items=(
             ("ENERGY", "Whole Body",
              "Rotate all joints between the dragged point, the pins and the root, with the least deformation of skin"),
@@ -240,25 +240,25 @@ class DragOptions(TaskOptions):
         ),
     )  # fmt: skip
     iterations: int = row(
-        5, "Iterations",
-        "Solver iterations for each mouse movement: higher values follow faster, and are slower",
+        5, "Steps per Move",
+        "How many steps the pose takes for each mouse movement: with more it keeps up with a fast mouse, but is slower",
         lowest=1, highest=100, slider=(None, 20),
     )  # fmt: skip
     chain_length: int = row(
         0,
-        "Chain Length",
+        "Bones in Chain",
         "Number of bones in the chain, from the dragged bone up; 0 for all bones up to the root",
         slider=(None, 20),
     )
     move_root: str = row(
-        "AUTO", "Move Root", "Whether the root bone may move",
+        "AUTO", "Move Whole Character", "Whether the whole character may move, by its root bone",
         items=(
-            ("AUTO", "Auto", "Move the root if there are pins, or if no other bone can follow"),
-            ("ON", "On", "Move the root"),
-            ("OFF", "Off", "Keep the root in place"),
+            ("AUTO", "Auto", "Move it if there are pins, or if no other bone can follow"),
+            ("ON", "On", "Move it"),
+            ("OFF", "Off", "Keep it in place"),
         ),
     )  # fmt: skip
     hold_rotation: bool = row(
-        True, "Hold Rotation",
-        "Pins also hold rotation: a pinned foot stays flat on the ground",
+        True, "Pins Keep Direction",
+        "New pins also keep the skin's direction: a pinned foot stays flat on the ground",
     )  # fmt: skip

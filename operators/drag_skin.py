@@ -133,7 +133,7 @@ class SUPPLE_OT_drag_skin(ModalTool, bpy.types.Operator):
         return super().invoke(context, event)
 
     def keys(self) -> str:
-        return "Drag: Pose   Click: Pin or Unpin   Esc, Right Click: Cancel"
+        return "Move the Mouse: Pose   Release: Done, Without a Move: Pin or Unpin Here   Esc, Right Click: Undo"
 
     def react(self, context: bpy.types.Context, event: bpy.types.Event, mouse: Mouse) -> set[str]:
         if event.type in CANCEL and event.value == "PRESS":

@@ -24,7 +24,7 @@ class SkinPin(bpy.types.PropertyGroup):
     vertices: IntVectorProperty(size=3, options={"HIDDEN"})
     shares: FloatVectorProperty(size=3, options={"HIDDEN"})
     count: IntProperty(options={"HIDDEN"})
-    holds_rotation: BoolProperty(name="Hold Rotation", description="Also hold rotation")
+    holds_rotation: BoolProperty(name="Keep Direction", description="Also keep the direction of the skin")
 
 
 @with_options(DragOptions)

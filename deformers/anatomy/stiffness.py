@@ -1,4 +1,4 @@
-"""About which axes the bones of a body resist rotation: hinges, and bones that only twist."""
+"""How the joints of a body move: hinges and their side, bones that only twist, hands and feet."""
 
 from __future__ import annotations
 
@@ -8,18 +8,29 @@ from ..geometry.vectors import normalize
 from .body import RestBones, body_of_rig
 from .presets import SIDE, Rig
 
-HINGE_STIFFNESS = 0.9
-"""Of elbows and knees, about what is not their hinge: a forearm may still twist a little."""
-
-TWIST_STIFFNESS = 0.99
-"""Of bones that only twist along a limb, about all but their length."""
+OWN_AXIS = np.cos(np.radians(25.0))
+"""Cosine of the angle up to which the bone's own axis, by its roll, is what a hinge bends about."""
 
 ABOVE = {"forearm": "upper_arm", "shin": "thigh"}
 """Which part a hinge bends against."""
 
+ENDS = ("hand", "foot")
+"""Parts at the end of limbs, which turn with them."""
 
-def find_stiffness(rig: Rig, bones: RestBones) -> dict[str, np.ndarray]:
-    """How much bones resist rotation about their own X, Y and Z, 0 to 1, as Blender's IK stiffness.
+
+def find_twists(rig: Rig) -> set[str]:
+    """Names of the bones that only twist along a limb."""
+    twists = tuple(name.replace(SIDE, side).lower() for name in rig.preset.twists for side in rig.preset.sides)
+    return {name for names in rig.bones.values() for name in names if name.lower().endswith(twists)}
+
+
+def find_ends(rig: Rig) -> set[str]:
+    """Names of the bones with which hands and feet begin."""
+    return {names[0] for (part, _), names in rig.bones.items() if part in ENDS}
+
+
+def find_hinges(rig: Rig, bones: RestBones) -> dict[str, tuple[np.ndarray, float]]:
+    """What elbows and knees bend about, and when they are straight.
 
     Parameters
     ----------
@@ -28,23 +39,29 @@ def find_stiffness(rig: Rig, bones: RestBones) -> dict[str, np.ndarray]:
 
     Returns
     -------
-    dict of str to float64 array, shape (3,)
-        By the names of bones; others resist nothing.
+    dict of str to tuple of float64 array, shape (3, 3), and float
+        By the names of the bones below: the hinge (X), which turns them to their side, the limb (Y) and the normal of
+        both (Z) as columns, seen in the bone's own axes; and the angle about X, from rest, at which the limb is
+        straight, radians.
+
+    Raises
+    ------
+    SkinningError
+        Of a body that has no size.
     """
-    twists = tuple(name.replace(SIDE, side).lower() for name in rig.preset.twists for side in rig.preset.sides)
-    found = {
-        name: TWIST_STIFFNESS * np.array([1.0, 0.0, 1.0])
-        for names in rig.bones.values()
-        for name in names
-        if name.lower().endswith(twists)
-    }
-    body = body_of_rig(rig, bones)
+    twists, body, found = find_twists(rig), body_of_rig(rig, bones), {}
     for (part, side), names in rig.bones.items():
-        limb = body.limbs.get((ABOVE.get(part, ""), body.named[side]))
-        bending = [name for name in names if name not in found]
-        if part in rig.preset.hinges and limb is not None and bending:
-            hinge = np.cross(normalize(limb.end - limb.start), limb.bend)
-            axes = bones.axes[bones.index(bending[0])]
-            own = int(np.abs(axes.T @ hinge).argmax())
-            found[bending[0]] = HINGE_STIFFNESS * (np.arange(3) != own)
+        own, limb = (body.limbs.get((name, body.named[side])) for name in (part, ABOVE.get(part, "")))
+        bending = [name for name in names if name not in twists]
+        if part not in rig.preset.hinges or own is None or limb is None or not bending:
+            continue
+        axes, hinge = bones.axes[bones.index(bending[0])], np.cross(limb.along, limb.bend)
+        shares = axes.T @ hinge
+        best = int(np.abs(shares).argmax())
+        if abs(shares[best]) > OWN_AXIS:
+            hinge = axes[:, best] * np.sign(shares[best])
+        hinge = normalize(hinge - own.along * (hinge @ own.along))
+        frame = np.stack([hinge, own.along, np.cross(hinge, own.along)], axis=1)
+        straight = np.arctan2(hinge @ np.cross(own.along, limb.along), own.along @ limb.along)
+        found[bending[0]] = axes.T @ frame, float(straight)
     return found

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..errors import SkinningError, find_unusable
-from .limits import RotationLimits
+from .limits import Hinge, RotationLimits
 
 LEAST_SCALE = 1e-9
 """Columns of a bone's matrix that are shorter have no direction."""
@@ -37,6 +37,10 @@ class PosedBones:
     stiffness : float array, shape (B, 3), or None
         How much each bone resists rotation about its own X, Y and Z, 0 to below 1, as Blender's IK stiffness: 0.99 all
         but locks it. A bone that only twists has it about X and Z. None: 0.
+    axes : float array, shape (B, 3, 3), or None
+        Axes about which limits and stiffness are, as columns, seen in the bones' own. None: the bones' own.
+    hinges : tuple of Hinge
+        Joints that bend to one side.
     """
 
     parents: np.ndarray
@@ -47,6 +51,8 @@ class PosedBones:
     may_move: np.ndarray
     limits: RotationLimits
     stiffness: np.ndarray | None = None
+    axes: np.ndarray | None = None
+    hinges: tuple[Hinge, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.parents)
@@ -64,20 +70,31 @@ class PosedBones:
             )
 
     @cached_property
-    def rotations(self) -> np.ndarray:
-        """The bones' rotations without their scale, shape (B, 3, 3)."""
+    def _bare(self) -> np.ndarray:
+        """The bones' own rotations without their scale, shape (B, 3, 3)."""
         return remove_scale(self.posed[:, :3, :3])
+
+    @cached_property
+    def rotations(self) -> np.ndarray:
+        """Rotations of the bones' `axes`, shape (B, 3, 3)."""
+        return self._bare if self.axes is None else self._bare @ self.axes
 
     @cached_property
     def frames(self) -> np.ndarray:
         """Rotations in which local rotations are measured, as posed: the parent's times `rest_local`, (B, 3, 3)."""
-        above = np.concatenate([self.rotations, np.eye(3)[None]])[self.parents]
-        return above @ self.rest_local
+        above = np.concatenate([self._bare, np.eye(3)[None]])[self.parents]
+        return above @ self.rest_local if self.axes is None else above @ self.rest_local @ self.axes
 
     @cached_property
     def local(self) -> np.ndarray:
-        """Local rotations, shape (B, 3, 3)."""
+        """Local rotations, seen in `axes`, shape (B, 3, 3)."""
         return self.frames.transpose(0, 2, 1) @ self.rotations
+
+    def stiffened(self, bones: np.ndarray | Sequence[int], least: np.ndarray | float) -> PosedBones:
+        """The same where some bones, int (N,) or bool (B,), resist at least so much about each axis, (3,), or all."""
+        stiffness = np.zeros((len(self.parents), 3)) if self.stiffness is None else np.array(self.stiffness, np.float64)
+        stiffness[bones] = np.maximum(stiffness[bones], least)
+        return replace(self, stiffness=stiffness)
 
     @property
     def heads(self) -> np.ndarray:

@@ -53,6 +53,16 @@ CORRECTIONS = 2
 SETTLED = 1e-5
 """A step ends the iterations if no unknown changes more."""
 
+STRAIGHT, NUDGE = np.radians([6.0, 10.0])
+"""How far a hinge is bent at most that counts as straight, and how far it is bent where its limb is pushed together."""
+
+NUDGED = 3
+"""How many times as many steps there are then: the rest of the body has to find its place."""
+
+PUSH = 0.1
+"""Torque by angle with which a straight limb is pushed along itself before it gives way, in units of the skin's
+stiffness."""
+
 
 class Drag:
     """One drag: from the press of the mouse to its release.
@@ -128,10 +138,20 @@ class Drag:
             raise SkinningError("A target is not a number, or is too far away: move the view closer to the character")
         self.targets = targets
         self._joints = self._joints.begin_event()
+        begun, cost = (self._joints, self.state), self.cost
+        if self._nudge():
+            self._iterate(NUDGED * iterations)
+            if self.cost < cost:
+                return self.posed
+            self._joints, self.state = begun
+        self._iterate(iterations)
+        return self.posed
+
+    def _iterate(self, iterations: int) -> None:
+        """Take steps, at most so many."""
         for _ in range(iterations):
             if not self._step():
                 break
-        return self.posed
 
     def _offsets(self, state: State) -> np.ndarray:
         """Vectors from the targets to the handles, shape (H, 3)."""
@@ -161,6 +181,23 @@ class Drag:
                 surprise = self._offsets(state).ravel() - offsets - planned
                 change = self._shorten(np.clip(change - solve(held @ surprise), lower, upper))
         return False
+
+    def _nudge(self) -> bool:
+        """Bend straight limbs that are pushed along themselves a little to their side; whether there are any.
+
+        Where the handles' springs push a limb together, their energy's second derivative by its angle is less than 0.
+        """
+        angles = self._joints.angles
+        straight = [(joint, hinge) for joint, hinge in self._joints.hinges if hinge.flexion(angles[joint]) < STRAIGHT]
+        if not straight:
+            return False
+        forces, _ = self._held.differentiate(self._offsets(self.state))
+        pushes = np.einsum("hja,ha->j", self._held.find_levers(self.state.moved)[:, :, :3], forces)
+        nudges = {joint: hinge for joint, hinge in straight if pushes[joint] > PUSH * self._unit}
+        if nudges:
+            self._joints = self._joints.bent(nudges, NUDGE)
+            self.state = evaluate(self.moments, self._joints.place())
+        return bool(nudges)
 
     def _shorten(self, change: np.ndarray) -> np.ndarray:
         """A change of the unknowns (N,) that takes no joint farther than `LARGEST_STEP`."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..algebra.dual_quaternions import rotations_from_quaternions
-from .limits import SAME_ANGLE, RotationLimits, angles_within, axes_of_angles, nearest_angles, rotations_from_angles
+from .limits import (
+    SAME_ANGLE,
+    Hinge,
+    RotationLimits,
+    angles_within,
+    axes_of_angles,
+    nearest_angles,
+    rotations_from_angles,
+)
 from .linkage import Linkage
 
 LEAST_VOLUME = 0.15
@@ -19,6 +28,11 @@ STIFFEST = 0.999
 
 STIFFER = 50.0
 """How much more a bone of stiffness 0.5 resists than one of stiffness 0."""
+
+
+LOCKING = 2500.0
+"""How much more than other joints a hinge resists to become straighter than its `least`: a limb that is locked straight
+does not bend any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +52,8 @@ class JointState:
     shifts : float64 array, shape (M, 3)
     lowest, highest : float64 arrays, shape (J, 3)
         Limits in this event.
+    hinges : tuple of (int, Hinge)
+        Those of the joints that bend to one side, each with its joint.
     """
 
     linkage: Linkage
@@ -48,6 +64,7 @@ class JointState:
     shifts: np.ndarray
     lowest: np.ndarray
     highest: np.ndarray
+    hinges: tuple[tuple[int, Hinge], ...]
 
     @classmethod
     def begin(cls, linkage: Linkage) -> JointState:
@@ -56,7 +73,10 @@ class JointState:
         angles = angles_within(linkage.bones.local[linkage.joints], limits)
         count = len(linkage.joints)
         changes, shifts = np.tile(np.eye(3), (count, 1, 1)), np.zeros((len(linkage.movers), 3))
-        return cls(linkage, limits, limits.limited, changes, angles, shifts, limits.lowest, limits.highest)
+        places = {int(bone): joint for joint, bone in enumerate(linkage.joints)}
+        hinges = tuple((places[hinge.bone], hinge) for hinge in linkage.bones.hinges if hinge.bone in places)
+        hinges = tuple((joint, hinge.begun(angles[joint])) for joint, hinge in hinges)
+        return cls(linkage, limits, limits.limited, changes, angles, shifts, limits.lowest, limits.highest, hinges)
 
     def begin_event(self) -> JointState:
         """The same with limits that hold what is within them now."""
@@ -85,12 +105,22 @@ class JointState:
 
     @property
     def resistance(self) -> float:
-        """What the joints resist by themselves: the sum of `(1 - cos(angle)) axis . stiffness axis`."""
+        """What the joints resist by themselves: the sum of `(1 - cos(angle)) axis . stiffness axis`.
+
+        Hinges that are straighter than their `least` resist that, too, as springs.
+        """
         stiffness = self._stiffness
         traces = np.trace(stiffness, axis1=1, axis2=2)
         turned = np.trace(self.changes, axis1=1, axis2=2)
         # With S = tr(K) / 2 - K this is tr(S) - tr(S C).
-        return float((0.5 * traces * (1.0 - turned) + np.einsum("jab,jba->j", stiffness, self.changes)).sum())
+        turning = (0.5 * traces * (1.0 - turned) + np.einsum("jab,jba->j", stiffness, self.changes)).sum()
+        return float(turning) + 0.5 * LOCKING * sum(short**2 for _, _, short in self._locking)
+
+    @cached_property
+    def _locking(self) -> list[tuple[int, Hinge, float]]:
+        """Hinges, with their joints, that are straighter than they like, and by how much, radians."""
+        shorts = [(joint, hinge, hinge.least - hinge.flexion(self.angles[joint])) for joint, hinge in self.hinges]
+        return [found for found in shorts if found[2] > 0.0]
 
     def differentiate_resistance(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of `resistance`.
@@ -109,7 +139,12 @@ class JointState:
         half = 0.5 * np.trace(stiffness, axis1=1, axis2=2)[:, None, None] * np.eye(3)
         c = self.changes @ (half - stiffness)
         axial = np.stack([c[:, 2, 1] - c[:, 1, 2], c[:, 0, 2] - c[:, 2, 0], c[:, 1, 0] - c[:, 0, 1]], axis=1)
-        return (above @ axial[:, :, None])[:, :, 0], above @ stiffness @ above.transpose(0, 2, 1)
+        gradient, hessian = (above @ axial[:, :, None])[:, :, 0], above @ stiffness @ above.transpose(0, 2, 1)
+        for joint, hinge, short in self._locking:
+            axis = hinge.sign * above[joint] @ self._by_angle[0][joint, :, hinge.axis]
+            gradient[joint] -= LOCKING * short * axis
+            hessian[joint] += LOCKING * np.outer(axis, axis)
+        return gradient, hessian
 
     @cached_property
     def _frames(self) -> np.ndarray:
@@ -199,13 +234,26 @@ class JointState:
             found = frames[clamped].transpose(0, 2, 1) @ changes[clamped] @ frames[clamped] @ before[clamped]
             near = nearest_angles(found, self.limits.orders[clamped], self.angles[clamped])
             angles[clamped] = np.clip(near, self.lowest[clamped], self.highest[clamped])
-        if self.limited.any():
-            which = self.limited
-            wanted = rotations_from_angles(angles[which], self.limits.orders[which])
-            changes[which] = (
-                frames[which] @ wanted @ before[which].transpose(0, 2, 1) @ frames[which].transpose(0, 2, 1)
-            )
-        return replace(self, changes=changes, angles=angles, shifts=self.shifts + shifts)
+        return replace(self, changes=changes, shifts=self.shifts + shifts).with_angles(angles)
+
+    def bent(self, hinges: Mapping[int, Hinge], flexion: float) -> JointState:
+        """The same with some hinges, by their joints, bent so far to their side, radians, in this event at least."""
+        angles, lowest, highest = self.angles.copy(), self.lowest.copy(), self.highest.copy()
+        for joint, hinge in hinges.items():
+            angles[joint, hinge.axis] = hinge.angle(flexion)
+            (lowest if hinge.sign > 0.0 else highest)[joint, hinge.axis] = hinge.angle(flexion)
+        return replace(self, lowest=lowest, highest=highest).with_angles(angles)
+
+    def with_angles(self, angles: np.ndarray) -> JointState:
+        """The same with other Euler angles, shape (J, 3), of the joints that have limits."""
+        which = self.limited
+        if not which.any():
+            return replace(self, angles=angles)
+        changes, frames = self.changes.copy(), self._frames[which]
+        before = self.linkage.bones.local[self.linkage.joints[which]]
+        wanted = rotations_from_angles(angles[which], self.limits.orders[which])
+        changes[which] = frames @ wanted @ before.transpose(0, 2, 1) @ frames.transpose(0, 2, 1)
+        return replace(self, changes=changes, angles=angles)
 
 
 def rotate(vectors: np.ndarray) -> np.ndarray:

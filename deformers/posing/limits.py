@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from ..errors import SkinningError
 
 NEAR_LOCK = 1e-6
 """Cosine of the middle angle below which the first and the last axis count as one (gimbal lock)."""
+
+UNLOCKED = float(np.radians(5.0))
+"""How far a hinge likes to stay bent to its side."""
 
 SAME_ANGLE = 1e-9
 """Radians by which an angle may pass a limit, and by which a locked axis's limits may differ."""
@@ -56,6 +59,43 @@ class RotationLimits:
     def take(self, bones: np.ndarray | Sequence[int]) -> RotationLimits:
         """Those of some bones, int array of shape (N,)."""
         return RotationLimits(self.orders[bones], self.lowest[bones], self.highest[bones])
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """A joint that bends to one side, as elbows and knees do.
+
+    Attributes
+    ----------
+    bone : int
+        The lower of the two bones that are joined there.
+    axis : int
+        Which Euler angle bends it.
+    sign : float
+        1 if this angle grows as it bends to its side, else -1.
+    straight : float
+        The angle, times the sign, at which it is straight, radians.
+    least : float
+        How far it likes to stay bent, radians: else it locks.
+    """
+
+    bone: int
+    axis: int
+    sign: float
+    straight: float
+    least: float = UNLOCKED
+
+    def flexion(self, angles: np.ndarray) -> float:
+        """How far it is bent to its side where its Euler angles are (3,), radians; negative on the other side."""
+        return float(self.sign * angles[self.axis] - self.straight)
+
+    def angle(self, flexion: float) -> float:
+        """The Euler angle at which it is bent so far."""
+        return self.sign * (flexion + self.straight)
+
+    def begun(self, angles: np.ndarray) -> Hinge:
+        """The same in a drag that begins at Euler angles (3,): a limb that is straight already may stay so."""
+        return replace(self, least=min(self.least, self.flexion(angles)))
 
 
 def rotate_about_axes(angles: np.ndarray) -> np.ndarray:

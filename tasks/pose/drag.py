@@ -26,10 +26,11 @@ from ...bridge.rigs.pose_bones import (
 )
 from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
-from ...deformers.anatomy.stiffness import find_stiffness
-from ...deformers.posing.bones import Handle, list_path
+from ...deformers.anatomy.stiffness import find_ends, find_hinges, find_twists
+from ...deformers.posing.bones import Handle, PosedBones, list_path
 from ...deformers.posing.chain import begin_chain
 from ...deformers.posing.energy import begin_drag
+from ...deformers.posing.hinges import add_hinges
 from ...deformers.posing.skin import SkinEnergy, prepare_skin
 from ...options import DragOptions
 from ..subject.rig_presets import find_rig_of
@@ -49,6 +50,12 @@ SAME_POINT = 0.02
 LARGEST_OFFSET, LARGEST_SHARE = 0.05, 0.5
 """A point may be beside where linear blending has it by this share of the character's size, and this share of how far
 it was moved. A skin that is farther does not follow its bones, and to run after it would have no end."""
+
+TWIST_STIFFNESS = 0.99
+"""Of bones that only twist along a limb, about all but their length."""
+
+END_STIFFNESS = 0.97
+"""Of the wrist of a hand, or the ankle of a foot, that is dragged: it turns with its forearm, or its shin."""
 
 MOVING_ROOT = {"AUTO": None, "ON": True, "OFF": False}
 
@@ -131,18 +138,22 @@ class SkinDrag:
         return {bone: name for bone, name in twins.items() if bones.free[names.index(name)]}
 
     def _begin(self, body: RestSkins) -> None:
-        bones, options = self._posed.bones, self._options
+        options = self._options
+        bones, is_end = _find_joints(self.armature, self._posed)
         free = bones.free.copy()
         free[[self._posed.names.index(name) for name in self._mirrored.values()]] = False
         bones = replace(bones, free=free)
+        turning = is_end & list_path(bones.parents, bones.follows, self._handles[0].bones)
         if options.solver == "CHAIN":
             chain = self._list_chain(bones)
+            limb = chain[~turning[chain]]
             stiffness = self._posed.stiffness.max(axis=1)
-            self._solver: Any = begin_chain(bones, chain, self._handles[0].position, stiffness)
+            self._solver: Any = begin_chain(bones, limb if limb.size else chain, self._handles[0].position, stiffness)
             self._movers = np.empty(0, np.intp)
         else:
+            if np.count_nonzero(self._owners == 0) == 1:  # what holds its rotation does not turn with its limb
+                bones = bones.stiffened(turning, END_STIFFNESS)
             skin = _prepare(self.armature, body, self._posed.rest)
-            bones = replace(bones, stiffness=_stiffen(self.armature, self._posed))
             self._solver = begin_drag(skin, bones, self._handles, MOVING_ROOT[options.move_root])
             self._movers = self._solver.linkage.joints[self._solver.linkage.movers]
 
@@ -239,15 +250,19 @@ def _evaluate(layer: bpy.types.ViewLayer) -> bpy.types.Depsgraph:
     return layer.depsgraph
 
 
-def _stiffen(armature: bpy.types.Object, posed: PosedArmature) -> np.ndarray:
-    """How much bones resist rotation about their axes, (B, 3): as the IK panel says, and as elbows and knees do."""
-    stiffness, rig = posed.stiffness.copy(), find_rig_of(armature)
-    if rig is not None:
-        with suppress(SkinningError):  # of a body that has no size
-            for name, own in find_stiffness(rig, read_rest_bones(armature)).items():
-                bone = posed.names.index(name)
-                stiffness[bone] = np.maximum(stiffness[bone], own)
-    return stiffness
+def _find_joints(armature: bpy.types.Object, posed: PosedArmature) -> tuple[PosedBones, np.ndarray]:
+    """The bones with what is known of a body's joints, and which of them begin hands and feet, bool (B,)."""
+    bones, is_end = replace(posed.bones, stiffness=posed.stiffness), np.zeros(len(posed.names), bool)
+    rig = find_rig_of(armature)
+    if rig is None:
+        return bones, is_end
+    is_end[[posed.names.index(name) for name in find_ends(rig)]] = True
+    with suppress(SkinningError):  # of a body that has no size
+        found = find_hinges(rig, read_rest_bones(armature))
+        bones = add_hinges(bones, {posed.names.index(name): hinge for name, hinge in found.items()})
+    twists = [posed.names.index(name) for name in find_twists(rig)]
+    bones = bones.stiffened(twists, TWIST_STIFFNESS * np.array([1.0, 0.0, 1.0]))
+    return bones, is_end
 
 
 def _prepare(armature: bpy.types.Object, body: RestSkins, rest: np.ndarray) -> SkinEnergy:

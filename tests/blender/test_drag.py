@@ -1,14 +1,19 @@
 """The skin is dragged: where it goes, what stays, and which bones move."""
 
+from itertools import product
+
 import bpy
 import numpy as np
 import pytest
-from mathutils import Euler, Matrix
+from mathutils import Euler, Matrix, Vector
 from scenes_drag import LENGTH, TIP, add_posed_tube, drag, find_vertex, list_changed, locate, pin, read_pose, relax
 
 from scenes import add_twin, bind, edit_bones, evaluated_points, push, redo, save, select, undo, update
+from supple.bridge.rigs.rest_bones import read_rest_bones
+from supple.deformers.anatomy.body import body_of_rig
 from supple.settings.objects import settings_of
 from supple.tasks.pose.pins import locate_pins
+from supple.tasks.subject.rig_presets import find_rig_of
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -332,3 +337,45 @@ def test_stiff_axes_rotate_least():
         drag(obj, find_vertex(obj, TIP), (-0.8, -0.4, 0.0))
         angles.append(abs(bone.rotation_euler.z))
     assert angles[1] < 0.3 * angles[0]
+
+
+def bend_between(armature: bpy.types.Object, above: str, below: str) -> Matrix:
+    """How a bone is rotated against another since rest, shape (3, 3), armature space at rest."""
+    turned = []
+    for name in (above, below):
+        rest = armature.data.bones[name].matrix_local.to_3x3()
+        turned.append(armature.pose.bones[name].matrix.to_3x3() @ rest.inverted())
+    return turned[0].inverted() @ turned[1]
+
+
+def test_elbows_and_knees_bend_to_their_side_and_a_dragged_hand_turns_with_its_forearm(asset, subtests):
+    """The person looks to -Y: what pulls a hand or a foot to the body bends elbow and knee, whatever the direction."""
+    bpy.ops.wm.open_mainfile(filepath=str(asset("human")))
+    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    armature.animation_data_clear()
+    select(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    rig = find_rig_of(armature)
+    assert rig is not None
+    body = body_of_rig(rig, read_rest_bones(armature))
+    limbs = {"hand": ("upper_arm", "forearm"), "foot": ("thigh", "shin")}
+    for (end, (upper, lower)), holds in product(limbs.items(), (False, True)):
+        hand, below = (rig.bones[part, "LEFT"][0] for part in (end, lower))
+        above = armature.data.bones[below].parent.name
+        limb, forearm = body.limbs[upper, "LEFT"], body.limbs[lower, "LEFT"]
+        wrists = []
+        for direction in ((0.7, 0.0, 0.7), (-0.6, 0.7, 0.3), (0.3, -0.8, 0.4), (-0.8, 0.3, -0.4), (0.0, 0.5, 0.9)):
+            with subtests.test(f"{end} {direction}, held: {holds}"):
+                relax(armature)
+                point = armature.matrix_world @ armature.pose.bones[hand].tail
+                if holds:
+                    bpy.ops.supple.drag_skin(action="PIN", point=point, hold_rotation=True)
+                target = point + 0.3 * body.stature * Vector(direction)
+                bpy.ops.supple.drag_skin(point=point, target=target, move_root="OFF")
+                if holds:
+                    bpy.ops.supple.clear_pins()
+                update()
+                along = np.array(bend_between(armature, above, below)) @ forearm.along
+                assert np.degrees(np.arctan2(along @ limb.bend, along @ limb.along)) > -5.5
+                wrists.append(np.degrees(bend_between(armature, below, hand).to_quaternion().angle))
+        assert max(wrists) > 30.0 if holds else max(wrists) < 30.0, wrists
