@@ -22,6 +22,7 @@ MANAGER = "http://localhost:8080"
 def describe_submission(job: FarmJob, engine: str) -> str:
     """The text for a job of an engine of `ENGINES`: commands for the shell of this machine, with full paths."""
     words = {
+        "file": job.file,
         "folder": job.output,
         "template": job.output / TEMPLATE,
         "scene_file": f"SceneFile={job.file}",
@@ -32,7 +33,6 @@ def describe_submission(job: FarmJob, engine: str) -> str:
     }
     text = Path(__file__).with_name(f"readme-{engine}.txt").read_text(encoding="utf-8")
     return text.format(
-        file=job.file,
         frames=describe_frames(job.frames),
         last_step="Render" if job.render else "Join",
         copy="copy" if sys.platform == "win32" else "cp",

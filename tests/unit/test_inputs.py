@@ -61,6 +61,7 @@ TRIED = {
     "tasks/engine_copy/run.py _fit": OWN,
     "tasks/farm/flamenco.py describe": OWN,
     "tasks/farm/openjd.py _render_step": OWN,
+    "tasks/farm/readme.py describe_submission": OWN,
     "bridge/files/render_frames.py _copy_stream": OWN,
     "bridge/files/render_frames.py _open_log": OWN,
     "bridge/files/render_frames.py _redirect": OWN,
