@@ -18,8 +18,7 @@ from ..tasks.bake.parts import name_stems
 from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.skin.baked import clear_bake, show_cache
 from ..tasks.subject.frames import frame_range
-from ..translations import translate
-from .base import SuppleOperator
+from .base import SuppleOperator, WaitingOperator
 
 RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
 """Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""
@@ -46,7 +45,7 @@ def _list_baked(context: bpy.types.Context, whole: bool) -> list[bpy.types.Objec
     return [obj for obj in _list_chosen(context, whole) if settings_of(obj).bake != "NONE"]
 
 
-class BakeOperator(SuppleOperator):
+class BakeOperator(WaitingOperator):
     """Mix-in: a frame range, run in one go from Python and frame by frame from the user interface."""
 
     is_interactive = False
@@ -93,8 +92,7 @@ class BakeOperator(SuppleOperator):
         """Go on frame by frame, with a progress bar."""
         self._count = len(self.frames(context))
         self._steps = self.start(context)
-        self._timer = context.window_manager.event_timer_add(0.001, window=context.window)
-        context.window_manager.progress_begin(0, self._count)
+        self.begin_waiting(context, 0.001, self._count)
         context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
         return {"RUNNING_MODAL"}
 
@@ -116,14 +114,11 @@ class BakeOperator(SuppleOperator):
             done = next(self._steps, None)
         if done is None:
             return self.describe(len(self.frames(context)))
-        context.window_manager.progress_update(done)
-        context.workspace.status_text_set(translate(f"Supple: frame {done} of {self._count} baked. Esc to cancel"))
+        self.show_waiting(context, done, f"frame {done} of {self._count} baked. Esc to cancel")
         return {"RUNNING_MODAL"}
 
     def _end(self, context: bpy.types.Context, result: set[str]) -> set[str]:
-        context.window_manager.event_timer_remove(self._timer)
-        context.window_manager.progress_end()
-        context.workspace.status_text_set(None)
+        self.end_waiting(context)
         return result
 
 

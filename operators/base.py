@@ -8,6 +8,7 @@ from typing import Any, cast
 import bpy
 
 from ..deformers import SkinningError
+from ..settings.events import redraw
 from ..translations import translate
 
 Requirement = Callable[[bpy.types.Context], str]
@@ -62,3 +63,24 @@ class SuppleOperator:
     def tell(self, text: str, level: str = "INFO") -> None:
         """Report a text in the language of the interface."""
         self.report({level}, translate(text))
+
+
+class WaitingOperator(SuppleOperator):
+    """Mix-in: goes on between two drawings of the window, with progress; once it ends, panels show what has come."""
+
+    def begin_waiting(self, context: bpy.types.Context, seconds: float, most: int) -> None:
+        """Have `modal` called again and again, so many seconds apart, and show progress from 0 to `most`."""
+        self._timer = context.window_manager.event_timer_add(seconds, window=context.window)
+        context.window_manager.progress_begin(0, most)
+
+    def show_waiting(self, context: bpy.types.Context, done: int, status: str) -> None:
+        """Show progress under the mouse, and a text in the status bar."""
+        context.window_manager.progress_update(done)
+        context.workspace.status_text_set(translate(f"Supple: {status}"))
+
+    def end_waiting(self, context: bpy.types.Context) -> None:
+        """Take progress away, and draw 3D Views and their panels again."""
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.progress_end()
+        context.workspace.status_text_set(None)
+        redraw(context.window_manager, context)

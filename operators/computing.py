@@ -11,8 +11,7 @@ import bpy
 
 from ..deformers import SkinningError
 from ..tasks.steps import Steps, only, take_all
-from ..translations import translate
-from .base import SuppleOperator
+from .base import WaitingOperator
 
 CHECK_INTERVAL = 0.1
 """Seconds after which is checked whether the computing is done."""
@@ -72,7 +71,7 @@ class Computation:
         return self._result
 
 
-class ComputingOperator(SuppleOperator):
+class ComputingOperator(WaitingOperator):
     """Mix-in: takes long steps in one go from Python, and from the user interface between two drawings of the window.
 
     `run` calls `compute` with a function that touches nothing of Blender's, or `take` with steps; `finish` is called
@@ -99,14 +98,12 @@ class ComputingOperator(SuppleOperator):
         is_interactive, self.is_interactive = self.is_interactive, False  # Repeat Last and Redo execute this instance
         if not is_interactive:
             return self.finish(context, take_all(steps))
-        manager = context.window_manager
         self._steps, self._computation, self._share, self._is_canceled = steps, None, 0.0, False
         self._status, self._status_time, self._start = "", 0.0, time.monotonic()
-        self._timer = manager.event_timer_add(CHECK_INTERVAL, window=context.window)
-        manager.progress_begin(0, 100)
+        self.begin_waiting(context, CHECK_INTERVAL, 100)
         result = self._go_on(context)  # what takes but a moment is done at once
         if result == {"RUNNING_MODAL"}:
-            manager.modal_handler_add(cast(bpy.types.Operator, self))
+            context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
         return result
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
@@ -176,8 +173,7 @@ class ComputingOperator(SuppleOperator):
             status = f"{done} % of {self.subject}, {left} s left. Esc to cancel"
         if status != self._status and (self._is_canceled or now - self._status_time >= STATUS_INTERVAL):
             self._status, self._status_time = status, now
-            context.window_manager.progress_update(done)
-            context.workspace.status_text_set(translate(f"Supple: {status}"))
+            self.show_waiting(context, done, status)
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender ends the operator, as when another file is opened."""
@@ -186,9 +182,7 @@ class ComputingOperator(SuppleOperator):
 
     def end(self, context: bpy.types.Context) -> None:
         self._steps.close()  # what they have begun is taken back
-        context.window_manager.event_timer_remove(self._timer)
-        context.window_manager.progress_end()
-        context.workspace.status_text_set(None)
+        self.end_waiting(context)
 
 
 def estimate_left(share: float, seconds: float) -> int:
