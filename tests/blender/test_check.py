@@ -469,7 +469,16 @@ def test_heat_goes_when_a_fault_is_dismissed_and_when_the_list_closes(tube):
     press("check_show")
     assert press("check_close") == {"FINISHED"}
     assert (settings.heat, settings.armature, len(settings.findings)) == ("NONE", "", 0)
-    assert len(draw("VIEW3D_PT_supple_check")) <= 4
+    assert "supple.check" in draw("VIEW3D_PT_supple")
+
+
+def test_heat_goes_when_the_list_is_folded(tube):
+    settings = run_check(tube)
+    settings.is_open = True
+    press("check_show")
+    assert settings.heat != "NONE"
+    settings.is_open = False
+    assert (settings.heat, len(settings.findings) > 0) == ("NONE", True)
 
 
 @pytest.mark.versions

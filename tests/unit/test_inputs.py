@@ -59,6 +59,7 @@ TRIED = {
     "tasks/engine_copy/export.py Export.run": OWN,
     "tasks/engine_copy/report.py Report.from_json": "test_a_report_that_was_tampered_with_is_none",
     "tasks/engine_copy/run.py _fit": OWN,
+    "tasks/example.py add_example": OWN,
     "tasks/farm/flamenco.py describe": OWN,
     "tasks/farm/openjd.py _render_step": OWN,
     "tasks/farm/readme.py describe_submission": OWN,
