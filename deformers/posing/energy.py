@@ -57,7 +57,7 @@ STRAIGHT, NUDGE = np.radians([6.0, 10.0])
 """How far a hinge is bent at most that counts as straight, and how far it is bent where its limb is pushed together."""
 
 NUDGED = 3
-"""How many times as many steps there are then: the rest of the body has to find its place."""
+"""How many times as many steps there are then at most: the rest of the body has to find its place."""
 
 PUSH = 0.1
 """Torque by angle with which a straight limb is pushed along itself before it gives way, in units of the skin's
@@ -140,9 +140,10 @@ class Drag:
         self._joints = self._joints.begin_event()
         begun, cost = (self._joints, self.state), self.cost
         if self._nudge():
-            self._iterate(NUDGED * iterations)
-            if self.cost < cost:
-                return self.posed
+            for _ in range(NUDGED):
+                self._iterate(iterations)
+                if self.cost < cost:
+                    return self.posed
             self._joints, self.state = begun
         self._iterate(iterations)
         return self.posed

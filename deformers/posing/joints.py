@@ -52,6 +52,9 @@ class JointState:
     shifts : float64 array, shape (M, 3)
     lowest, highest : float64 arrays, shape (J, 3)
         Limits in this event.
+    stiffness : float64 array, shape (J, 3, 3)
+        How much each joint resists rotation about any axis, in the pose of the beginning. Free about all axes it is the
+        identity.
     hinges : tuple of (int, Hinge)
         Those of the joints that bend to one side, each with its joint.
     """
@@ -64,6 +67,7 @@ class JointState:
     shifts: np.ndarray
     lowest: np.ndarray
     highest: np.ndarray
+    stiffness: np.ndarray
     hinges: tuple[tuple[int, Hinge], ...]
 
     @classmethod
@@ -76,7 +80,8 @@ class JointState:
         places = {int(bone): joint for joint, bone in enumerate(linkage.joints)}
         hinges = tuple((places[hinge.bone], hinge) for hinge in linkage.bones.hinges if hinge.bone in places)
         hinges = tuple((joint, hinge.begun(angles[joint])) for joint, hinge in hinges)
-        return cls(linkage, limits, limits.limited, changes, angles, shifts, limits.lowest, limits.highest, hinges)
+        stiffness, ends = _find_stiffness(linkage), (limits.lowest, limits.highest)
+        return cls(linkage, limits, limits.limited, changes, angles, shifts, *ends, stiffness, hinges)
 
     def begin_event(self) -> JointState:
         """The same with limits that hold what is within them now."""
@@ -90,26 +95,13 @@ class JointState:
         """What carries each group of bones, shape (J + 1, 4, 4)."""
         return self.linkage.place(self.changes, self.shifts)
 
-    @cached_property
-    def _stiffness(self) -> np.ndarray:
-        """How much each joint resists rotation about any axis, in the pose of the beginning: shape (J, 3, 3).
-
-        Free about all axes it is the identity.
-        """
-        bones, own = self.linkage.bones, np.ones((len(self.changes), 3))
-        if bones.stiffness is not None:
-            given = np.clip(bones.stiffness[self.linkage.joints], 0.0, STIFFEST)
-            own = own + STIFFER * given / (1.0 - given)
-        axes = bones.rotations[self.linkage.joints]
-        return (axes * own[:, None]) @ axes.transpose(0, 2, 1)
-
     @property
     def resistance(self) -> float:
         """What the joints resist by themselves: the sum of `(1 - cos(angle)) axis . stiffness axis`.
 
         Hinges that are straighter than their `least` resist that, too, as springs.
         """
-        stiffness = self._stiffness
+        stiffness = self.stiffness
         traces = np.trace(stiffness, axis1=1, axis2=2)
         turned = np.trace(self.changes, axis1=1, axis2=2)
         # With S = tr(K) / 2 - K this is tr(S) - tr(S C).
@@ -135,7 +127,7 @@ class JointState:
         hessian : float64 array, shape (J, 3, 3)
             Of each joint by itself; at least what it is where nothing has rotated.
         """
-        stiffness, above = self._stiffness, moved[self.linkage.above, :3, :3]
+        stiffness, above = self.stiffness, moved[self.linkage.above, :3, :3]
         half = 0.5 * np.trace(stiffness, axis1=1, axis2=2)[:, None, None] * np.eye(3)
         c = self.changes @ (half - stiffness)
         axial = np.stack([c[:, 2, 1] - c[:, 1, 2], c[:, 0, 2] - c[:, 2, 0], c[:, 1, 0] - c[:, 0, 1]], axis=1)
@@ -147,13 +139,9 @@ class JointState:
         return gradient, hessian
 
     @cached_property
-    def _frames(self) -> np.ndarray:
-        return self.linkage.bones.frames[self.linkage.joints]
-
-    @cached_property
     def _by_angle(self) -> tuple[np.ndarray, np.ndarray]:
         """Axes of the Euler angles in the pose of the beginning, (J, 3, 3), and which joints are changed by them."""
-        axes = self._frames @ axes_of_angles(self.angles, self.limits.orders)
+        axes = self.linkage.frames @ axes_of_angles(self.angles, self.limits.orders)
         clear = np.abs(np.linalg.det(axes)) > LEAST_VOLUME
         single = self.limits.locked.sum(axis=1) > 0  # one or two angles are left, whatever their axes
         return axes, self.limited & (clear | single)
@@ -228,9 +216,9 @@ class JointState:
         local = (above.transpose(0, 2, 1) @ turns[:, :, None])[:, :, 0]
         changes = rotate(local) @ self.changes
         angles = np.clip(self.angles + np.where(angular[:, None], turns, 0.0), self.lowest, self.highest)
-        frames, before = self._frames, self.linkage.bones.local[self.linkage.joints]
         clamped = self.limited & ~angular
         if clamped.any():
+            frames, before = self.linkage.frames, self.linkage.bones.local[self.linkage.joints]
             found = frames[clamped].transpose(0, 2, 1) @ changes[clamped] @ frames[clamped] @ before[clamped]
             near = nearest_angles(found, self.limits.orders[clamped], self.angles[clamped])
             angles[clamped] = np.clip(near, self.lowest[clamped], self.highest[clamped])
@@ -249,11 +237,20 @@ class JointState:
         which = self.limited
         if not which.any():
             return replace(self, angles=angles)
-        changes, frames = self.changes.copy(), self._frames[which]
-        before = self.linkage.bones.local[self.linkage.joints[which]]
+        changes = self.changes.copy()
         wanted = rotations_from_angles(angles[which], self.limits.orders[which])
-        changes[which] = frames @ wanted @ before.transpose(0, 2, 1) @ frames.transpose(0, 2, 1)
+        changes[which] = self.linkage.frames[which] @ wanted @ self.linkage.homes[which]
         return replace(self, changes=changes, angles=angles)
+
+
+def _find_stiffness(linkage: Linkage) -> np.ndarray:
+    """`JointState.stiffness`."""
+    bones, own = linkage.bones, np.ones((len(linkage.joints), 3))
+    if bones.stiffness is not None:
+        given = np.clip(bones.stiffness[linkage.joints], 0.0, STIFFEST)
+        own = own + STIFFER * given / (1.0 - given)
+    axes = bones.rotations[linkage.joints]
+    return (axes * own[:, None]) @ axes.transpose(0, 2, 1)
 
 
 def rotate(vectors: np.ndarray) -> np.ndarray:

@@ -124,8 +124,8 @@ def rotations_from_angles(angles: np.ndarray, orders: np.ndarray) -> np.ndarray:
     -------
     float64 array, shape (N, 3, 3)
     """
-    rows = np.arange(len(angles))
-    first, second, third = (rotate_about_axes(angles)[rows, orders[:, place]] for place in range(3))
+    rows, turns = np.arange(len(angles)), rotate_about_axes(angles)
+    first, second, third = (turns[rows, orders[:, place]] for place in range(3))
     return third @ second @ first
 
 

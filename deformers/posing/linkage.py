@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,6 +46,16 @@ class Linkage:
     def heads(self) -> np.ndarray:
         """What the joints rotate about as the drag begins, shape (J, 3)."""
         return self.bones.heads[self.joints]
+
+    @cached_property
+    def frames(self) -> np.ndarray:
+        """The joints' `PosedBones.frames`, shape (J, 3, 3)."""
+        return self.bones.frames[self.joints]
+
+    @cached_property
+    def homes(self) -> np.ndarray:
+        """What takes the joints' rotations as the drag begins back, from armature space to their frames, (J, 3, 3)."""
+        return self.bones.local[self.joints].transpose(0, 2, 1) @ self.frames.transpose(0, 2, 1)
 
     def place(self, changes: np.ndarray, shifts: np.ndarray) -> np.ndarray:
         """Carry the joints along.
