@@ -89,13 +89,15 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
     )
 
     def run(self, context: bpy.types.Context) -> Any:
-        self._is_watched, self._bound = self.is_interactive, 0
+        self._is_watched, self._bound, self._has_weights = self.is_interactive, 0, False
         look, is_chosen = LOOKS[self.look], self.properties.is_property_set("look")
         unbound = list_to_make(context)
         bound = [obj for obj in list_ticked(context) if settings_of(obj).is_bound]
         if not is_chosen:  # others stay as they are
             bound = [obj for obj in bound if unbound and is_of_look(obj)]
+            look = LOOKS[read_look(bound)] if bound and read_look(bound) in LOOKS else look  # new meshes join others
         if not look.method:
+            self.is_interactive = False  # Redo executes this instance
             return remove_look(bound)
         if not unbound and not bound:
             raise SkinningError("All ticked meshes are bound: choose a look for them")
@@ -121,6 +123,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             results = yield partial(weights.compute_all, jobs)
             for report in weights.apply(jobs, results):
                 self.tell(" ".join(report.summarize()))
+            self._has_weights = True
             parts.append(f"weights were made for {words}")
             bpy.context.view_layer.update()
         prepared = yield from prepare_supple([bpy.data.objects[name] for name in names], look.method)
@@ -151,6 +154,9 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             self.tell(line)
 
     def stop(self) -> Any:
+        if not self._bound and self._has_weights:
+            self.tell("Make Supple canceled: weights were made, no mesh was bound")
+            return {"FINISHED"}
         if not self._bound:
             return super().stop()
         self.tell("Flesh canceled: the meshes are bound without it")
@@ -168,8 +174,10 @@ def is_of_look(obj: bpy.types.Object) -> bool:
 
 def remove_look(bound: list[bpy.types.Object]) -> str:
     """Show characters as Blender's own modifier deforms them, without flesh."""
-    remove_flesh(bound)
+    if not bound:
+        return "Blender's own Armature modifier deforms these meshes already"
     unbind(bound)
+    remove_flesh(bound)
     return f"{len(bound)} meshes are deformed by Blender's own Armature modifier"
 
 

@@ -10,7 +10,7 @@ from bpy.props import IntProperty
 from ..deformers import SkinningError
 from ..options import CheckOptions
 from ..settings.character import find_armature, list_ticked
-from ..settings.checks import check_settings, close_check
+from ..settings.checks import check_settings, close_check, cool
 from ..settings.objects import settings_of
 from ..settings.properties import read_options
 from ..tasks.check.faults import Finding
@@ -26,6 +26,8 @@ from ..viewport.framing import frame_sphere, read_eye
 from .base import SuppleOperator
 from .computing import ComputingOperator
 
+NOT_CHECKED = "Select a mesh that has an Armature modifier, and check its character"
+
 DEEP = 1.0 / 16.0
 """Depth at the end of the scale of colors, in radii of what is shown."""
 
@@ -35,9 +37,12 @@ def needs_ticked(context: bpy.types.Context) -> str:
 
 
 def needs_findings(context: bpy.types.Context) -> str:
-    settings, armature = check_settings(context), find_armature(context)
-    is_there = armature is not None and armature.name == settings.armature and settings.findings
-    return "" if is_there else "Select a mesh that has an Armature modifier, and check its character"
+    return needs_check(context) if check_settings(context).findings else NOT_CHECKED
+
+
+def needs_check(context: bpy.types.Context) -> str:
+    is_there = (armature := find_armature(context)) is not None and armature.name == check_settings(context).armature
+    return "" if is_there else NOT_CHECKED
 
 
 class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
@@ -202,7 +207,7 @@ class SUPPLE_OT_check_close(SuppleOperator, bpy.types.Operator):
     bl_idname = "supple.check_close"
     bl_label = "Close List"
     bl_options = {"REGISTER"}
-    requires = (needs_findings,)
+    requires = (needs_check,)
 
     def run(self, context: bpy.types.Context) -> None:
         close_check(check_settings(context))
@@ -216,7 +221,7 @@ class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = settings_of(armature)
-        check_settings(context).heat = "NONE"  # it was on for what is put aside
+        cool(check_settings(context))
         kept = [key for key in settings.dismissed.split("\n") if key]
         settings.dismissed = "\n".join(
             [key for key in kept if key != fault.key] if fault.key in kept else [*kept, fault.key]

@@ -38,10 +38,9 @@ def _redraw(settings: bpy.types.PropertyGroup, context: bpy.types.Context) -> No
     redraw(context.window_manager, context)
 
 
-def _cool(settings: Any, _context: bpy.types.Context) -> None:
-    """With the list the heat goes that showed its faults."""
+def _fold(settings: Any, _context: bpy.types.Context) -> None:
     if not settings.is_open:
-        settings.heat = "NONE"
+        cool(settings)
 
 
 class FindingSettings(bpy.types.PropertyGroup):
@@ -66,7 +65,7 @@ class CheckSettings(bpy.types.PropertyGroup):
     poses: IntProperty(name="Poses", options={"HIDDEN"})
     findings: CollectionProperty(type=FindingSettings)
     active: IntProperty(name="Active Fault", description="Fault to show, fix or dismiss", min=0)
-    is_open: BoolProperty(name="Faults", description="List the faults that the last check found", update=_cool)
+    is_open: BoolProperty(name="Faults", description="List the faults that the last check found", update=_fold)
     shown: EnumProperty(name="Show", description="Which faults are listed", items=FILTER_ITEMS)
     shows_dismissed: BoolProperty(name="Dismissed", description="Also list dismissed faults")
     heat: EnumProperty(
@@ -110,8 +109,15 @@ def forget_check(manager: bpy.types.WindowManager) -> None:
 
 def close_check(settings: Any) -> None:
     """Drop the list, and the heat that showed its faults."""
-    settings.armature, settings.is_open, settings.heat = "", False, "NONE"
+    settings.armature, settings.is_open = "", False
     settings.findings.clear()
+    cool(settings)
+
+
+def cool(settings: Any) -> None:
+    """Switch off the heat that shows faults; that of a comparison stays."""
+    if settings.heat in ("STRETCH", "OVERLAP"):
+        settings.heat = "NONE"
 
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory((FindingSettings, CheckSettings))

@@ -36,7 +36,14 @@ PIE = (
 )
 """What the pie menu holds: left, right, below, above, then the corners."""
 
-WHOLE = {"supple.bind", "supple.unbind", "supple.bake_cache", "supple.bake_shape_keys", "supple.clear_bake"}
+WHOLE = {
+    "supple.bind",
+    "supple.unbind",
+    "supple.bake_cache",
+    "supple.bake_shape_keys",
+    "supple.clear_bake",
+    "supple.send_to_farm",
+}
 """Operators that are for all ticked meshes of a character, where there are several."""
 
 
@@ -199,9 +206,9 @@ class VIEW3D_MT_supple_hand_over(bpy.types.Menu):
 
     bl_label = "Hand Over"
 
-    def draw(self, _context: bpy.types.Context) -> None:
+    def draw(self, context: bpy.types.Context) -> None:
         self.layout.menu("VIEW3D_MT_supple_bake", icon="FILE_CACHE")
-        draw_operators(self.layout, OTHERS)
+        draw_operators(self.layout, OTHERS, is_of_whole(context))
         self.layout.separator()
         draw_operators(self.layout, COPIES)
 
@@ -282,7 +289,7 @@ def _draw_parent(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
 def _draw_bakes(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
     if context.active_object is not None and settings_of(context.active_object).is_bound:
         menu.layout.separator()
-        draw_operators(menu.layout, (*BAKES, "supple.send_to_farm"))
+        draw_operators(menu.layout, (*BAKES, "supple.send_to_farm"), is_of_whole(context))
 
 
 def _draw_keys(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:

@@ -62,10 +62,11 @@ def fix_each(
     list of str
         Messages.
     """
-    messages, left = [], dict(faults)
+    messages, left, stuck = [], dict(faults), set()
     for number in range(rounds):
         start, share, tried = number / rounds, 1.0 / rounds, set()
-        chosen = {key: fault for key, fault in left.items() if not fault.method} or dict(left)
+        others = {key: fault for key, fault in left.items() if key not in stuck}
+        chosen = {key: fault for key, fault in others.items() if not fault.method} or others
         for done, (key, fault) in enumerate(chosen.items()):
             yield start + 0.5 * share * done / len(chosen)
             about = FAULTS[fault.kind]
@@ -83,12 +84,15 @@ def fix_each(
         for done, mesh in enumerate(meshes):
             of_mesh = {key: fault for key, fault in before.items() if fault.mesh == mesh}
             at = start + share * (0.5 + 0.5 * done / len(meshes))
-            found = yield from _measure(_find_mesh(of_mesh[min(of_mesh)]), list(of_mesh.values()), at, 0.5 * share)
+            found = yield from _measure(
+                _find_mesh(of_mesh[min(of_mesh)]), list(of_mesh.values()), at, 0.5 * share / len(meshes)
+            )
             for key, fault in zip(of_mesh, found, strict=True):
                 note(key, fault)
                 if fault is not None:
                     left[key] = fault
-        if not left or all(before[key] == fault for key, fault in left.items()):
+        stuck |= {key for key in chosen if left.get(key) == before[key]}
+        if stuck >= set(left):
             break
     return list(dict.fromkeys(messages))
 

@@ -472,6 +472,15 @@ def test_heat_goes_when_a_fault_is_dismissed_and_when_the_list_closes(tube):
     assert "supple.check" in draw("VIEW3D_PT_supple")
 
 
+def test_a_list_without_faults_is_closed_and_other_heat_stays(tube):
+    settings = run_check(tube)
+    settings.findings.clear()
+    settings.heat = "DIFFERENCE"
+    assert press("check_close") == {"FINISHED"}
+    assert (settings.heat, settings.armature) == ("DIFFERENCE", "")
+    settings.heat = "NONE"
+
+
 def test_heat_goes_when_the_list_is_folded(tube):
     settings = run_check(tube)
     settings.is_open = True
