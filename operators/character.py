@@ -95,7 +95,6 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         bound = [obj for obj in list_ticked(context) if settings_of(obj).is_bound]
         if not is_chosen:  # others stay as they are
             bound = [obj for obj in bound if unbound and is_of_look(obj)]
-            look = LOOKS[read_look(bound)] if bound and read_look(bound) in LOOKS else look  # new meshes join others
         if not look.method:
             self.is_interactive = False  # Redo executes this instance
             return remove_look(bound)

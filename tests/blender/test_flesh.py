@@ -116,6 +116,7 @@ def test_clothes_ride_on_the_body(scene: bpy.types.Scene) -> None:
 def test_looks_add_it_and_take_it_away(scene: bpy.types.Scene) -> None:
     obj, armature = add_body()
     select(armature)
+    assert bpy.ops.supple.make(look="BLENDER") == {"FINISHED"}, "it has that look"
     for look, is_bound in (("FAST", True), ("FLESH", True), ("FAST", True), ("FLESH", True), ("BLENDER", False)):
         assert bpy.ops.supple.make(look=look) == {"FINISHED"}
         assert settings_of(obj).is_bound == is_bound
@@ -127,19 +128,6 @@ def test_looks_add_it_and_take_it_away(scene: bpy.types.Scene) -> None:
     assert read_look([obj]) == "CUSTOM"
     assert bpy.ops.supple.make(look="FLESH") == {"FINISHED"}
     assert settings_of(obj).bulge_limit == 0.0
-
-
-def test_a_new_mesh_takes_the_look_of_the_others(scene: bpy.types.Scene) -> None:
-    obj, armature = add_body()
-    new = add_twin(obj)
-    settings_of(new).is_ticked = False
-    select(armature)
-    assert bpy.ops.supple.make(look="BLENDER") == {"FINISHED"}, "it has that look"
-    assert bpy.ops.supple.make(look="FAST") == {"FINISHED"}
-    assert read_look([obj, new]) == "MIXED"
-    settings_of(new).is_ticked = True
-    assert bpy.ops.supple.make() == {"FINISHED"}
-    assert read_look([obj, new]) == "FAST"
 
 
 def test_what_can_not_be(scene: bpy.types.Scene, monkeypatch: pytest.MonkeyPatch) -> None:
