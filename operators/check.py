@@ -36,13 +36,13 @@ def needs_ticked(context: bpy.types.Context) -> str:
     return "" if list_ticked(context) else "Select a mesh that has an Armature modifier, or its armature"
 
 
-def needs_findings(context: bpy.types.Context) -> str:
-    return needs_check(context) if check_settings(context).findings else NOT_CHECKED
-
-
 def needs_check(context: bpy.types.Context) -> str:
     is_there = (armature := find_armature(context)) is not None and armature.name == check_settings(context).armature
     return "" if is_there else NOT_CHECKED
+
+
+def needs_findings(context: bpy.types.Context) -> str:
+    return needs_check(context) if check_settings(context).findings else NOT_CHECKED
 
 
 class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
