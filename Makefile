@@ -27,7 +27,7 @@ PYTEST := -m pytest -c tests/pytest.ini --rootdir tests
 # NumPy and OpenMP keep to one thread each: two workers of two threads on two cores spend half as much again on waiting.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/scripts/addons_core/bl_pkg/cli/blender_ext.py
+BUILDER = $(PYTHON) tools/builder.py
 
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
