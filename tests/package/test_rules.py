@@ -4,7 +4,8 @@ import ast
 import re
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,9 @@ CALLS = {"eval", "exec", "print", "compile", "__import__"}
 LAST = {("operators/computing.py", "import threading")}
 """What still breaks a rule."""
 
-NETWORK = ["asyncio", "ftplib", "http", "imaplib", "requests", "smtplib", "socket", "urllib"]
-PERMISSIONS = {
-    "files": r"\.open\(",
-    "network": rf"^\s*(import|from) ({'|'.join(NETWORK)})\b",
-    "clipboard": r"\.clipboard\b",
-}
-"""What needs a permission: pattern of code. Camera and microphone need modules of others, and nothing is bundled."""
+NETWORK = {"asyncio", "ftplib", "http", "imaplib", "requests", "smtplib", "socket", "urllib"}
+PERMISSIONS = {"open": "files", "clipboard": "clipboard"}
+"""What needs a permission, by the name of an attribute. Camera and microphone need modules, and none are bundled."""
 
 TAGS = {
     *("3D View", "Add Curve", "Add Mesh", "Animation", "Bake", "Camera", "Compositing", "Development", "Game Engine"),
@@ -78,11 +75,8 @@ def manifest(files: dict[str, bytes]) -> dict[str, Any]:
 def find_forbidden(tree: ast.Module) -> Iterator[str]:
     """Yield what a module must not do."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            roots = [name.partition(".")[0] for name in names if not getattr(node, "level", 0)]
-            yield from (f"import {root}" for root in roots if root in MODULES)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS:
+        yield from (f"import {root}" for root in list_roots(node) if root in MODULES)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS:
             yield node.func.id
         elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.path", "sys.modules"):
             yield ast.unparse(node)
@@ -96,6 +90,14 @@ def find_forbidden(tree: ast.Module) -> Iterator[str]:
             yield ast.unparse(node)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "").startswith("extension_path"):
             yield from [ast.unparse(node)] if any(isinstance(given, ast.Constant) for given in node.args) else []
+
+
+def list_roots(node: ast.AST) -> list[str]:
+    """The packages that a statement imports from, other than Supple itself."""
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        names = [node.module or ""]
+    return [name.partition(".")[0] for name in names]
 
 
 def is_of_add_ons(owner: ast.expr) -> bool:
@@ -120,26 +122,20 @@ def test_what_is_forbidden_is_found(text: str) -> None:
     assert len([*find_forbidden(ast.parse(text))]) == 1
 
 
-def find_needed(trees: dict[str, ast.Module]) -> set[str]:
-    """The permissions that code needs, told by the names in it."""
-    code = "\n".join(map(without_texts, trees.values()))
-    return {permission for permission, pattern in PERMISSIONS.items() if re.search(pattern, code, re.MULTILINE)}
+def find_needed(trees: Iterable[ast.Module]) -> set[str]:
+    """The permissions that code needs."""
+    found = set()
+    for node in chain.from_iterable(map(ast.walk, trees)):
+        if NETWORK & set(list_roots(node)):
+            found.add("network")
+        elif isinstance(node, ast.Attribute) and node.attr in PERMISSIONS:
+            found.add(PERMISSIONS[node.attr])
+    return found
 
 
-def without_texts(tree: ast.Module) -> str:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node.value = ""
-    return ast.unparse(tree)
-
-
-def test_permissions_are_those_that_are_used(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
-    found = {name: ast.parse(text) for name, text in files.items() if name.endswith(".py")}
-    assert manifest["permissions"].keys() == find_needed(found)
-    assert find_needed({"a": ast.parse("import urllib.request\ncontext.window_manager.clipboard = 'x'")}) == {
-        "network",
-        "clipboard",
-    }
+def test_permissions_are_those_that_are_used(trees: dict[str, ast.Module], manifest: dict[str, Any]) -> None:
+    assert manifest["permissions"].keys() == find_needed(trees.values())
+    assert find_needed([ast.parse("import urllib.request\nmanager.clipboard = ''")]) == {"network", "clipboard"}
     for reason in manifest["permissions"].values():
         assert 0 < len(reason) <= SHORT
         assert reason[-1].isalnum()

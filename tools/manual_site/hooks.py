@@ -1,55 +1,50 @@
-"""What MkDocs asks while it makes the site: pages from outside docs/, links among them, sizes of pictures, the version."""
+"""What MkDocs asks while it makes the site: pages from outside docs/, links among them, sizes of pictures, version."""
 
 from __future__ import annotations
 
 import logging
 import posixpath
 import re
-import tomllib
-import xml.etree.ElementTree as ElementTree
+from html import escape
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
+from manual_site.pages import MANIFEST, PAGES, ROOT, name_in_project, name_on_site, short_version
+from mkdocs.structure.files import File, Files  # pyright: ignore[reportMissingImports]
+from mkdocs.structure.pages import Page  # pyright: ignore[reportMissingImports]
 
-ROOT = Path(__file__).resolve().parents[2]
 ASSETS = Path(__file__).resolve().parent / "assets"
-PAGES = {
-    "README.md": "overview.md",
-    "README.ja.md": "ja/overview.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "CHANGELOG.md": "changelog.md",
-    "LICENSE": "license.md",
-    "benchmarks/rankings/README.md": "rankings.md",
-    "demo/human/README.md": "human.md",
-    "demo/human/CC0-1.0.md": "human-license.md",
-}
-"""Pages that are not in docs/, and their names on the site."""
+WIDE = ("README.md", "ja/README.md", "gallery.md")
+"""Pages without lists of pages and sections beside them."""
+
+ALONE = ("choose.md", "overview.md", "ja/overview.md")
+"""Pages with a tab of their own."""
+
+UNSEARCHED = ("changelog.md", "license.md", "human-license.md", "rankings.md")
+"""Pages that the search leaves out: each visitor loads all that it knows."""
 
 EAGER = 1
 """Pictures of a page that are loaded before one scrolls to them."""
 
 LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(?=[)#])")
-MANIFEST: dict[str, Any] = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))
 log = logging.getLogger("mkdocs.hooks")
 
 
-def short_version(manifest: dict[str, Any] = MANIFEST) -> str:
-    """Major and minor: the folder of the site that holds the pages of a version."""
-    return "{}.{}".format(*manifest["version"].split("."))
-
-
-def name_on_site(path: str) -> str | None:
-    """The name that a file of the project has on the site; None for one that is not there."""
-    if path.startswith("docs/"):
-        return path.removeprefix("docs/")
-    return PAGES.get(path)
-
-
-def name_in_project(name: str) -> str:
-    """The other way round."""
-    return next((path for path, known in PAGES.items() if known == name), f"docs/{name}")
+def write_gallery(files: Files) -> str:
+    """A page with every picture of the pages for riggers, once, with what it shows and where that is explained."""
+    figures: dict[str, str] = {}
+    for file in files.documentation_pages():
+        if file.src_uri in ("README.md", "how-it-works.md", *PAGES.values()) or file.src_uri.startswith("ja/"):
+            continue
+        title = re.search("^# ([^:\n]*)", file.content_string, flags=re.MULTILINE)
+        link = f'<a href="{file.url}">{escape(title[1] if title else file.name)}</a>'
+        for text, picture in re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", file.content_string):
+            caption = f"{escape(' '.join(text.split()))}. {link}"
+            figures.setdefault(
+                picture, f'<figure><img src="{picture}" alt=""><figcaption>{caption}</figcaption></figure>'
+            )
+    return '# Gallery\n\n<div class="gallery">\n' + "\n".join(figures.values()) + "\n</div>\n"
 
 
 # MkDocs calls these by their names
@@ -70,6 +65,7 @@ def on_files(files: Files, config: Any) -> None:
         if not path.endswith(".md"):
             text = f"# {path.capitalize()}\n\n```\n{text}```\n"
         files.append(File.generated(config, name, content=text))
+    files.append(File.generated(config, "gallery.md", content=write_gallery(files)))
     for path in ASSETS.iterdir():
         files.append(File.generated(config, f"assets/{path.name}", abs_src_path=str(path)))
 
@@ -77,6 +73,10 @@ def on_files(files: Files, config: Any) -> None:
 def on_page_markdown(markdown: str, page: Page, **_others: Any) -> str:
     """Links as they are on the site, and nested lists as Python-Markdown wants them."""
     name = page.file.src_uri
+    if name in (*WIDE, *ALONE):
+        page.meta["hide"] = ["navigation", "toc"] if name in WIDE else ["navigation"]
+    if name in UNSEARCHED:
+        page.meta["search"] = {"exclude": True}
     folder = posixpath.dirname(name_in_project(name))
 
     def replace(found: re.Match[str]) -> str:
