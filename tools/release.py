@@ -26,6 +26,7 @@ from builder import run_builder
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "dist" / "release"
+TEMPLATE = ROOT / "tools" / "manual_site" / "extensions.html"
 RESERVED = ".example/"
 """The end of an address that nobody can have."""
 
@@ -81,7 +82,7 @@ def make_repository(folder: Path, source: Path) -> Path:
     run("build", "--source-dir", source, "--output-dir", folder)
     (package,) = folder.glob("*.zip")
     run("validate", package)
-    run("server-generate", "--repo-dir", folder, "--html")
+    run("server-generate", "--repo-dir", folder, "--html", "--html-template", TEMPLATE)
     return package
 
 
