@@ -154,8 +154,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 def _is_same_file(one: Path, other: Path) -> bool:
     """Whether two paths lead to one file, which need not be there; some systems take "A" and "a" for one name."""
-    if one.exists() and other.exists():
-        return one.samefile(other)
+    if os.path.exists(one) and os.path.exists(other):
+        return os.path.samefile(one, other)
     return os.path.realpath(one) == os.path.realpath(other)
 
 
