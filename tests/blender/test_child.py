@@ -43,9 +43,10 @@ def take_beside(steps):
 
 
 def list_left() -> list[str]:
-    """Temporary folders of Supple's."""
+    """Temporary folders of this process."""
     with temporary_folder() as own:
-        return [path.name for path in own.parent.iterdir() if path.name.startswith(".supple-") and path != own]
+        pattern = f"{own.name.rpartition('-')[0]}-*"
+        return [path.name for path in own.parent.glob(pattern) if path != own]
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +91,7 @@ def test_what_is_computed_is_the_same():
     assert not list_left()
 
 
+@pytest.mark.versions
 def test_blenders_data_stays_here_and_comes_back(started):
     tube, armature = add_tube(rings=6, sides=6)
     matrix, turned = Matrix.Rotation(0.3, 4, "X"), Quaternion((0.5, 0.5, 0.5, 0.5))
@@ -109,7 +111,7 @@ def test_it_computes_order_after_order_and_says_how_far(started):
     assert wait_for(started) == "again"
 
 
-def test_what_is_wrong_israise_errord_where_the_steps_are(started):
+def test_what_is_wrong_is_raised_where_the_steps_are(started):
     started.order(partial(raise_error, SkinningError("Nothing is right: begin again", "WEIGHTS")))
     with pytest.raises(SkinningError, match="Nothing is right") as caught:
         wait_for(started)
@@ -131,7 +133,7 @@ def test_what_is_wrong_israise_errord_where_the_steps_are(started):
     assert shares[-1] in (0.0, pytest.approx(0.45))
 
 
-def test_one_thatdies_is_told_of(started):
+def test_one_that_dies_is_told_of(started):
     started.order(partial(die))
     with pytest.raises(SkinningError, match=r"ended early \(code 7\): close other programs to free memory"):
         wait_for(started)
