@@ -126,6 +126,7 @@ class FixOperator(ComputingOperator):
     """Mix-in: mends faults of the list; what is mended when Esc is pressed stays, as one step of undo."""
 
     requires = (needs_findings,)
+    computes = True
     subject = "the fixes"
     rounds = MOST_ROUNDS
 
