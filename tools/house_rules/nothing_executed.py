@@ -28,16 +28,19 @@ IMPORTS = {
 HANDS_TEXT_ON = {"texts", "driver_namespace", "script_python_file", "python_file_run"}
 """Attributes by which Blender is given Python to run."""
 
-RENDERS = "bridge/files/render_frames.py"
-
 STARTS = {
-    "bridge/files/exchange.py": "[*command, str(SESSION), *between, str(path)]",
-    RENDERS: "[sys.executable or '', '-I', __file__, '--relay', err.encoding]",
+    "bridge/files/child.py": "[*command, str(script), *between, *words]",
+    "bridge/files/render_frames.py": "[sys.executable or '', '-I', __file__, '--relay', err.encoding]",
 }
 """Modules that start a process, by this command alone: Blender, or its Python, with a script of Supple's."""
 
-ALLOWED = {(RENDERS, "ctypes"), *((file, "subprocess") for file in STARTS)}
-"""Who may import what; the first has C write what Blender has printed, for which Python has no call."""
+ALLOWED = {
+    *((file, "subprocess") for file in STARTS),
+    ("bridge/files/child.py", "pickle"),  # files between the two, in a folder that only this user can write to
+    ("bridge/files/child_session.py", "importlib"),  # of Supple's own module
+    ("bridge/files/render_frames.py", "ctypes"),  # C writes what Blender has printed, for which Python has no call
+}
+"""Who may import what."""
 
 WRITES_DRIVERS = "bridge/animation/drivers.py"
 """Writes expressions of drivers; what it writes, `tests/blender/bad_input/test_hostile_files.py` looks at."""
