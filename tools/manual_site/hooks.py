@@ -56,7 +56,6 @@ def on_config(config: Any) -> None:
     config.site_url = f"{MANIFEST['website']}{short_version()}/"
     config.copyright = f"{MANIFEST['name']} {MANIFEST['version']}, GPL-3.0-or-later"
     config.extra["repository"] = f"{MANIFEST['website']}extensions/index.json"
-    config.extra["extensions"] = f"{MANIFEST['website']}extensions/"
 
 
 def on_files(files: Files, config: Any) -> None:
