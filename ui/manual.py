@@ -34,7 +34,7 @@ PAGES = (
     ("supple.clear_bake*", "how-it-works.html#bakes"),
     ("supple.bind*", "how-it-works.html#what-bind-changes"),
     ("supple.unbind*", "how-it-works.html#what-bind-changes"),
-    ("supple.*", "overview.html#first-result-in-five-steps"),
+    ("supple.*", "overview.html#first-result"),
 )
 """Operators and their pages; the first that fits counts."""
 

@@ -287,7 +287,7 @@ def test_f1_and_question_marks_lead_to_the_site_of_this_version():
     prefix, mapping = manual.list_addresses()
     assert prefix == f"{manifest['website']}{manifest['version'].rpartition('.')[0]}/"
     assert mapping[0] == ("bpy.ops.supple.weights_brush*", "weights.html#the-brush")
-    assert manual.find_page(getattr(bpy.types, FIRST).page) == f"{prefix}overview.html#first-result-in-five-steps"
+    assert manual.find_page(getattr(bpy.types, FIRST).page) == f"{prefix}overview.html#first-result"
     assert all(any(fnmatch(f"bpy.ops.supple.{name}", pattern) for pattern, _ in mapping) for name in OPERATORS)
 
 
