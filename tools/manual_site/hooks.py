@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from list_messages import write_page
 from manual_site.pages import MANIFEST, PAGES, ROOT, name_in_project, name_on_site, short_version
 from mkdocs.structure.files import File, Files  # pyright: ignore[reportMissingImports]
 from mkdocs.structure.pages import Page  # pyright: ignore[reportMissingImports]
 
 ASSETS = Path(__file__).resolve().parent / "assets"
-WIDE = ("README.md", "ja/README.md", "gallery.md")
+WIDE = ("README.md", "ja/README.md", "gallery.md", "errors.md")
 """Pages without lists of pages and sections beside them."""
 
 ALONE = ("choose.md", "overview.md", "ja/overview.md")
@@ -64,6 +65,7 @@ def on_files(files: Files, config: Any) -> None:
         if not path.endswith(".md"):
             text = f"# {path.capitalize()}\n\n```\n{text}```\n"
         files.append(File.generated(config, name, content=text))
+    files.append(File.generated(config, "errors.md", content=write_page()))
     files.append(File.generated(config, "gallery.md", content=write_gallery(files)))
     for path in ASSETS.iterdir():
         files.append(File.generated(config, f"assets/{path.name}", abs_src_path=str(path)))
