@@ -22,8 +22,11 @@ WIDE = ("README.md", "ja/README.md", "gallery.md", "errors.md")
 ALONE = ("choose.md", "overview.md", "ja/overview.md")
 """Pages with a tab of their own."""
 
-UNSEARCHED = ("changelog.md", "license.md", "human-license.md", "rankings.md")
-"""Pages that the search leaves out: each visitor loads all that it knows."""
+UNSEARCHED = (
+    *("changelog.md", "contributing.md", "conventions.md", "where.md", "blender-bugs.md"),
+    *("license.md", "human.md", "human-license.md", "rankings.md"),
+)
+"""Pages that the search leaves out: users look for nothing there, and each visitor loads all that the search knows."""
 
 EAGER = 1
 """Pictures of a page that are loaded before one scrolls to them."""
