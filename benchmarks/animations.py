@@ -50,7 +50,7 @@ VERTICES = 10_000
 WIDTH, GAP, TITLE_HEIGHT, TITLE_SIZE = 640.0, 4.0, 28.0, 19.0
 FRAME_TIME, HOLD_TIME = 55, 700
 """Milliseconds that a frame is shown, and the first and the last one."""
-QUALITY = {"particles": 64}
+QUALITY = {"particles": 72}
 """Of the encoder, from 1 to 100, where it is not 86: many small shapes take much room, and all five are on one page."""
 FLESH, BARE = (0.78, 0.55, 0.45), (0.66, 0.66, 0.66)
 """Colors of skin, sRGB."""

@@ -10,19 +10,23 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from list_messages import write_page
 from manual_site.pages import MANIFEST, PAGES, ROOT, name_in_project, name_on_site, short_version
 from mkdocs.structure.files import File, Files  # pyright: ignore[reportMissingImports]
 from mkdocs.structure.pages import Page  # pyright: ignore[reportMissingImports]
 
 ASSETS = Path(__file__).resolve().parent / "assets"
-WIDE = ("README.md", "ja/README.md", "gallery.md")
+WIDE = ("README.md", "ja/README.md", "gallery.md", "errors.md")
 """Pages without lists of pages and sections beside them."""
 
 ALONE = ("choose.md", "overview.md", "ja/overview.md")
 """Pages with a tab of their own."""
 
-UNSEARCHED = ("changelog.md", "license.md", "human-license.md", "rankings.md")
-"""Pages that the search leaves out: each visitor loads all that it knows."""
+UNSEARCHED = (
+    *("changelog.md", "contributing.md", "conventions.md", "where.md", "blender-bugs.md"),
+    *("license.md", "human.md", "human-license.md", "rankings.md"),
+)
+"""Pages that the search leaves out: users look for nothing there, and each visitor loads all that the search knows."""
 
 EAGER = 1
 """Pictures of a page that are loaded before one scrolls to them."""
@@ -64,6 +68,7 @@ def on_files(files: Files, config: Any) -> None:
         if not path.endswith(".md"):
             text = f"# {path.capitalize()}\n\n```\n{text}```\n"
         files.append(File.generated(config, name, content=text))
+    files.append(File.generated(config, "errors.md", content=write_page()))
     files.append(File.generated(config, "gallery.md", content=write_gallery(files)))
     for path in ASSETS.iterdir():
         files.append(File.generated(config, f"assets/{path.name}", abs_src_path=str(path)))
