@@ -1,16 +1,19 @@
-"""What a rigger waits for in a day: forty actions in a real window, each timed from the click to the window drawn again.
+"""What a rigger waits for in a day: actions in a real window, each timed from the click to the window drawn again.
 
     blender --window-geometry 0 0 1440 900 --python benchmarks/rigger_day.py [-- --only mh_human --pictures FOLDER]
 
-Each action is a click on its button, by `INVOKE_DEFAULT`; what a tool follows is the mouse and the keys of xdotool. While
-an action goes on, Blender's own loop is watched: *first* is how long the window stands still after the click, until it
-shows what was done, or progress; *longest* is the longest it stands still after that. An action is a wait if the window
-stands still longer than `LIMIT`. Times depend on the machine, on what else it does, and on its graphics: the first row
-draws the window and does nothing else.
+Each action is a click on its button, by `INVOKE_DEFAULT`; what a tool follows is the mouse and the keys of xdotool.
+While an action goes on, Blender's own loop is watched: *first* is how long the window stands still after the click,
+until it shows what was done, or progress; *longest* is the longest it stands still after that; *of it CPU* is how long
+Blender's main thread has computed meanwhile, the most of both. An action is a wait if the window stands still for more
+than `LIMIT` without progress. Times depend on the machine, on what else it does, and on its graphics: the first row
+draws the window and does nothing else. `--profile "Smooth|Mirror"` prints what Python does in actions of such names.
 """
 
 from __future__ import annotations
 
+import cProfile
+import pstats
 import re
 import sys
 import time
@@ -26,7 +29,18 @@ import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
-from harness import ASSETS, ROOT, find, find_file, option, parse, print_table, print_versions, select, words_after_dashes
+from harness import (
+    ASSETS,
+    ROOT,
+    find,
+    find_file,
+    option,
+    parse,
+    print_table,
+    print_versions,
+    select,
+    words_after_dashes,
+)
 from benchmarks.in_window import find_view, in_view, prepare_view, run_in_window, save_picture, xdo
 
 LIMIT = 0.3
@@ -56,12 +70,13 @@ class Wait:
     seconds: float
     first: float
     longest: float
+    computed: float
     has_progress: bool
 
     @property
     def is_wait(self) -> bool:
-        """Whether the window stood still for longer than nobody minds."""
-        return max(self.first, self.longest) > LIMIT
+        """Whether the window stood still, without progress, for longer than nobody minds."""
+        return self.first > LIMIT or (self.longest > LIMIT and not self.has_progress)
 
 
 @dataclass
@@ -70,6 +85,7 @@ class Day:
 
     character: str
     pictures: Path | None
+    profile: str
     waits: list[Wait] = field(default_factory=list)
     _has_progress: bool = False
 
@@ -103,26 +119,37 @@ class Day:
 
     def act(self, name: str, start: Callable[[], object]) -> Iterator[float]:
         """Take an action, and go on until nothing runs and all is drawn."""
-        self._has_progress, gaps, last = False, [], time.perf_counter()
-        before, idle, begun = len(self.running), 0, last
+        profile = cProfile.Profile() if self.profile and re.search(self.profile, name) else None
+        self._has_progress, gaps, before, idle = False, [], len(self.running), 0
+        start_of_action = last = _now()
+        if profile is not None:
+            profile.enable()
         with in_view():
             start()
         if getattr(start, "is_mouse", False):
-            last = begun = time.perf_counter()  # what xdotool itself took does not count
+            start_of_action = last = _now()  # what xdotool itself took does not count
         while idle < LOOPS:
             yield 0.0
-            now = time.perf_counter()
+            now = _now()
             gaps.append(now - last)
             last = now
             is_going = self._has_progress and len(self.running) > before
-            idle = 0 if is_going or gaps[-1] > IDLE else idle + 1
-            if now - begun > LONGEST:
+            idle = 0 if is_going or gaps[-1][0] > IDLE else idle + 1
+            if (now - start_of_action)[0] > LONGEST:
                 raise RuntimeError(f"{name} has not ended after {LONGEST} s")
-        busy = gaps[: len(gaps) - idle] or [0.0]
-        first = max(busy[:2])  # an event is handled in the round after it has come
-        wait = Wait(name, sum(busy), first, max(busy[2:], default=0.0), self._has_progress)
+        if profile is not None:
+            profile.disable()
+            pstats.Stats(profile, stream=sys.stderr).sort_stats("cumulative").print_stats(50)
+        self.note(name, np.array(gaps[: len(gaps) - idle] or [np.array((0.0, 0.0))]))
+
+    def note(self, name: str, gaps: np.ndarray) -> None:
+        """Note an action by the seconds in which the window stood still, and of CPU then: shape (N, 2)."""
+        first, later = gaps[:2].max(axis=0), gaps[2:].max(axis=0, initial=0.0)  # an event comes in the second round
+        computed = float(max(first[1], later[1]))
+        wait = Wait(name, float(gaps[:, 0].sum()), float(first[0]), float(later[0]), computed, self._has_progress)
         self.waits.append(wait)
-        print(f"{self.character}: {name}: {wait.seconds:.2f} {wait.first:.2f} {wait.longest:.2f}", file=sys.stderr, flush=True)
+        times = f"{wait.seconds:.2f} {wait.first:.2f} {wait.longest:.2f} {computed:.2f}"
+        print(f"{self.character}: {name}: {times}", file=sys.stderr, flush=True)
         if self.pictures is not None:
             save_picture(self.pictures / f"{self.character}-{len(self.waits):02}.png", PICTURE)
 
@@ -137,7 +164,7 @@ class Day:
         yield 0.4
         yield from self.act(name, by_mouse("key", "Return"))
 
-    def choose(self, *objects: Any, mode: str = "OBJECT") -> Iterator[float]:
+    def choose(self, *objects: Any, mode: Any = "OBJECT") -> Iterator[float]:
         """Select objects, the first active, go to a mode, and see all from the front; not timed."""
         with in_view():
             bpy.ops.view3d.view_axis(type="FRONT")
@@ -161,7 +188,9 @@ class Day:
     def locate(self, pixel: np.ndarray) -> tuple[int, int]:
         """Where a pixel of the 3D View is on the screen."""
         _, region = find_view()
-        return round(region.x + pixel[0]), round(bpy.context.window_manager.windows[0].height - (region.y + pixel[1]) - 1)
+        return round(region.x + pixel[0]), round(
+            bpy.context.window_manager.windows[0].height - (region.y + pixel[1]) - 1
+        )
 
     def drag_to(self, name: str, pixel: np.ndarray) -> Iterator[float]:
         """Move the mouse, with its button as it is."""
@@ -183,6 +212,11 @@ class Day:
         return self.project([points.mean(axis=0)])[0]
 
 
+def _now() -> np.ndarray:
+    """Seconds that have passed, and that Blender's main thread has computed."""
+    return np.array((time.perf_counter(), time.thread_time()))
+
+
 def by_mouse(*words: object) -> Callable[[], None]:
     """What the mouse or a key does."""
 
@@ -194,7 +228,7 @@ def by_mouse(*words: object) -> Callable[[], None]:
 
 
 def live(day: Day) -> Iterator[float]:
-    """Forty actions, in the order of a day."""
+    """All actions, in the order of a day."""
     yield from day.choose(day.armature)
     yield from day.act("Nothing: the window is drawn", lambda: find_view()[0].tag_redraw())
     yield from make_supple(day)
@@ -225,11 +259,11 @@ def pose(day: Day) -> Iterator[float]:
     operators: Any = bpy.ops.supple
     yield from day.choose(day.armature, mode="POSE")
     choose_bone(day)
-    start = day.see_arm() + (0.0, -80.0)
+    start = day.see_arm() + np.array((0.0, -80.0))
     day.move(start)
     yield 0.2
     yield from day.act("Rotate a bone: R", by_mouse("key", "r"))
-    yield from day.drag_to("Rotate a bone: a move", start + (60.0, 30.0))
+    yield from day.drag_to("Rotate a bone: a move", start + np.array((60.0, 30.0)))
     yield from day.act("Rotate a bone: click", by_mouse("click", 1))
     yield from day.act("Undo", by_mouse("key", "ctrl+z"))
     yield from day.act("Another frame", lambda: bpy.context.scene.frame_set(bpy.context.scene.frame_current + 5))
@@ -237,7 +271,7 @@ def pose(day: Day) -> Iterator[float]:
     day.move(start)
     xdo("key", "r")
     yield 0.4
-    yield from day.drag_to("Rotate a bone beside ghosts: a move", start + (60.0, 30.0))
+    yield from day.drag_to("Rotate a bone beside ghosts: a move", start + np.array((60.0, 30.0)))
     xdo("key", "Escape")
     yield 0.4
     yield from day.click("Side by Side, off", operators.side_by_side)
@@ -274,8 +308,8 @@ def drag_skin(day: Day) -> Iterator[float]:
     day.move(start)
     xdo("mousedown", 1)
     yield 0.3
-    yield from day.drag_to("Drag Skin: first move", start + (25.0, 25.0))
-    yield from day.drag_to("Drag Skin: next move", start + (40.0, 50.0))
+    yield from day.drag_to("Drag Skin: first move", start + np.array((25.0, 25.0)))
+    yield from day.drag_to("Drag Skin: next move", start + np.array((40.0, 50.0)))
     yield from day.act("Drag Skin: release", by_mouse("mouseup", 1))
     with in_view():
         bpy.ops.wm.tool_set_by_id(name="builtin.select_box")
@@ -310,10 +344,10 @@ def place_patterns(day: Day) -> Iterator[float]:
         with in_view():
             operators.pattern_stroke("INVOKE_DEFAULT", True)
         start = day.see_arm()
-        day.move(start - (8.0, 0.0))
+        day.move(start - np.array((8.0, 0.0)))
         yield 0.3
         yield from day.act("Draw Pattern: press", by_mouse("mousedown", 1))
-        yield from day.drag_to("Draw Pattern: a move", start + (8.0, 2.0))
+        yield from day.drag_to("Draw Pattern: a move", start + np.array((8.0, 2.0)))
         yield from day.act("Draw Pattern: release", by_mouse("mouseup", 1))
         for _ in day.running:
             xdo("key", "Escape")
@@ -379,7 +413,9 @@ def find_handle(day: Day) -> tuple[np.ndarray, np.ndarray]:
     posed = tasks.read_posed_points(lines.obj, bpy.context.evaluated_depsgraph_get()).astype(float)
     matrix = np.array(lines.obj.matrix_world)
     joint = lines.joints[0]
-    rows = [lines.locate(joint, joint.levels[row]).interpolate(posed) @ matrix[:3, :3].T + matrix[:3, 3] for row in (0, 2)]
+    rows = [
+        lines.locate(joint, joint.levels[row]).interpolate(posed) @ matrix[:3, :3].T + matrix[:3, 3] for row in (0, 2)
+    ]
     eye = np.array(find_view()[0].spaces.active.region_3d.view_matrix)[2, :3]
     nearest = int((rows[0] @ eye).argmax())
     start, end = day.project([rows[0][nearest], rows[1][nearest]])
@@ -399,7 +435,7 @@ def paint(day: Day) -> Iterator[float]:
         bpy.ops.wm.tool_set_by_id(name="supple.smooth_through_body")
     yield 0.3
     yield from day.act("Smooth Through Body: press", by_mouse("mousedown", 1))
-    yield from day.drag_to("Smooth Through Body: a move", start + (8.0, 0.0))
+    yield from day.drag_to("Smooth Through Body: a move", start + np.array((8.0, 0.0)))
     yield from day.act("Smooth Through Body: release", by_mouse("mouseup", 1))
 
 
@@ -429,7 +465,7 @@ def measure(folder: Path, arguments: Any) -> Iterator[float]:
         with in_view():
             prepare_view(area)
         yield 0.5
-        day = Day(name, arguments.pictures)
+        day = Day(name, arguments.pictures, arguments.profile)
         next(region for region in area.regions if region.type == "UI").active_panel_category = "Supple"
         area.tag_redraw()
         yield 0.5
@@ -439,9 +475,9 @@ def measure(folder: Path, arguments: Any) -> Iterator[float]:
     for day in days:
         print(f"\n## {day.character}: {sum(wait.is_wait for wait in day.waits)} of {len(day.waits)} are waits\n")
         print_table(
-            ("action", "seconds", "progress", "first, s", "longest after, s", ""),
+            ("action", "seconds", "progress", "first, s", "longest, s", "of it CPU, s", ""),
             [
-                (wait.name, wait.seconds, "yes" if wait.has_progress else "no", wait.first, wait.longest,
+                (wait.name, wait.seconds, "yes" if wait.has_progress else "no", wait.first, wait.longest, wait.computed,
                  "wait" if wait.is_wait else "")
                 for wait in day.waits
             ],
@@ -451,8 +487,11 @@ def measure(folder: Path, arguments: Any) -> Iterator[float]:
 
 if __name__ == "__main__":
     arguments = parse(
-        __doc__, CHARACTERS, words_after_dashes(), assets=ASSETS, pictures=option(None, "folder for pictures", type=Path)
+        __doc__, CHARACTERS, words_after_dashes(), assets=ASSETS, profile=option("", "names of actions to look into"),
+        pictures=option(None, "folder for pictures", type=Path),
+    )  # fmt: skip
+    bpy.context.preferences.system.viewport_aa = (
+        "OFF"  # else a change is drawn eight times, perhaps into the next action
     )
-    bpy.context.preferences.system.viewport_aa = "OFF"  # else a change is drawn eight times, perhaps into the next action
     bpy.context.preferences.view.show_splash = False
     run_in_window(lambda folder: measure(folder, arguments), 1.5)

@@ -133,7 +133,7 @@ def check_character(arguments: argparse.Namespace) -> None:
     chosen = {} if arguments.bend is None else {"angle": arguments.bend}
     if arguments.frames:
         chosen = {"angle": 0.0, "frames": all_frames(arguments.frames)} | chosen
-    checked = prepare_check(objects, CheckOptions(methods=tuple(arguments.methods), **chosen))
+    checked = take_all(prepare_check(objects, CheckOptions(methods=tuple(arguments.methods), **chosen)))
     tell(f"supple: {len(checked.poses)} poses of {len(checked.meshes)} meshes")
     measured = checked.run()
     faults = find_faults(checked, measured, objects)

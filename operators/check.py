@@ -21,7 +21,7 @@ from ..tasks.check.run import prepare
 from ..tasks.check.show import show_finding
 from ..tasks.check.view import find_view
 from ..tasks.reports import check_reports
-from ..tasks.skin.step import without_changes
+from ..tasks.steps import Steps
 from ..viewport.framing import frame_sphere, read_eye
 from .base import SuppleOperator
 from .computing import ComputingOperator
@@ -58,9 +58,12 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> Any:
         options = read_options(CheckOptions, check_settings(context))
-        with without_changes():
-            self._check = prepare(list_ticked(context), options)
-        return self.compute(context, self._check.run)
+        return self.take(context, self.list_steps(list_ticked(context), options))
+
+    def list_steps(self, meshes: list[bpy.types.Object], options: CheckOptions) -> Steps[list[Any]]:
+        """Read the character, and measure it."""
+        self._check = yield from prepare(meshes, options)
+        return (yield self._check.run)
 
     def finish(self, context: bpy.types.Context, measured: list[Any]) -> str:
         """Keep what was found, and list it."""

@@ -13,8 +13,11 @@ from ..deformers import SkinningError
 from ..tasks.steps import Steps, only, take_all
 from .base import WaitingOperator
 
-CHECK_INTERVAL = 0.1
+CHECK_INTERVAL = 0.02
 """Seconds after which is checked whether the computing is done."""
+
+STEP_TIME = 0.1
+"""Seconds in which steps are taken between two drawings of the window."""
 
 STATUS_INTERVAL = 0.5
 """Least seconds between two changes of the status bar: each has Blender draw it, which takes from the computing."""
@@ -75,7 +78,8 @@ class ComputingOperator(WaitingOperator):
     """Mix-in: takes long steps in one go from Python, and from the user interface between two drawings of the window.
 
     `run` calls `compute` with a function that touches nothing of Blender's, or `take` with steps; `finish` is called
-    with what they have returned, and says what was done.
+    with what they have returned, and says what was done. Where a user waits, the first step is taken once progress is
+    shown, and it is shown until all that follows what was done has followed.
     """
 
     subject = ""
@@ -83,11 +87,15 @@ class ComputingOperator(WaitingOperator):
     canceled = ""
     """What is reported after Esc."""
     is_interactive = False
-    """Whether a user waits in front of a window: set by `invoke`."""
+    """Whether a user waits in front of a window: set by `watch`."""
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self.is_interactive = not bpy.app.background and context.window is not None
+        self.watch(context)
         return self.execute(context)
+
+    def watch(self, context: bpy.types.Context) -> None:
+        """Note whether a user waits in front of a window."""
+        self.is_interactive = not bpy.app.background and context.window is not None
 
     def compute(self, context: bpy.types.Context, function: Callable[[Callable[[float], None]], Any]) -> Any:
         """Compute, in a thread where a user waits, and `finish`; `function` takes a function that is told the share."""
@@ -101,10 +109,9 @@ class ComputingOperator(WaitingOperator):
         self._steps, self._computation, self._share, self._is_canceled = steps, None, 0.0, False
         self._status, self._status_time, self._start = "", 0.0, time.monotonic()
         self.begin_waiting(context, CHECK_INTERVAL, 100)
-        result = self._go_on(context)  # what takes but a moment is done at once
-        if result == {"RUNNING_MODAL"}:
-            context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
-        return result
+        self.show_progress(context)
+        context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
+        return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
@@ -112,25 +119,13 @@ class ComputingOperator(WaitingOperator):
         return self._go_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
 
     def _go_on(self, context: bpy.types.Context) -> set[str]:
+        result = {"CANCELLED"}
         try:
-            self._advance()
-        except StopIteration as end:
-            self.end(context)
-            result = end.value
-            return self.attempt(lambda: self.finish(context, result))
-        except CanceledError:
-            self.end(context)
-            return self.attempt(self.stop)
-        except SkinningError as error:
-            self.tell(str(error), "ERROR")
-        except BaseException:
-            self.end(context)
-            raise
-        else:
-            self.show_progress(context)
-            return {"RUNNING_MODAL"}
-        self.end(context)
-        return {"CANCELLED"}
+            result = self.attempt(lambda: self._advance(context))
+        finally:
+            if "RUNNING_MODAL" not in result:
+                self.end(context)
+        return result
 
     def stop(self) -> Any:
         """After Esc, say that nothing was changed, unless something was: returns as `run` does."""
@@ -141,23 +136,40 @@ class ComputingOperator(WaitingOperator):
         """Write what was computed: returns and raises as `run` does."""
         raise AssertionError("each operator has its own")
 
-    def _advance(self) -> None:
-        """Take steps for a moment, or until one computes in a thread; raises StopIteration after the last."""
-        until = time.monotonic() + CHECK_INTERVAL
-        while self._computation is None or not self._computation.is_running:
-            result = None
-            if self._computation is not None:
-                computation, self._computation = self._computation, None
-                result = computation.wait()
-            if self._is_canceled:
-                raise CanceledError
-            step = self._steps.send(result)
-            if callable(step):
-                self._computation = Computation(step)
-            else:
-                self._share = step
-            if time.monotonic() > until:
-                break
+    def _advance(self, context: bpy.types.Context) -> Any:
+        """Take steps for a moment, or until one computes in a thread; after the last, `finish`. Returns as `run`."""
+        until = time.monotonic() + STEP_TIME
+        try:
+            while self._computation is None or not self._computation.is_running:
+                step = self._take_step()
+                if callable(step):
+                    self._computation = Computation(step)
+                elif step is not None:
+                    self._share = step
+                if time.monotonic() > until:
+                    break
+        except StopIteration as end:
+            result = self.finish(context, end.value)
+            context.view_layer.update()  # what follows a change may take as long as the change
+            return result
+        except CanceledError:
+            return self.stop()
+        self.show_progress(context)
+        return {"RUNNING_MODAL"}
+
+    def _take_step(self) -> Any:
+        """Take the next step, with what was computed meanwhile or what is wrong about it."""
+        computation, self._computation = self._computation, None
+        if self._is_canceled:
+            self._steps.close()  # before anyone is told: what they have begun is taken back
+            raise CanceledError
+        if computation is None:
+            return next(self._steps)
+        try:
+            result = computation.wait()
+        except SkinningError as error:
+            return self._steps.throw(error)
+        return self._steps.send(result)
 
     def _stop(self) -> None:
         self._is_canceled = True

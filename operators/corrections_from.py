@@ -54,7 +54,7 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
     canceled = "Correct From canceled: nothing was changed"
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self.is_interactive = not bpy.app.background and context.window is not None
+        self.watch(context)
         armature = find_armature(context)
         if not self.joints and armature is not None and armature.mode == "POSE":
             self.joints = ", ".join(find_chosen_bones(armature))

@@ -108,7 +108,7 @@ def _measure(
     obj: bpy.types.Object, findings: Sequence[Finding], start: float, share: float
 ) -> Steps[list[Finding | None]]:
     """What is left of faults of a mesh in their poses; steps tell a share of the whole from a start on."""
-    check = prepare([obj], CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0))
+    check = yield from prepare([obj], CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0))
     poses = {id(finding.pose): finding.pose for finding in findings if finding.pose is not None}
     check.poses.extend(poses.values())
     measured = yield lambda progress: check.run(lambda done: progress(start + share * done))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import bpy
 import numpy as np
@@ -19,6 +20,8 @@ from ...deformers.rig.rest import Rest, Weights
 from ...options import CheckOptions
 from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
+from ..skin.step import without_changes
+from ..steps import Steps, computed
 from ..subject.actions import MOST_FRAMES
 from ..subject.character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
 from ..subject.stack import SkinnedObject
@@ -118,7 +121,7 @@ class Check:
         return chosen
 
 
-def prepare(objects: Iterable[bpy.types.Object], options: CheckOptions) -> Check:
+def prepare(objects: Iterable[bpy.types.Object], options: CheckOptions) -> Steps[Check]:
     """Read the meshes of one armature, and its poses; nothing of the file is changed.
 
     Parameters
@@ -153,47 +156,55 @@ def prepare(objects: Iterable[bpy.types.Object], options: CheckOptions) -> Check
     hinted = skeleton  # of a mesh whose joints are asked for twists, if there is one
     for one in skinned:
         try:
-            mesh, own = _read_mesh(one, skeleton, options.methods)
+            mesh, own = yield from _read_mesh(one, skeleton, options.methods)
             meshes.append(mesh)
             hinted = own if own.has_hints else hinted
         except SkinningError as error:
             refused[one.obj.name] = str(error)
     if not meshes:
         raise SkinningError("\n".join(refused.values()))
-    poses = list(_list_poses(armatures[0], hinted, meshes, options))
+    yield None
+    with without_changes():  # actions are played for their poses
+        poses = _read_poses(armatures[0], hinted, options)
+    yield None
+    poses += _bend(hinted, meshes, options)
     return Check(armatures[0].name, skeleton, meshes, refused, poses)
 
 
-def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> tuple[CheckedMesh, Skeleton]:
+def _read_mesh(
+    skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]
+) -> Steps[tuple[CheckedMesh, Skeleton]]:
     """A mesh, and the skeleton that it is bound to by the method in use."""
     rest = read_character(skinned, skeleton).rest
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
-    in_use = find_method_in_use(skinned)
-    bound = {
-        method: PosableSkin.of(SkinSource.of(skinned, Choices.read(skinned, method), skeleton))
-        for method in dict.fromkeys((in_use, *methods))
-    }
-    mesh = CheckedMesh(skinned.obj.name, in_use, rest, rest.object_to_armature, SkinMeter(rest), bound)
+    in_use, bound = find_method_in_use(skinned), {}
+    for method in dict.fromkeys((in_use, *methods)):
+        yield None
+        bound[method] = PosableSkin.of(SkinSource.of(skinned, Choices.read(skinned, method), skeleton))
+    meter = yield from computed(partial(SkinMeter, rest))
+    mesh = CheckedMesh(skinned.obj.name, in_use, rest, rest.object_to_armature, meter, bound)
     return mesh, bound[in_use].skeleton
 
 
-def _list_poses(
-    armature: bpy.types.Object,
-    skeleton: Skeleton,
-    meshes: list[CheckedMesh],
-    options: CheckOptions,
-) -> Iterable[CheckedPose]:
+def _read_poses(armature: bpy.types.Object, skeleton: Skeleton, options: CheckOptions) -> list[CheckedPose]:
+    """The frames of the scene, or the most different of all actions, as the options ask for."""
     if options.frames is not None:
-        yield from label_poses(armature, skeleton, None, options.frames)
-    elif options.use_actions:
-        yield from read_action_poses(armature, skeleton)
-    if options.bend:
-        weights, count = _join_weights(meshes)
-        limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
-        chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
-        for pose in list_bent_poses(weights, count, skeleton.joints, options.bend, chosen):
-            names = tuple(skeleton.name_joint(bend.joint) for bend in pose.bends)
-            yield CheckedPose("", 0, pose.bends, pose.rest_to_pose, names)
+        return label_poses(armature, skeleton, None, options.frames)
+    return read_action_poses(armature, skeleton) if options.use_actions else []
+
+
+def _bend(skeleton: Skeleton, meshes: list[CheckedMesh], options: CheckOptions) -> list[CheckedPose]:
+    """The range of motion, if the options ask for it."""
+    if not options.bend:
+        return []
+    weights, count = _join_weights(meshes)
+    limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
+    chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
+    found = list_bent_poses(weights, count, skeleton.joints, options.bend, chosen)
+    return [
+        CheckedPose("", 0, pose.bends, pose.rest_to_pose, tuple(skeleton.name_joint(bend.joint) for bend in pose.bends))
+        for pose in found
+    ]
 
 
 def _join_weights(meshes: list[CheckedMesh]) -> tuple[Weights, int]:

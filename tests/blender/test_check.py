@@ -46,7 +46,7 @@ def tube():
 
 
 def check(obj, **options):
-    checked = prepare([obj], CheckOptions(**options))
+    checked = take_all(prepare([obj], CheckOptions(**options)))
     measured = checked.run()
     return checked, measured, find_faults(checked, measured, [obj])
 
@@ -100,7 +100,7 @@ def test_more_frames_than_are_read_are_refused(tube):
     with pytest.raises(RuntimeError, match="'RigAction' has 99,990 frames, but at most 20,000 can be read: shorten it"):
         bpy.ops.supple.check()
     with pytest.raises(SkinningError, match="20,001 frames are too many to check: choose 20,000 or fewer"):
-        prepare([tube], CheckOptions(frames=range(20_001)))
+        take_all(prepare([tube], CheckOptions(frames=range(20_001))))
 
 
 @pytest.mark.versions
@@ -379,14 +379,14 @@ def test_a_report_of_another_character_or_file_is_not_used(tube):
 
 def test_a_mesh_that_cannot_be_checked_is_named(tube):
     box = bpy.data.objects.new("Box", bpy.data.meshes.new("Box"))
-    checked = prepare([tube, box], CheckOptions(use_actions=False))
+    checked = take_all(prepare([tube, box], CheckOptions(use_actions=False)))
     assert [mesh.name for mesh in checked.meshes] == [tube.name]
     assert "parent it to an armature" in checked.refused["Box"]
     with pytest.raises(SkinningError, match="Nothing to check"):
-        prepare([box], CheckOptions())
+        take_all(prepare([box], CheckOptions()))
     other, _ = add_tube(rings=6, sides=6)
     with pytest.raises(SkinningError, match="2 armatures"):
-        prepare([tube, other], CheckOptions())
+        take_all(prepare([tube, other], CheckOptions()))
 
 
 @pytest.mark.versions
