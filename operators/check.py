@@ -100,11 +100,14 @@ class FindingOperator(SuppleOperator):
         raise AssertionError("each operator has its own")
 
 
-class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
+class SUPPLE_OT_check_show(ComputingOperator, FindingOperator, bpy.types.Operator):
     """Go to the worst frame of the fault, or repeat the test pose of the joint. Undo restores the pose"""
 
     bl_idname = "supple.check_show"
     bl_label = "Show Fault"
+
+    subject = "the pose"
+    canceled = "Show Fault canceled"
 
     number: IntProperty(
         name="Line", description="Row of the list; the active row if -1", default=-1, min=-1, options={"SKIP_SAVE"}
@@ -113,7 +116,15 @@ class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
     def run(self, context: bpy.types.Context) -> Any:
         if self.number >= 0:
             check_settings(context).active = self.number
-        return super().run(context)
+        return self.take(context, self.list_steps(context))
+
+    def list_steps(self, context: bpy.types.Context) -> Steps[None]:
+        """Show it: nodes that the pose asks for may take long."""
+        yield None
+        FindingOperator.run(self, context)
+
+    def finish(self, context: bpy.types.Context, _result: None) -> None:
+        """All is shown."""
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = check_settings(context)

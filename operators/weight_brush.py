@@ -41,6 +41,7 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
     bl_idname = "supple.weights_brush"
     bl_label = "Smooth Through Body"
     requires = (needs_painted_mesh,)
+    followed_by = "the skin follows the weights"
 
     strength: FloatProperty(
         name="Strength",
