@@ -294,7 +294,8 @@ def check(day: Day) -> Iterator[float]:
     if operators.check_show.poll():
         yield from day.click("Show Fault", operators.check_show, number=0)
         yield from day.click("Fix", operators.check_fix)
-        yield from day.click("Fix All", operators.check_fix_all)
+        if any(line.can_fix and not line.is_mended for line in bpy.context.window_manager.supple_check.findings):
+            yield from day.click("Fix All", operators.check_fix_all)
         yield from day.click("Close List", operators.check_close)
 
 

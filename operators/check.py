@@ -16,7 +16,7 @@ from ..settings.properties import read_options
 from ..tasks.check.faults import Finding
 from ..tasks.check.findings import find_faults
 from ..tasks.check.fix import MOST_ROUNDS, fix_each
-from ..tasks.check.lines import list_lines, write_line
+from ..tasks.check.lines import Report, find_report, follow_fixes, list_lines
 from ..tasks.check.run import prepare
 from ..tasks.check.show import show_finding
 from ..tasks.check.view import find_view
@@ -72,7 +72,6 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
             raise SkinningError(f"'{self._check.armature}' was deleted: check another character")
         meshes = [obj for mesh in self._check.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
         faults = find_faults(self._check, measured, meshes)
-        check_reports.keep(armature, faults)
         list_lines(check_settings(context), armature, faults, len(self._check.poses))
         for reason in self._check.refused.values():
             self.tell(reason, "WARNING")
@@ -90,10 +89,10 @@ class FindingOperator(SuppleOperator):
     def run(self, context: bpy.types.Context) -> Any:
         settings, armature = check_settings(context), cast(bpy.types.Object, find_armature(context))
         line = settings.findings[min(settings.active, len(settings.findings) - 1)]
-        faults = check_reports.find(armature)
-        if faults is None or line.number >= len(faults):
+        report = find_report(armature)
+        if report is None or line.number >= len(report.faults):
             raise SkinningError("The report no longer exists: check the character again")
-        self.act(context, armature, faults[line.number], line)
+        self.act(context, armature, report.faults[line.number], line)
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
         """Do it to a fault, and to its line of the list."""
@@ -151,24 +150,24 @@ class FixOperator(ComputingOperator):
 
     def run(self, context: bpy.types.Context) -> Any:
         settings, armature = check_settings(context), cast(bpy.types.Object, find_armature(context))
-        faults, lines = check_reports.find(armature), self.list_lines(settings)
-        if faults is None or any(line.number >= len(faults) for line in lines):
+        report, lines = find_report(armature), self.list_lines(settings)
+        if report is None or any(line.number >= len(report.faults) for line in lines):
             raise SkinningError("The report no longer exists: check the character again")
         self._count, self._mended = len(lines), set[int]()
-        left = list(faults)
+        left, number = Report(list(report.faults), set(report.fixed)), settings_of(armature).fixes + 1
 
-        def note(number: int, found: Finding | None) -> None:
-            if found is not None:
-                left[number] = found
-            self._mended = self._mended | {number} if found is None else self._mended - {number}
-            for line in settings.findings:
-                if line.number == number:
-                    line.is_mended = found is None
-                    if found is not None:
-                        write_line(line, number, found)
-            check_reports.keep(armature, left)
+        def note(key: int, found: Finding | None) -> None:
+            if found is None:
+                left.fixed.add(key)
+            else:
+                left.faults[key] = found
+                left.fixed.discard(key)
+            self._mended = left.fixed - report.fixed
+            settings_of(armature).fixes = number
+            cast(dict[int, Any], check_reports.find(armature))[number] = left
+            follow_fixes(settings)
 
-        chosen = {line.number: faults[line.number] for line in lines}
+        chosen = {line.number: report.faults[line.number] for line in lines}
         return self.take(context, fix_each(chosen, note, self.rounds))
 
     def stop(self) -> str:

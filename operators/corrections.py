@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
@@ -19,6 +19,7 @@ from ..tasks.corrections.keys import find_correction, remove
 from ..tasks.corrections.names import follow_names
 from ..tasks.corrections.posed_copy import begin, stop
 from ..tasks.corrections.poses import show_bone_pose
+from ..tasks.steps import Steps
 from ..tasks.subject.character import has_armature_modifier
 from ..tasks.subject.chosen_bones import select_bones
 from ..tasks.subject.corrected import (
@@ -31,6 +32,8 @@ from ..tasks.subject.corrected import (
 from ..translations import translate
 from .base import SuppleOperator
 from .bind import chosen_meshes
+
+T = TypeVar("T")
 
 SELECT = "Select a mesh that has an Armature modifier, or its armature"
 UNDER_WAY = "A pose is being corrected: press Keep or Discard first"
@@ -77,7 +80,7 @@ def needs_corrections(context: bpy.types.Context) -> str:
 
 @contextmanager
 def left_mode(context: bpy.types.Context) -> Iterator[None]:
-    """Leave the mode of an active mesh; it comes back where what is done fails.
+    """Leave the mode of an active mesh; it comes back where what is done fails, or is canceled.
 
     That is a step of undo: from what follows, Blender does not get back to a stroke of a brush.
     """
@@ -88,10 +91,17 @@ def left_mode(context: bpy.types.Context) -> Iterator[None]:
         bpy.ops.ed.undo_push(message="Set Object Mode")
     try:
         yield
-    except SkinningError:
-        if mode != "OBJECT":
-            bpy.ops.object.mode_set(mode=mode)
+    except (SkinningError, GeneratorExit):
+        mode_set: Any = bpy.ops.object.mode_set
+        if mode != "OBJECT" and mode_set.poll():
+            mode_set(mode=mode)
         raise
+
+
+def out_of_mode(context: bpy.types.Context, steps: Steps[T]) -> Steps[T]:
+    """Take steps in `left_mode`."""
+    with left_mode(context):
+        return (yield from steps)
 
 
 def shape(mode: Any) -> None:

@@ -111,9 +111,17 @@ class EditOperator(ComputingOperator):
 class AskingOperator(EditOperator):
     """Mix-in: a click opens a dialog that says what will change, with the options; scripts are not asked."""
 
+    is_asking = False
+    """Whether what is drawn is the dialog; else it is Adjust Last Operation, where all has changed."""
+
+    def run(self, context: bpy.types.Context) -> Any:
+        self.is_asking = False
+        return super().run(context)
+
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         def begin() -> set[str]:
             self.watch(context)
+            self.is_asking = True
             return self.ask(context) if self.wants_to_ask(context) else self.execute(context)
 
         return self.attempt(begin)
@@ -126,7 +134,7 @@ class AskingOperator(EditOperator):
     def draw(self, context: bpy.types.Context) -> None:
         operator = cast(bpy.types.Operator, self)
         layout = operator.layout
-        for icon, text in self.explain(context):
+        for icon, text in self.explain(context) if self.is_asking else ():
             layout.label(text=translate(text), icon=icon, translate=False)
         column = layout.column()
         column.use_property_split = True

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import bpy
 
 from ...deformers import SkinningError
 from ...options import CheckOptions
-from ..steps import Steps, take_all
+from ..steps import Progress, Steps, take_all
 from ..weights.reports import end_sentence
 from .faults import FAULTS, Finding
 from .findings import LINEAR, find_faults
-from .run import prepare
+from .run import Check, MeasuredMesh, prepare
 
 MOST_ROUNDS = 4
 """Of weights, of the method, of its bulge limit and contact, and what is torn then."""
@@ -75,7 +76,7 @@ def fix_each(
                 continue
             tried.add(change)
             try:
-                messages += fix_finding(_find_mesh(fault), fault)
+                messages += fix_finding(_find_mesh(fault.mesh), fault)
             except SkinningError as error:
                 messages.append(end_sentence(str(error)))
         bpy.context.view_layer.update()
@@ -84,9 +85,12 @@ def fix_each(
         for done, mesh in enumerate(meshes):
             of_mesh = {key: fault for key, fault in before.items() if fault.mesh == mesh}
             at = start + share * (0.5 + 0.5 * done / len(meshes))
-            found = yield from _measure(
-                _find_mesh(of_mesh[min(of_mesh)]), list(of_mesh.values()), at, 0.5 * share / len(meshes)
-            )
+            try:
+                found = yield from _measure(_find_mesh(mesh), list(of_mesh.values()), at, 0.5 * share / len(meshes))
+            except SkinningError as error:  # others go on without it
+                messages.append(end_sentence(str(error)))
+                left |= of_mesh
+                continue
             for key, fault in zip(of_mesh, found, strict=True):
                 note(key, fault)
                 if fault is not None:
@@ -97,10 +101,10 @@ def fix_each(
     return list(dict.fromkeys(messages))
 
 
-def _find_mesh(fault: Finding) -> bpy.types.Object:
-    obj = bpy.context.scene.objects.get(fault.mesh)
+def _find_mesh(name: str) -> bpy.types.Object:
+    obj = bpy.context.scene.objects.get(name)
     if obj is None:
-        raise SkinningError(f"'{fault.mesh}' was deleted or renamed: check the character again")
+        raise SkinningError(f"'{name}' was deleted or renamed: check the character again")
     return obj
 
 
@@ -111,9 +115,14 @@ def _measure(
     check = yield from prepare([obj], CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0))
     poses = {id(finding.pose): finding.pose for finding in findings if finding.pose is not None}
     check.poses.extend(poses.values())
-    measured = yield lambda progress: check.run(lambda done: progress(start + share * done))
+    measured = yield partial(_run, check, start, share)
     found = {(fault.kind, fault.bone): fault for fault in reversed(find_faults(check, measured, [obj]))}
     return [found.get((finding.kind, finding.bone)) for finding in findings]
+
+
+def _run(check: Check, start: float, share: float, progress: Progress) -> list[MeasuredMesh]:
+    """Measure; the shares that are told are of the whole, of which this is a share from a start on."""
+    return check.run(lambda done: progress(start + share * done))
 
 
 def measure_again(obj: bpy.types.Object, finding: Finding) -> Finding | None:
