@@ -5,9 +5,10 @@
 Each action is a click on its button, by `INVOKE_DEFAULT`; what a tool follows is the mouse and the keys of xdotool.
 While an action goes on, Blender's own loop is watched: *first* is how long the window stands still after the click,
 until it shows what was done, or progress; *longest* is the longest it stands still after that; *of it CPU* is how long
-Blender's main thread has computed meanwhile, the most of both. An action is a wait if the window stands still for more
-than `LIMIT` without progress. Times depend on the machine, on what else it does, and on its graphics: the first row
-draws the window and does nothing else. `--profile "Smooth|Mirror"` prints what Python does in actions of such names.
+Blender's main thread has computed meanwhile, the most of both. An action is a wait if the window stands still,
+without progress, for more than `LIMIT` beyond what the first row takes: there, Blender evaluates the pose and draws the
+window, and Supple does nothing. Times depend on the machine, on what else it does, and on its graphics.
+`--profile "Smooth|Mirror"` prints what Python does in actions of such names.
 """
 
 from __future__ import annotations
@@ -72,11 +73,14 @@ class Wait:
     longest: float
     computed: float
     has_progress: bool
+    drawing: float
+    """What the first action took: to evaluate the pose, and to draw the window."""
 
     @property
     def is_wait(self) -> bool:
         """Whether the window stood still, without progress, for longer than nobody minds."""
-        return self.first > LIMIT or (self.longest > LIMIT and not self.has_progress)
+        still = self.first if self.has_progress else max(self.first, self.longest)
+        return still > LIMIT + self.drawing
 
 
 @dataclass
@@ -146,7 +150,8 @@ class Day:
         """Note an action by the seconds in which the window stood still, and of CPU then: shape (N, 2)."""
         first, later = gaps[:2].max(axis=0), gaps[2:].max(axis=0, initial=0.0)  # an event comes in the second round
         computed = float(max(first[1], later[1]))
-        wait = Wait(name, float(gaps[:, 0].sum()), float(first[0]), float(later[0]), computed, self._has_progress)
+        wait = Wait(name, float(gaps[:, 0].sum()), float(first[0]), float(later[0]), computed, self._has_progress,
+                    self.waits[0].first if self.waits else float(first[0]))  # fmt: skip
         self.waits.append(wait)
         times = f"{wait.seconds:.2f} {wait.first:.2f} {wait.longest:.2f} {computed:.2f}"
         print(f"{self.character}: {name}: {times}", file=sys.stderr, flush=True)
@@ -230,7 +235,7 @@ def by_mouse(*words: object) -> Callable[[], None]:
 def live(day: Day) -> Iterator[float]:
     """All actions, in the order of a day."""
     yield from day.choose(day.armature)
-    yield from day.act("Nothing: the window is drawn", lambda: find_view()[0].tag_redraw())
+    yield from day.act("Nothing: the pose is evaluated and drawn", day.armature.update_tag)
     yield from make_supple(day)
     yield from pose(day)
     yield from check(day)

@@ -24,7 +24,7 @@ from ..tasks.reports import check_reports
 from ..tasks.steps import Steps
 from ..viewport.framing import frame_sphere, read_eye
 from .base import SuppleOperator
-from .computing import ComputingOperator
+from .computing import ComputingOperator, SlowOperator
 
 NOT_CHECKED = "Select a mesh that has an Armature modifier, and check its character"
 
@@ -87,6 +87,10 @@ class FindingOperator(SuppleOperator):
     requires = (needs_findings,)
 
     def run(self, context: bpy.types.Context) -> Any:
+        self.act_on_active(context)
+
+    def act_on_active(self, context: bpy.types.Context) -> None:
+        """Find the fault, and `act`."""
         settings, armature = check_settings(context), cast(bpy.types.Object, find_armature(context))
         line = settings.findings[min(settings.active, len(settings.findings) - 1)]
         report = find_report(armature)
@@ -99,14 +103,13 @@ class FindingOperator(SuppleOperator):
         raise AssertionError("each operator has its own")
 
 
-class SUPPLE_OT_check_show(ComputingOperator, FindingOperator, bpy.types.Operator):
+class SUPPLE_OT_check_show(SlowOperator, FindingOperator, bpy.types.Operator):
     """Go to the worst frame of the fault, or repeat the test pose of the joint. Undo restores the pose"""
 
     bl_idname = "supple.check_show"
     bl_label = "Show Fault"
 
     subject = "the pose"
-    canceled = "Show Fault canceled"
 
     number: IntProperty(
         name="Line", description="Row of the list; the active row if -1", default=-1, min=-1, options={"SKIP_SAVE"}
@@ -115,15 +118,10 @@ class SUPPLE_OT_check_show(ComputingOperator, FindingOperator, bpy.types.Operato
     def run(self, context: bpy.types.Context) -> Any:
         if self.number >= 0:
             check_settings(context).active = self.number
-        return self.take(context, self.list_steps(context))
+        return super().run(context)
 
-    def list_steps(self, context: bpy.types.Context) -> Steps[None]:
-        """Show it: nodes that the pose asks for may take long."""
-        yield None
-        FindingOperator.run(self, context)
-
-    def finish(self, context: bpy.types.Context, _result: None) -> None:
-        """All is shown."""
+    def work(self, context: bpy.types.Context) -> None:
+        self.act_on_active(context)
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = check_settings(context)

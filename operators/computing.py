@@ -197,6 +197,27 @@ class ComputingOperator(WaitingOperator):
         self.end_waiting(context)
 
 
+class SlowOperator(ComputingOperator):
+    """Mix-in: what it does may take long, and cannot be cut into steps: where a user waits, progress is shown first."""
+
+    canceled = "Canceled: nothing was changed"
+
+    def run(self, context: bpy.types.Context) -> Any:
+        return self.take(context, self._work_later(context))
+
+    def _work_later(self, context: bpy.types.Context) -> Steps:
+        yield None
+        return self.work(context)
+
+    def work(self, context: bpy.types.Context) -> Any:
+        """Do it: returns and raises as `run` does."""
+        raise AssertionError("each operator has its own")
+
+    def finish(self, _context: bpy.types.Context, result: Any) -> Any:
+        """All is done."""
+        return result
+
+
 def estimate_left(share: float, seconds: float) -> int:
     """Seconds that are left if the rest goes as what is done, by fives; 0 where there is no telling yet."""
     if share < 0.05 or seconds < 5.0:

@@ -32,6 +32,7 @@ from ..tasks.subject.corrected import (
 from ..translations import translate
 from .base import SuppleOperator
 from .bind import chosen_meshes
+from .computing import SlowOperator
 
 T = TypeVar("T")
 
@@ -141,37 +142,39 @@ def joints_property(description: str) -> Any:
     )
 
 
-class SUPPLE_OT_correct_pose(SuppleOperator, bpy.types.Operator):
+class SUPPLE_OT_correct_pose(SlowOperator, bpy.types.Operator):
     """Replace the character with a copy in this pose, to sculpt or edit until you keep or discard it"""
 
     bl_idname = "supple.correct_pose"
     bl_label = "Correct This Pose"
     requires = (needs_none_under_way, needs_meshes_to_correct)
+    subject = "the posed copy"
 
     mode: EnumProperty(name="Mode", description="How to shape the posed copy", items=MODE_ITEMS, options=SKIP)
 
-    def run(self, context: bpy.types.Context) -> None:
+    def work(self, context: bpy.types.Context) -> None:
         meshes = list_to_correct(context)
         with left_mode(context):
             begin(meshes, context.view_layer)
         shape(self.mode)
 
 
-class UnderWayOperator(SuppleOperator):
+class UnderWayOperator(SlowOperator):
     """Mix-in: ends the correction that is under way."""
 
     requires = (needs_under_way,)
+    subject = "the correction"
 
-    def run(self, context: bpy.types.Context) -> str | None:
+    def work(self, context: bpy.types.Context) -> str | None:
         meshes = list_under_way(context)
         with left_mode(context):
-            done = self.end(context, meshes)
+            done = self.end_correction(context, meshes)
         armature = find_deforming_armature(meshes[0])
         if armature is not None and armature.mode == "POSE":  # it was posed there, and is posed on
             activate_armature(context, armature)
         return done
 
-    def end(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> str | None:
+    def end_correction(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> str | None:
         """End the correction of meshes: what is to be said of it."""
         raise AssertionError("each operator has its own")
 
@@ -190,6 +193,7 @@ class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
     )
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self.watch(context)
         return cast(set[str], context.window_manager.invoke_props_dialog(self, title="Keep", confirm_text="Keep"))
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -203,7 +207,7 @@ class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
         layout.prop(self, "joints", placeholder=translate("At the sculpted spot"))
         layout.prop(self, "reader")
 
-    def end(self, context: bpy.types.Context, _meshes: list[bpy.types.Object]) -> str:
+    def end_correction(self, context: bpy.types.Context, _meshes: list[bpy.types.Object]) -> str:
         copies = list_posed_copies(context)
         if not copies:
             raise SkinningError("The posed copy was deleted: press Discard to show the character again")
@@ -218,7 +222,7 @@ class SUPPLE_OT_correction_discard(UnderWayOperator, bpy.types.Operator):
     bl_idname = "supple.correction_discard"
     bl_label = "Discard"
 
-    def end(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
+    def end_correction(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
         stop(meshes, context.view_layer)
 
 
