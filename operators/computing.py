@@ -88,6 +88,8 @@ class ComputingOperator(WaitingOperator):
     """What is reported after Esc."""
     is_interactive = False
     """Whether a user waits in front of a window: set by `watch`."""
+    _steps: Steps | None = None
+    """What is being done, until it ends."""
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.watch(context)
@@ -159,17 +161,18 @@ class ComputingOperator(WaitingOperator):
 
     def _take_step(self) -> Any:
         """Take the next step, with what was computed meanwhile or what is wrong about it."""
-        computation, self._computation = self._computation, None
+        steps, computation, self._computation = self._steps, self._computation, None
+        assert steps is not None  # until `end`
         if self._is_canceled:
-            self._steps.close()  # before anyone is told: what they have begun is taken back
+            steps.close()  # before anyone is told: what they have begun is taken back
             raise CanceledError
         if computation is None:
-            return next(self._steps)
+            return next(steps)
         try:
             result = computation.wait()
         except SkinningError as error:
-            return self._steps.throw(error)
-        return self._steps.send(result)
+            return steps.throw(error)
+        return steps.send(result)
 
     def _stop(self) -> None:
         self._is_canceled = True
@@ -188,12 +191,15 @@ class ComputingOperator(WaitingOperator):
             self.show_waiting(context, done, status)
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Blender ends the operator, as when another file is opened."""
-        self._stop()
-        self.end(context)
+        """Blender ends the operator, as when another file is opened, or its dialog."""
+        if self._steps is not None:
+            self._stop()
+            self.end(context)
 
     def end(self, context: bpy.types.Context) -> None:
-        self._steps.close()  # what they have begun is taken back
+        steps, self._steps = self._steps, None
+        if steps is not None:
+            steps.close()  # what they have begun is taken back
         self.end_waiting(context)
 
 

@@ -19,6 +19,10 @@ from ..viewport.weight_line_tool import WeightLineTool
 from .mouse_tools import NAVIGATION, PRESSED, ModalTool, needs_mode
 
 CANCEL, CONFIRM = ("ESC", "RIGHTMOUSE"), ("RET", "NUMPAD_ENTER", "SPACE")
+MOST_FOLLOWED = 3000
+"""Vertices of a mesh that follows each movement in all it has of its weights. A larger one does so when the tool ends:
+until then, Blender's own modifiers follow, and what Python deforms stays."""
+
 WHEEL = ("WHEELUPMOUSE", "WHEELDOWNMOUSE")
 
 
@@ -104,8 +108,10 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
             self.tell(message, "WARNING")
         self._tool = WeightLineTool(self._lines, context, self.mirror)
         self._began.callback(self._tool.remove)
-        self._began.callback(mesh_of(self._lines.obj).update_tag)
-        self._began.enter_context(without_changes())  # what is computed of weights is, once the tool ends
+        mesh = mesh_of(self._lines.obj)
+        if len(mesh.vertices) > MOST_FOLLOWED:
+            self._began.callback(mesh.update_tag)
+            self._began.enter_context(without_changes())
 
     def keys(self) -> str:
         if self._tool.is_dragging:
