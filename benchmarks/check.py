@@ -220,8 +220,8 @@ def check(meshes: list[bpy.types.Object], method: str) -> tuple[list[Any], float
     run, findings = find("tasks.check.run"), find("tasks.check.findings")
 
     def check() -> tuple[list[Any], int]:
-        prepared = take_all(run.prepare(meshes, run.CheckOptions()))
-        return findings.find_faults(prepared, prepared.run(), meshes), len(prepared.poses)
+        checked = take_all(run.check_character(meshes, run.CheckOptions()))
+        return findings.find_faults(checked, meshes), len(checked.poses)
 
     seconds, (found, poses) = time_call(check)
     return found, seconds, poses

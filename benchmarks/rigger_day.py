@@ -6,8 +6,8 @@ Each action is a click on its button, by `INVOKE_DEFAULT`; what a tool follows i
 While an action goes on, Blender's own loop is watched: *first* is how long the window stands still after the click,
 until it shows what was done, or progress; *longest* is the longest it stands still after that; *CPU* is how long
 Blender's main thread has computed, at most, while it stood still without progress. An action is a wait if the window
-stands still, without progress, for more than `LIMIT` beyond what the first row takes, where Blender evaluates and draws the skin and
-Supple does nothing; and if it computes as long: the rest is other work of the machine, and its graphics.
+stands still, without progress, for more than `LIMIT` beyond what the first row takes, where Blender evaluates and draws
+the skin and Supple does nothing; and if it computes as long: the rest is other work of the machine, and its graphics.
 `--profile "Smooth|Mirror"` prints what Python does in actions of such names.
 """
 

@@ -18,7 +18,7 @@ from ..settings.objects import settings_of
 from ..tasks.corrections.flesh import add_flesh, remove_flesh
 from ..tasks.skin.bind import prepare_each, prepare_supple, unbind
 from ..tasks.skin.step import without_changes
-from ..tasks.steps import Steps, take_all, without_progress
+from ..tasks.steps import Steps, take_all
 from ..tasks.subject.character import has_armature_modifier, lacks_weights
 from ..tasks.subject.corrected import list_flesh
 from ..tasks.subject.looks import read_look
@@ -30,9 +30,6 @@ from .bind import bind_now
 from .computing import ComputingOperator
 from .corrections import out_of_mode
 from .weights import WeightsOperator, chosen_armature
-
-DRAWN = 0.1
-"""Seconds in which a window shows what was done."""
 
 
 def needs_bound_character(context: bpy.types.Context) -> str:
@@ -102,7 +99,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             raise SkinningError("All ticked meshes are bound: choose a look for them")
         armature = find_armature(context) or chosen_armature(context)
         assert armature is not None  # as `poll` has seen
-        changed = [obj for obj in bound if not is_of_look(obj)]
+        changed, self.computes = [obj for obj in bound if not is_of_look(obj)], look.has_flesh
         context.view_layer.update()  # objects may have moved
         return self.take(context, self.list_steps(armature, [*unbound, *changed], bound, look))
 
@@ -142,7 +139,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         """Add flesh, once what is bound is seen."""
         self.subject, self._start = "the flesh", time.monotonic()
         if self._is_watched:
-            yield partial(without_progress, partial(time.sleep, DRAWN))
+            yield None
         try:
             steps = add_flesh(meshes)
             report = yield from (out_of_mode(bpy.context, steps) if self._is_watched else steps)

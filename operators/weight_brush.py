@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, cast
 
 import bpy
@@ -10,13 +9,13 @@ from bpy.props import CollectionProperty, FloatProperty, FloatVectorProperty, In
 
 from ..bridge.meshes.data import mesh_of
 from ..tasks.skin.step import without_changes
-from ..tasks.steps import without_progress
+from ..tasks.steps import StepsBeside, computed
 from ..tasks.subject.character import has_armature_modifier
 from ..tasks.weights.reports import count
 from ..tasks.weights.strokes import SmoothStroke
 from ..viewport.view import Mouse, View, find_view, read_mouse
 from ..viewport.weight_brush import BrushOnSkin
-from .computing import CHECK_INTERVAL, Computation
+from .computing import CHECK_INTERVAL
 from .mouse_tools import CANCEL, ModalTool
 
 
@@ -82,8 +81,8 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
         self._stroke, radius = self._begin_stroke(context), context.scene.supple_weights.brush_radius
         self._brush = BrushOnSkin(obj, context.evaluated_depsgraph_get(), self._stroke, radius)
         manager = context.window_manager
-        self._computation = Computation(partial(without_progress, self._stroke.smoothing))
-        self._began.callback(self._computation.cancel)
+        self._smoothing = StepsBeside(computed(self._stroke.smoothing), computes=True)
+        self._began.callback(self._smoothing.close)
         timer = manager.event_timer_add(CHECK_INTERVAL, window=context.window)
         self._began.callback(manager.event_timer_remove, timer)
         self._began.callback(mesh_of(obj).update_tag)
@@ -98,10 +97,8 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
         if event.type in CANCEL and event.value == "PRESS":
             self.restore()
             return {"CANCELLED"}
-        if not self._stroke.is_prepared and not self._computation.is_running:
-            self._stroke.prepare(self._computation.wait())
-            self._stroke.write(is_last=False)
-            self.redraw(context)
+        if not self._stroke.is_prepared:
+            self._prepare(context)
         self._is_released |= event.type == "LEFTMOUSE" and event.value == "RELEASE"
         if self._is_released and self._stroke.is_prepared:
             self._stroke.write()
@@ -113,6 +110,15 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
                 self._follow(view, mouse, getattr(event, "pressure", 1.0))
                 self.redraw(context)
         return {"RUNNING_MODAL"}
+
+    def _prepare(self, context: bpy.types.Context) -> None:
+        """Get ready to write, once smooth weights are computed."""
+        try:
+            self._smoothing.take(0.0)
+        except StopIteration as end:
+            self._stroke.prepare(end.value)
+            self._stroke.write(is_last=False)
+            self.redraw(context)
 
     def _follow(self, view: View, mouse: Mouse, pressure: float) -> None:
         for touched in self._brush.follow(view, mouse, self.strength * pressure):

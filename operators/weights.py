@@ -53,9 +53,10 @@ def needs_meshes(context: bpy.types.Context) -> str:
 
 
 class WeightsOperator(ComputingOperator):
-    """Mix-in: automatic weights in one go from Python, and in a thread of their own from the user interface."""
+    """Mix-in: automatic weights in one go from Python, and by another Blender from the user interface."""
 
     subject = "the weights"
+    computes = True
     canceled = "Automatic weights canceled: nothing was changed"
 
     def weight(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import bpy
 
 from ...deformers import SkinningError
 from ...options import CheckOptions
-from ..steps import Progress, Steps, take_all
+from ..steps import Steps, take_all, within
 from ..weights.reports import end_sentence
 from .faults import FAULTS, Finding
 from .findings import LINEAR, find_faults
-from .run import Check, MeasuredMesh, prepare
+from .run import check_character
 
 MOST_ROUNDS = 4
 """Of weights, of the method, of its bulge limit and contact, and what is torn then."""
@@ -112,17 +111,11 @@ def _measure(
     obj: bpy.types.Object, findings: Sequence[Finding], start: float, share: float
 ) -> Steps[list[Finding | None]]:
     """What is left of faults of a mesh in their poses; steps tell a share of the whole from a start on."""
-    check = yield from prepare([obj], CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0))
     poses = {id(finding.pose): finding.pose for finding in findings if finding.pose is not None}
-    check.poses.extend(poses.values())
-    measured = yield partial(_run, check, start, share)
-    found = {(fault.kind, fault.bone): fault for fault in reversed(find_faults(check, measured, [obj]))}
+    options = CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0)
+    checked = yield from within(check_character([obj], options, tuple(poses.values())), start, share)
+    found = {(fault.kind, fault.bone): fault for fault in reversed(find_faults(checked, [obj]))}
     return [found.get((finding.kind, finding.bone)) for finding in findings]
-
-
-def _run(check: Check, start: float, share: float, progress: Progress) -> list[MeasuredMesh]:
-    """Measure; the shares that are told are of the whole, of which this is a share from a start on."""
-    return check.run(lambda done: progress(start + share * done))
 
 
 def measure_again(obj: bpy.types.Object, finding: Finding) -> Finding | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,7 +53,7 @@ def ignore(*_: object) -> None:
     pass
 
 
-def make(cls: type, **methods: Callable[..., Any]) -> Any:
+def make(cls: type, **methods: Any) -> Any:
     """An operator as Blender makes it, which only Blender can: the same class without Blender's own base."""
     own = [base for base in cls.__mro__[1:] if base not in bpy.types.Operator.__mro__]
     ended = {"report": ignore, "stop": lambda _self: {"CANCELLED"}, "restore": ignore, "describe": lambda *_: ""}
@@ -72,7 +72,7 @@ def take_steps(end: str) -> Iterator[float]:
 def begin(cls: type, end: str, window: Window) -> Any:
     """An operator of a class that has begun, and will end so."""
     if issubclass(cls, ComputingOperator):
-        operator = make(cls, finish=lambda *_: {"FINISHED"})
+        operator = make(cls, finish=lambda *_: {"FINISHED"}, computes=False)
         operator.is_interactive = True
         assert operator.take(window, take_steps(end)) == {"RUNNING_MODAL"}
     elif issubclass(cls, BakeOperator):

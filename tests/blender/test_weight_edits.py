@@ -503,6 +503,7 @@ def test_the_dialog_says_what_will_change(name):
     shown = partial(draw_dialog, f"SUPPLE_OT_weights_{name}")
     assert shown(selected_only=False)[:2] == ["Tube", "All 104 vertices change"]
     assert shown(selected_only=True)[1] == "Only selected vertices change"
+    assert "All 104 vertices change" not in shown(selected_only=False, is_asking=False), "it has changed by then"
 
 
 def test_mirror_says_from_which_side_to_which():

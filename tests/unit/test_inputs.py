@@ -28,6 +28,10 @@ NAMES = "tests/blender/bad_input/test_hostile_files.py::test_names_are_only_name
 TRIED = {
     "bridge/files/blend_files.py open_file": FILES("test_files_that_are_no_blend_files"),
     "bridge/files/blend_files.py save_copy": "tests/blender/test_full_disk.py::test_a_full_disk_loses_nothing",
+    "bridge/files/child.py Child.share": OWN,
+    "bridge/files/child.py Child.take": OWN,
+    "bridge/files/child.py answer_orders": OWN,
+    "bridge/files/child.py unpack": OWN,
     "bridge/files/exchange.py run_session": NAMES,
     "bridge/files/exchange.py read_share": OWN,
     "bridge/files/exchange.py _check_room": OWN,

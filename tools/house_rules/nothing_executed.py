@@ -28,13 +28,18 @@ IMPORTS = {
 HANDS_TEXT_ON = {"texts", "driver_namespace", "script_python_file", "python_file_run"}
 """Attributes by which Blender is given Python to run."""
 
-STARTS_BLENDER = "bridge/files/exchange.py"
+STARTS_BLENDER = "bridge/files/child.py"
 """Starts a Blender of its own, with a script of Supple's and nothing else."""
 
-BLENDER = "[*command, str(SESSION), *between, str(path)]"
+BLENDER = "[*command, str(script), *between, *words]"
 
-ALLOWED = {(STARTS_BLENDER, "subprocess"), ("bridge/files/render_frames.py", "ctypes")}
-"""Who may import what; the second has C write what Blender has printed, for which Python has no call."""
+ALLOWED = {
+    (STARTS_BLENDER, "subprocess"),
+    (STARTS_BLENDER, "pickle"),  # files between the two, in a folder that only this user can write to
+    ("bridge/files/child_session.py", "importlib"),  # of Supple's own module
+    ("bridge/files/render_frames.py", "ctypes"),  # C writes what Blender has printed, for which Python has no call
+}
+"""Who may import what."""
 
 WRITES_DRIVERS = "bridge/animation/drivers.py"
 """Writes expressions of drivers; what it writes, `tests/blender/bad_input/test_hostile_files.py` looks at."""
