@@ -16,6 +16,9 @@ from supple.operators.mouse_tools import ModalTool
 
 ENDS = ("done", "wrong", "Esc")
 
+closed: list[str] = []
+"""Ends that steps have seen: what they have begun is taken back then."""
+
 
 def list_modal() -> list[type]:
     """The registered classes of Supple's operators that have a `modal`."""
@@ -62,11 +65,14 @@ def make(cls: type, **methods: Any) -> Any:
 
 def take_steps(end: str) -> Iterator[float]:
     """Steps that end by themselves, with an error, or never."""
-    yield 0.5
-    while end == "Esc":
+    try:
         yield 0.5
-    if end == "wrong":
-        raise SkinningError("Something is wrong")
+        while end == "Esc":
+            yield 0.5
+        if end == "wrong":
+            raise SkinningError("Something is wrong")
+    finally:
+        closed.append(end)
 
 
 def begin(cls: type, end: str, window: Window) -> Any:
@@ -95,11 +101,13 @@ def test_each_end_redraws_the_sidebar(subtests, end):
     for cls in classes:
         with subtests.test(cls.__name__):
             window = Window()
+            closed.clear()
             operator, result = begin(cls, end, window), {"RUNNING_MODAL"}
-            for kind in ("ESC" if end == "Esc" else "TIMER", *["TIMER"] * 5):
+            for kind in ("TIMER", "ESC" if end == "Esc" else "TIMER", *["TIMER"] * 4):
                 window.drawn = 0
                 result = operator.modal(window, SimpleNamespace(type=kind, value="PRESS", mouse_x=0, mouse_y=0))
                 if "RUNNING_MODAL" not in result:
                     break
             assert result == {"FINISHED" if end == "done" else "CANCELLED"}
             assert window.drawn > 0
+            assert closed == ([] if issubclass(cls, ModalTool) else [end])
