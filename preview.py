@@ -20,8 +20,10 @@ from .bridge.removal import forget_put_off, in_handler, run_put_off
 from .bridge.rigs.armatures import read_pose_names
 from .bridge.rigs.carriers import hide_again
 from .deformers import SkinningError, UnsupportedError
+from .settings.checks import check_settings
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
+from .tasks.check.lines import follow_fixes
 from .tasks.corrections.names import follow_names
 from .tasks.patterns import show
 from .tasks.skin import by_nodes, by_python, changes, overrides
@@ -341,6 +343,7 @@ def _on_undo(*_) -> None:
         evaluator.expect_undo()
     _watch.look_again()
     show_returned(_watch.hidden)
+    follow_fixes(check_settings(bpy.context))
 
 
 @persistent

@@ -48,7 +48,8 @@ BAKE_ITEMS = (
 SKIN_OPTIONS = (
     Option("method", "Method", "How the skin follows the bones", items=METHOD_ITEMS, default=DEFAULT_METHOD),
     Option(
-        "evaluate", "Evaluate", "Compute the deformation with nodes in the file, or with Supple's Python code",
+        "evaluate", "Deform With",
+        "Deform with nodes, which stay in the file and need no Supple, or with Supple's Python code",
         items=EVALUATE_ITEMS, default="NODES",
     ),
     Option(
@@ -75,8 +76,9 @@ class ObjectSettings(bpy.types.PropertyGroup):
     """`object.supple`"""
 
     linear_group: StringProperty(
-        name="Linear Group",
-        description="Vertex group that mixes in linear blending: 0 follows the method, 1 is linear",
+        name="Parts as Blender",
+        description="Vertex group of parts that deform as with Blender's own Armature modifier, such as a skirt: 0 "
+        "follows the method, 1 is linear blending",
         update=show_change,
     )
     is_ticked: BoolProperty(
@@ -122,6 +124,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     message: StringProperty(name="Message", options={"HIDDEN", "SKIP_SAVE"})
     remedy: StringProperty(name="Remedy", options={"HIDDEN", "SKIP_SAVE"})
     dismissed: StringProperty(options={"HIDDEN"})
+    fixes: IntProperty(options={"HIDDEN"})
     is_handle: BoolProperty(name="Handle", options={"HIDDEN"})
     is_parented_by_supple: BoolProperty(options={"HIDDEN"})
     weights_report: StringProperty(

@@ -362,7 +362,9 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
         raise SkinningError("Nothing to make independent: select a mesh that is bound")
     for obj in bound:
         if needs_supple(settings_of(obj)):
-            raise SkinningError(f"'{obj.name}' is deformed by Python, which needs Supple: choose Evaluate: Nodes first")
+            raise SkinningError(
+                f"'{obj.name}' is deformed by Python, which needs Supple: choose Deform With: Nodes first"
+            )
         check_not_baked(obj)
     for obj in bound:
         _forget(obj)
