@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -81,11 +81,7 @@ INFO = Method(
     label="Centers",
     tooltip="Rotate and stretch about the middle of the limb: joints neither collapse nor bulge",
     params=Params,
-    choices=(
-        SHARPNESS,
-        replace(BULGE_LIMIT, stored_as="centers_bulge_limit"),
-        replace(CONTACT, stored_as="centers_contact"),
-    ),
+    choices=(SHARPNESS, BULGE_LIMIT, CONTACT),
     has_nodes=True,
     sees_all_meshes=True,
 )

@@ -8,6 +8,7 @@ import pytest
 
 from scenes import add_tube, add_twin, bind, distance, evaluated_points, turn, undo, update
 from supple.bridge.meshes import data as meshes
+from supple.settings.choices import read_params
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_meshes
 from supple.tasks.skin.bind import unbind
@@ -145,6 +146,37 @@ def test_limits_are_chosen_while_bound():
     settings_of(obj).contact = settings_of(obj).bulge_limit = 0.0
     update()
     np.testing.assert_allclose(evaluated_points(obj), free, rtol=0, atol=1e-6)
+
+
+def read_limits(obj: bpy.types.Object, method: str) -> list[float]:
+    """What an object has for *Bulge Limit* and *Contact*, and what a method takes of it."""
+    settings, params = settings_of(obj), read_params(settings_of(obj), method)
+    found = settings.bulge_limit, settings.contact, params.bulge_limit, params.contact
+    return [round(value, 3) for value in found]
+
+
+def test_limits_have_the_default_of_the_method_until_one_is_chosen():
+    obj, _ = add_tube()
+    assert read_limits(obj, "DLBNT") == [0.0, 0.0, 0.0, 0.0]
+    assert read_limits(obj, "CENTERS") == [0.0, 0.0, 0.5, 0.3], "as a ghost has them"
+    bind(obj, method="CENTERS")
+    assert read_limits(obj, "CENTERS") == [0.5, 0.3, 0.5, 0.3]
+    assert read_limits(obj, "SSD") == [0.5, 0.3, 0.0, 0.0]
+    for method in ("PARTICLES", "DLB"):
+        settings_of(obj).method = method
+    assert read_limits(obj, "DLB") == [0.0, 0.0, 0.0, 0.0]
+    settings_of(obj).method = "CENTERS"
+    settings_of(obj).contact = 0.0
+    bind(obj, method="CENTERS")
+    assert read_limits(obj, "CENTERS") == [0.5, 0.0, 0.5, 0.0]
+    settings_of(obj).bulge_limit = 0.75
+    bpy.ops.ed.undo_push(message="chosen")
+    settings_of(obj).method = "DLBNT"
+    assert read_limits(obj, "DLBNT") == [0.75, 0.0, 0.75, 0.0]
+    bpy.ops.ed.undo_push(message="another method")
+    undo()
+    obj = bpy.data.objects["Tube"]
+    assert read_limits(obj, "CENTERS") == [0.75, 0.0, 0.75, 0.0]
 
 
 def test_bind_reads_the_vertex_groups_of_each_mesh_once(monkeypatch):
