@@ -300,7 +300,7 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
     """Bring a bound object's nodes up to a step: whether they were looked at. A pose by itself needs nothing."""
     if step.is_render or (step.is_pose_alone and is_up_to_date(obj)):
         return False
-    if is_baking(obj) and not step.changed:
+    if is_baking(obj) and not step.changed and not is_rough(obj):
         return False
     refresh(obj, step)
     return True
@@ -311,6 +311,12 @@ def bring_to_pose(obj: bpy.types.Object, _step: Step) -> None:
     find_supple_modifier(obj)
 
 
+def is_rough(obj: bpy.types.Object) -> bool:
+    """Whether an object's nodes have what was found before a stroke of a brush."""
+    seen = _seen.find(obj)
+    return seen is not None and seen.setup is not None and seen.setup.is_rough
+
+
 def is_up_to_date(obj: bpy.types.Object) -> bool:
     """Whether an object's nodes were looked at, and nothing is left to look at but changes that Blender reports."""
     seen = _seen.find(obj)
@@ -318,7 +324,7 @@ def is_up_to_date(obj: bpy.types.Object) -> bool:
         return False
     if seen.skeleton.bendy and (seen.setup is None or seen.setup.influences is not None):
         return False
-    return not (seen.armature_is_stale or seen.joints_are_stale or seen.setup_is_stale)
+    return not (seen.armature_is_stale or seen.joints_are_stale or seen.setup_is_stale or is_rough(obj))
 
 
 def refresh(obj: bpy.types.Object, step: Step) -> None:
@@ -352,6 +358,7 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
         _seen.keep(obj, _Seen(skeleton, surroundings, object_to_armature(obj, armature), ""))
         return
     is_new = seen is None or obj.data in changed or is_one_changed(obj, changed)
+    is_new = is_new or (is_rough(obj) and not step.is_dragging)
     is_new = is_new or surroundings != seen.surroundings or skeleton is not seen.skeleton
     if seen is not None and seen.setup_is_stale:
         is_new = is_new or seen.space != find_bound_space(obj, armature)
