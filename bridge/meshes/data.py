@@ -43,31 +43,9 @@ def mesh_of(obj: bpy.types.Object) -> bpy.types.Mesh:
     return cast(bpy.types.Mesh, obj.data)
 
 
-@contextmanager
-def sharing(obj: bpy.types.Object) -> Iterator[bpy.types.Mesh]:
-    """A mesh with the arrays of an object's mesh, to read from; in Edit Mode the mesh itself.
-
-    Blender gives out the arrays of the mesh itself to be written to, and copies those that an undo step shares. Undo
-    then takes the mesh for another, reads it anew and reports it as changed.
-    """
-    if mesh_of(obj).is_editmode:
-        yield mesh_of(obj)
-        return
-    try:
-        yield obj.to_mesh()
-    finally:
-        obj.to_mesh_clear()
-
-
 def read_points(mesh: bpy.types.Mesh) -> np.ndarray:
     """Vertex positions, float32, shape (V, 3), object space."""
     return read_array(mesh.vertices, "co", 3)
-
-
-def read_rest_points(obj: bpy.types.Object) -> np.ndarray:
-    """The same of an object's mesh, for which undo does not read it anew."""
-    with sharing(obj) as mesh:
-        return read_points(mesh)
 
 
 def read_face_corners(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
@@ -95,8 +73,7 @@ def digest_mesh(obj: bpy.types.Object) -> bytes:
     mesh = mesh_of(obj)
     entries, keys, own = read_vertex_groups(mesh), mesh.shape_keys, obj.vertex_groups.find(LINEAR_GROUP)
     others = entries.groups != own
-    with sharing(obj) as shared:
-        arrays = [read_points(shared), *read_face_corners(shared)]
+    arrays = [read_points(mesh), *read_face_corners(mesh)]
     arrays += [part[others] for part in (entries.vertices, entries.groups, entries.values)]
     attributes = [name for name in mesh.attributes.keys() if not name.startswith(OWN)]
     names = [group.name for group in obj.vertex_groups if group.index != own], attributes
@@ -206,7 +183,7 @@ def read_mixed_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> 
     mesh = mesh_of(obj)
     keys = mesh.shape_keys
     if keys is None or not keys.use_relative or obj.show_only_shape_key:
-        return read_rest_points(obj)
+        return read_points(mesh)
     return FaceKeys(obj).mix(read_key_values(mesh, depsgraph))
 
 

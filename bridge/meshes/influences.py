@@ -23,7 +23,6 @@ from ...nodes.turns import (
     SDEF_WEIGHTS_ATTRIBUTE,
 )
 from ..arrays import read_array, write_array
-from .data import mesh_of, sharing
 
 FORMER_PREFIXES = "supple_joint_", "supple_weight_"
 """Starts of the names that attributes had before version 3 of the node groups."""
@@ -41,7 +40,7 @@ FIELDS = {"INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector"}
 
 
 def write_influences(
-    obj: bpy.types.Object,
+    mesh: bpy.types.Mesh,
     influences: Influences,
     indices: np.ndarray,
     centers: RotationCenters | None,
@@ -50,7 +49,7 @@ def write_influences(
     linear: np.ndarray | None,
     twists: np.ndarray | None,
 ) -> None:
-    """Store influences on an object's mesh, in place of what it has; nothing is touched where they are the same.
+    """Store influences on a mesh, in place of what it has; nothing is touched where they are the same.
 
     Parameters
     ----------
@@ -90,11 +89,14 @@ def write_influences(
         attributes[LIMITS_ATTRIBUTE] = "FLOAT_VECTOR", takes.astype(np.float32)
     if linear is not None:
         attributes[LINEAR_ATTRIBUTE] = "FLOAT", linear.astype(np.float32)
-    _replace(obj, attributes | _list_passes(TWIST_ATTRIBUTE, twists))
+    attributes |= _list_passes(TWIST_ATTRIBUTE, twists)
+    for name, (kind, values) in attributes.items():
+        _write(mesh, name, kind, values)
+    _remove(mesh, set(attributes))
 
 
-def write_turns(obj: bpy.types.Object, twists: np.ndarray | None, lines: tuple[np.ndarray, np.ndarray] | None) -> None:
-    """Store on an object's mesh what turns its vertices before an Armature modifier, in place of what it has of Supple.
+def write_turns(mesh: bpy.types.Mesh, twists: np.ndarray | None, lines: tuple[np.ndarray, np.ndarray] | None) -> None:
+    """Store on a mesh what turns its vertices before an Armature modifier, in place of what it has of Supple.
 
     Parameters
     ----------
@@ -106,7 +108,9 @@ def write_turns(obj: bpy.types.Object, twists: np.ndarray | None, lines: tuple[n
     attributes = _list_passes(TWIST_ATTRIBUTE, twists)
     for start, rows in zip((AXIS_ATTRIBUTE, END_ATTRIBUTE), lines or (None, None), strict=True):
         attributes |= _list_passes(start, rows)
-    _replace(obj, attributes)
+    for name, (kind, values) in attributes.items():
+        _write(mesh, name, kind, values)
+    _remove(mesh, set(attributes))
 
 
 def _list_passes(start: str, passes: np.ndarray | None) -> dict[str, tuple[Literal["FLOAT_VECTOR"], np.ndarray]]:
@@ -136,30 +140,19 @@ def remove_influences(mesh: bpy.types.Mesh) -> None:
     _remove(mesh, set())
 
 
-def _replace(obj: bpy.types.Object, attributes: dict[str, tuple[Any, np.ndarray]]) -> None:
-    """Give an object's mesh these of Supple's attributes and no others, by kind and values."""
-    mesh = mesh_of(obj)
-    with sharing(obj) as shared:
-        others = {name: new for name, new in attributes.items() if not _has(shared, name, *new)}
-    _remove(mesh, {name for name in attributes if name not in others or _is_of(mesh, name, others[name][0])})
-    for name, (kind, values) in others.items():
-        attribute = mesh.attributes.get(name) or mesh.attributes.new(name, kind, "POINT")
-        write_array(attribute.data, FIELDS[kind], values, values.dtype.type)
-    if others:
-        mesh.update_tag()
-
-
-def _is_of(mesh: bpy.types.Mesh, name: str, kind: str) -> bool:
+def _write(mesh: bpy.types.Mesh, name: str, kind: Literal["INT", "FLOAT", "FLOAT_VECTOR"], values: np.ndarray) -> None:
     attribute = mesh.attributes.get(name)
-    return attribute is not None and (attribute.data_type, attribute.domain) == (kind, "POINT")
-
-
-def _has(mesh: bpy.types.Mesh, name: str, kind: str, values: np.ndarray) -> bool:
-    if not _is_of(mesh, name, kind):
-        return False
-    width = values.shape[1] if values.ndim > 1 else 0
-    stored = read_array(mesh.attributes[name].data, FIELDS[kind], width, values.dtype.type)
-    return bool((stored == values).all())
+    if attribute is not None and (attribute.data_type, attribute.domain) != (kind, "POINT"):
+        mesh.attributes.remove(attribute)
+        attribute = None
+    if attribute is not None:
+        width = values.shape[1] if values.ndim > 1 else 0
+        if (read_array(attribute.data, FIELDS[kind], width, values.dtype.type) == values).all():
+            return
+    else:
+        attribute = mesh.attributes.new(name, kind, "POINT")
+    write_array(attribute.data, FIELDS[kind], values, values.dtype.type)
+    mesh.update_tag()
 
 
 def _remove(mesh: bpy.types.Mesh, kept: set[str]) -> None:

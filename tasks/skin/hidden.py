@@ -7,7 +7,7 @@ from functools import partial
 import bpy
 
 from ...bridge import modifiers
-from ...bridge.meshes.data import mesh_of, read_rest_points
+from ...bridge.meshes.data import mesh_of, read_points
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs import carriers
 from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET
@@ -22,7 +22,7 @@ def give_hidden(bound: BoundObject) -> None:
     """Give a bound object a carrier and a watcher, and both to its node modifier."""
     settings = bound.settings
     if not carriers.is_own(settings.carrier):
-        settings.carrier = carriers.new_carrier(bound.obj, read_rest_points(bound.obj))
+        settings.carrier = carriers.new_carrier(bound.obj, read_points(mesh_of(bound.obj)))
     if not carriers.is_own(settings.watcher):
         settings.watcher = carriers.new_watcher(bound.obj)
     carriers.watch(settings.watcher, bound.armature)

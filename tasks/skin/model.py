@@ -17,7 +17,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.meshes.data import FaceKeys, mesh_of, read_rest_points
+from ...bridge.meshes.data import FaceKeys, mesh_of, read_points
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers import DEFORMERS, METHODS, Pose, Rest, SkinningError
 from ...deformers.errors import find_unusable
@@ -327,7 +327,7 @@ class FollowingSkin:
     def _mix(self, obj: bpy.types.Object, values: tuple[float, ...]) -> np.ndarray:
         """The shape of a mesh at these values of its shape keys, shape (V, 3), object space."""
         if not values:
-            return read_rest_points(obj)  # the last key was removed
+            return read_points(mesh_of(obj))  # the last key was removed
         if self.face_keys is None or self.face_keys.count != len(values):
             self.face_keys = FaceKeys(obj)
         points = self.face_keys.mix(values)

@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ...bridge import modifiers
 from ...bridge.animation.curves import iterate_curve_paths
-from ...bridge.meshes.data import FaceKeys, mesh_of, read_face_corners, sharing
+from ...bridge.meshes.data import FaceKeys, mesh_of, read_face_corners
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.twists import list_actions
 from ...deformers import METHODS, SkinningError
@@ -212,15 +212,10 @@ def _has_keys_at_joints(obj: bpy.types.Object, shares: JointShares) -> bool:
     return FaceKeys(obj).is_any_moved(np.maximum(shares.limits, shares.contacts) > 0.0)
 
 
-def _read_corners(obj: bpy.types.Object) -> tuple[np.ndarray, np.ndarray]:
-    with sharing(obj) as mesh:
-        return read_face_corners(mesh)
-
-
 def _pack(obj: bpy.types.Object, is_interpolable: bool, rest: Rest, centers: RotationCenters | None) -> Influences:
     weights, counts = extend_weights(rest), (len(rest.points), len(rest.joints.extended.parents))
     if is_interpolable:
-        return pack_interpolable_influences(weights, *counts, *_read_corners(obj))
+        return pack_interpolable_influences(weights, *counts, *read_face_corners(mesh_of(obj)))
     if centers is not None and centers.pairs is not None and rest.joints.fractions is not None:
         weights = _name_pairs(weights, centers.pairs)
     return pack_influences(weights, *counts)
@@ -242,7 +237,7 @@ def _pack_twists(
     if not is_interpolable:
         return pack_twists(shares, count)
     by_depth = replace(shares, passes=(spread.depths.max() - spread.depths)[shares.twists])
-    return fill_faces(pack_twists(by_depth, count), *_read_corners(obj))
+    return fill_faces(pack_twists(by_depth, count), *read_face_corners(mesh_of(obj)))
 
 
 def _name_pairs(weights: Weights, pairs: SdefPairs) -> Weights:
