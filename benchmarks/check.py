@@ -19,7 +19,7 @@ import bmesh
 import numpy as np
 from mathutils import Matrix
 
-from harness import ASSETS, find, open_file, option, parse, print_table, print_versions, supple, time_call
+from harness import ASSETS, find, open_file, option, parse, print_table, print_versions, supple, take_all, time_call
 
 CHARACTERS = ("mh_human", "mh_human_game", "human_male", "fox", "kaykit_knight", "cesium_man", "khronos_fox")
 PLANTED_IN = "mh_human"
@@ -220,8 +220,8 @@ def check(meshes: list[bpy.types.Object], method: str) -> tuple[list[Any], float
     run, findings = find("tasks.check.run"), find("tasks.check.findings")
 
     def check() -> tuple[list[Any], int]:
-        prepared = run.prepare(meshes, run.CheckOptions())
-        return findings.find_faults(prepared, prepared.run(), meshes), len(prepared.poses)
+        checked = take_all(run.check_character(meshes, run.CheckOptions()))
+        return findings.find_faults(checked, meshes), len(checked.poses)
 
     seconds, (found, poses) = time_call(check)
     return found, seconds, poses

@@ -93,7 +93,7 @@ def find_near(obj: Any, keys: list[str]) -> np.ndarray:
     tasks = find("tasks.corrections.from_method"), find("tasks.skin.poses"), find("tasks.subject.character")
     skinned = tasks[2].find_skinned(obj)
     skeleton = tasks[1].find_skeleton(skinned.armature)
-    mesh, _ = tasks[0].bind_both(skinned, skeleton, "PARTICLES")
+    (mesh,), _ = take_all(tasks[0].bind_both([skinned], skeleton, "PARTICLES", 1.0))
     joints: dict[str, np.ndarray] = {}
     for entry in (obj.supple.corrections[key] for key in keys):
         bone = skinned.armature.data.bones[entry.bones]

@@ -1,10 +1,10 @@
-"""What a user waits for in a window: from opening a file to a bound character, Bind, Flip, and what runs in a thread.
+"""What a user waits for in a window: from opening a file to a bound character, Bind, Flip, and what takes seconds.
 
     blender --python benchmarks/window_times.py [-- --rounds N] [--assets FOLDER]
 
 opens a window, measures, prints Markdown and quits. Each step is taken by its button's operator, as by a click, and by
 the same from a script, in turn; what follows until the window is drawn stands in a column of its own. Compare ratios:
-times depend on the machine, on what else it does, and on its graphics; seconds of CPU the least. What runs in a thread
+times depend on the machine, on what else it does, and on its graphics; seconds of CPU the least. What takes seconds
 is measured with a real character where at hand (`--assets`), the rest with the generated one.
 """
 
@@ -31,7 +31,7 @@ PAUSE = 1.5
 """Seconds after opening a file, and after a step, in which Blender draws what is left to draw."""
 
 LONGEST = 300.0
-"""Seconds after which a step that runs in a thread counts as hung."""
+"""Seconds after which what takes long counts as hung."""
 
 WINDOW, SCRIPT, DRAWING = "window", "script", "drawing"
 
@@ -101,7 +101,7 @@ def _measure_bind(path: Path, way: str, times: Times) -> Iterator[float]:
 
 
 def _measure_computing(path: Path, way: str, times: Times) -> Iterator[float]:
-    """Automatic Weights and Check Character: in the window they compute in a thread, and end by themselves."""
+    """Automatic Weights and Check Character: in the window another Blender computes, and they end by themselves."""
     bpy.ops.wm.open_mainfile(filepath=str(path))
     yield PAUSE
     with _override():

@@ -15,8 +15,8 @@ from ..options import LOOKS, CheckOptions, CopyOptions, WeightOptions
 from ..settings.choices import find_method, store_of, take_defaults
 from ..settings.objects import settings_of
 from ..tasks.bake.inputs import open_with_inputs
+from ..tasks.check import run as checks
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
-from ..tasks.check.run import prepare as prepare_check
 from ..tasks.check.sheet import draw_sheet
 from ..tasks.corrections.flesh import add_flesh, remove_flesh
 from ..tasks.corrections.from_source import correct_from
@@ -135,18 +135,18 @@ def check_character(arguments: argparse.Namespace) -> None:
     chosen = {} if arguments.bend is None else {"angle": arguments.bend}
     if arguments.frames:
         chosen = {"angle": 0.0, "frames": all_frames(arguments.frames)} | chosen
-    checked = prepare_check(objects, CheckOptions(methods=tuple(arguments.methods), **chosen))
+    options = CheckOptions(methods=tuple(arguments.methods), **chosen)
+    checked = take_all(checks.check_character(objects, options))
     tell(f"supple: {len(checked.poses)} poses of {len(checked.meshes)} meshes")
-    measured = checked.run()
-    faults = find_faults(checked, measured, objects)
+    faults = find_faults(checked, objects)
     for name, reason in checked.refused.items():
         tell(f"supple: '{name}' was left out: {reason}")
     if arguments.json:
-        described = json.dumps(describe_check(checked, measured, faults), indent=2)
+        described = json.dumps(describe_check(checked, faults), indent=2)
         with open_replacing(arguments.json) as stream:
             stream.write(described.encode())
     if arguments.sheet:
-        draw_sheet(checked, measured, arguments.sheet)
+        draw_sheet(checked, arguments.sheet)
     answer(["; ".join(describe_fully(fault)) for fault in faults] or ["No faults found"])
 
 

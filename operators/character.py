@@ -31,9 +31,6 @@ from .computing import ComputingOperator
 from .corrections import left_mode
 from .weights import WeightsOperator, chosen_armature
 
-DRAWN = 0.1
-"""Seconds in which a window shows what was done."""
-
 
 def needs_bound_character(context: bpy.types.Context) -> str:
     is_there = any(settings_of(obj).is_bound for obj in list_meshes(context))
@@ -102,7 +99,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             raise SkinningError("All ticked meshes are bound: choose a look for them")
         armature = find_armature(context) or chosen_armature(context)
         assert armature is not None  # as `poll` has seen
-        changed = [obj for obj in bound if not is_of_look(obj)]
+        changed, self.computes = [obj for obj in bound if not is_of_look(obj)], look.has_flesh
         context.view_layer.update()  # objects may have moved
         return self.take(context, self.list_steps(armature, [*unbound, *changed], bound, look))
 
@@ -142,7 +139,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         """Add flesh, once what is bound is seen."""
         self.subject, self._start = "the flesh", time.monotonic()
         if self._is_watched:
-            yield lambda _: time.sleep(DRAWN)
+            yield None
         try:
             with left_mode(bpy.context) if self._is_watched else nullcontext():
                 report = yield from add_flesh(meshes)

@@ -17,11 +17,10 @@ from ..tasks.check.faults import Finding
 from ..tasks.check.findings import find_faults
 from ..tasks.check.fix import MOST_ROUNDS, fix_each
 from ..tasks.check.lines import list_lines, write_line
-from ..tasks.check.run import prepare
+from ..tasks.check.run import Checked, check_character
 from ..tasks.check.show import show_finding
 from ..tasks.check.view import find_view
 from ..tasks.reports import check_reports
-from ..tasks.skin.step import without_changes
 from ..viewport.framing import frame_sphere, read_eye
 from .base import SuppleOperator
 from .computing import ComputingOperator
@@ -53,30 +52,29 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
     bl_options = {"REGISTER"}
     requires = (needs_ticked,)
 
+    computes = True
     subject = "the poses"
     canceled = "Check canceled"
 
     def run(self, context: bpy.types.Context) -> Any:
         options = read_options(CheckOptions, check_settings(context))
-        with without_changes():
-            self._check = prepare(list_ticked(context), options)
-        return self.compute(context, self._check.run)
+        return self.take(context, check_character(list_ticked(context), options))
 
-    def finish(self, context: bpy.types.Context, measured: list[Any]) -> str:
+    def finish(self, context: bpy.types.Context, checked: Checked) -> str:
         """Keep what was found, and list it."""
-        armature = bpy.data.objects.get(self._check.armature)
+        armature = bpy.data.objects.get(checked.armature)
         if armature is None:
-            raise SkinningError(f"'{self._check.armature}' was deleted: check another character")
-        meshes = [obj for mesh in self._check.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
-        faults = find_faults(self._check, measured, meshes)
+            raise SkinningError(f"'{checked.armature}' was deleted: check another character")
+        meshes = [obj for mesh in checked.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
+        faults = find_faults(checked, meshes)
         check_reports.keep(armature, faults)
-        list_lines(check_settings(context), armature, faults, len(self._check.poses))
-        for reason in self._check.refused.values():
+        list_lines(check_settings(context), armature, faults, len(checked.poses))
+        for reason in checked.refused.values():
             self.tell(reason, "WARNING")
         what = (
             "No faults found" if not faults else "1 fault found" if len(faults) == 1 else f"{len(faults)} faults found"
         )
-        return f"{what} in {len(self._check.poses)} poses"
+        return f"{what} in {len(checked.poses)} poses"
 
 
 class FindingOperator(SuppleOperator):
@@ -128,6 +126,7 @@ class FixOperator(ComputingOperator):
     """Mix-in: mends faults of the list; what is mended when Esc is pressed stays, as one step of undo."""
 
     requires = (needs_findings,)
+    computes = True
     subject = "the fixes"
     rounds = MOST_ROUNDS
 

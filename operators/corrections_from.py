@@ -50,6 +50,7 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
         default="40, 80, 120",
     )
 
+    computes = True
     subject = "the corrections"
     canceled = "Correct From canceled: nothing was changed"
 
@@ -94,6 +95,7 @@ class SUPPLE_OT_flesh_add(ComputingOperator, bpy.types.Operator):
     bl_idname = "supple.flesh_add"
     bl_label = "Add Flesh"
     requires = (needs_none_under_way, needs_meshes_to_correct)
+    computes = True
     subject = "the flesh"
     canceled = "Flesh canceled: nothing was changed"
 

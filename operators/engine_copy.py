@@ -60,6 +60,7 @@ class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
     plan: BonePlan | None = None
     """What the dialog says of bones; read when it opens."""
 
+    computes = True
     subject = "the engine copy"
     canceled = "Engine copy canceled: nothing was changed"
 

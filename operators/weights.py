@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import bpy
@@ -52,9 +53,10 @@ def needs_meshes(context: bpy.types.Context) -> str:
 
 
 class WeightsOperator(ComputingOperator):
-    """Mix-in: automatic weights in one go from Python, and in a thread of their own from the user interface."""
+    """Mix-in: automatic weights in one go from Python, and by another Blender from the user interface."""
 
     subject = "the weights"
+    computes = True
     canceled = "Automatic weights canceled: nothing was changed"
 
     def weight(
@@ -66,7 +68,7 @@ class WeightsOperator(ComputingOperator):
     ) -> Any:
         """Weight meshes, and `finish`; raises SkinningError where that can not be."""
         self._jobs = weights.prepare(meshes, options, armature)
-        return self.compute(context, lambda progress: weights.compute_all(self._jobs, progress))
+        return self.compute(context, partial(weights.compute_all, self._jobs))
 
     def finish(self, _context: bpy.types.Context, results: list[weights.Result]) -> Any:
         """Write what was computed, and report it."""

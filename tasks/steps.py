@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
 from contextlib import closing
+from functools import partial
 from typing import Any, TypeVar
+
+from ..bridge.files.child import Child
 
 T = TypeVar("T")
 
@@ -12,12 +16,13 @@ Progress = Callable[[float], None]
 """Called with the share that is done, 0 to 1. What it raises ends the work."""
 
 Steps = Generator[Any, Any, T]
-"""Yields the share that is done after a step that it has taken itself, in Blender's thread; or a function to be
-computed in a thread, which takes a function to tell the share, and is sent its result."""
+"""Yields one of three: the share that is done, 0 to 1, after a step that it has taken itself; None, for the window to
+be drawn now; or a function to be computed, which takes a `Progress`: it is sent the result, or thrown what it raises.
+For a window that is computed by another Blender (`Child.order` says what it can be)."""
 
 
 def only(function: Callable[[Progress], Any]) -> Steps:
-    """One step, computed in a thread; `function` takes a function to tell the share that is done."""
+    """One step, computed; `function` takes a function to tell the share that is done."""
     return (yield function)
 
 
@@ -34,11 +39,120 @@ def take_all(steps: Steps, progress: Progress = lambda share: None) -> Any:
     object
         What they return.
     """
-    result = None
     with closing(steps):  # what they have begun is taken back, whatever ends them
-        while True:
-            try:
-                step = steps.send(result)
-            except StopIteration as end:
-                return end.value
-            result = step(progress) if callable(step) else progress(step)
+        try:
+            step = next(steps)
+            while True:
+                if callable(step):
+                    step = _answer(steps, partial(step, progress))
+                else:
+                    if step is not None:
+                        progress(step)
+                    step = next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def _answer(steps: Steps, compute: Callable[[], Any]) -> Any:
+    """The next step, after what was computed was sent to the steps, or thrown, for them to clean up or know better."""
+    try:
+        result = compute()
+    except Exception as error:  # noqa: BLE001 - it is theirs
+        return steps.throw(error)
+    return steps.send(result)
+
+
+def within(steps: Steps, start: float, share: float) -> Steps:
+    """Steps as a part of others: what they tell is a share of the whole, from a start on."""
+    with closing(steps):
+        try:
+            step = next(steps)
+            while True:
+                if not callable(step):
+                    yield None if step is None else start + share * step
+                    step = next(steps)
+                    continue
+                try:
+                    result = yield partial(_compute_within, step, start, share)
+                except Exception as error:  # noqa: BLE001 - as `_answer`
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(result)
+        except StopIteration as end:
+            return end.value
+
+
+def _compute_within(function: Callable[[Progress], Any], start: float, share: float, progress: Progress) -> Any:
+    return function(lambda done: progress(start + share * done))
+
+
+class StepsBeside:
+    """Steps that are taken a few at a time; what is to be computed, another Blender computes meanwhile.
+
+    Parameters
+    ----------
+    computes : bool
+        Whether the other Blender is sure to be needed: it is started at once then.
+    """
+
+    def __init__(self, steps: Steps, computes: bool = False) -> None:
+        self._steps, self._share, self._is_computing = steps, 0.0, False
+        self._child: Child | _Here | None = _start() if computes else None
+
+    @property
+    def share(self) -> float:
+        """How much is done, 0 to 1."""
+        return max(self._share, self._child.share if self._child is not None and self._is_computing else 0.0)
+
+    def take(self, seconds: float) -> None:
+        """Take steps for a while, or until something is computed; raises StopIteration with what they return."""
+        until = time.monotonic() + seconds
+        while not (self._is_computing and self._child is not None and not self._child.is_done):
+            step = self._find_next()
+            if callable(step):
+                self._order(step)
+            elif step is None:
+                return
+            else:
+                self._share = max(self._share, step)
+            if time.monotonic() > until:
+                return
+
+    def close(self) -> None:
+        """End them: what they have begun is taken back, and what is being computed ends."""
+        if self._child is not None:
+            self._child.end()
+        self._steps.close()
+
+    def _find_next(self) -> Any:
+        if not self._is_computing:
+            return next(self._steps)
+        self._share, self._is_computing = self.share, False
+        return _answer(self._steps, self._child.take)
+
+    def _order(self, function: Callable[[Progress], Any]) -> None:
+        self._child = self._child or _start()
+        self._child.order(function)
+        self._is_computing = True
+
+
+class _Here:
+    """Computes in this Blender, where the system lets no other be started."""
+
+    is_done, share = True, 0.0
+
+    def order(self, function: Callable[[Progress], Any]) -> None:
+        self._function = function
+
+    def take(self) -> Any:
+        return self._function(lambda share: None)
+
+    def end(self) -> None:
+        pass
+
+
+def _start() -> Child | _Here:
+    try:
+        return Child()
+    except OSError:
+        return _Here()

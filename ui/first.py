@@ -10,6 +10,7 @@ from ..settings.objects import settings_of
 from ..settings.side_by_side import find_compared, has_ghosts
 from ..tasks.subject.corrected import list_under_way
 from ..tasks.subject.looks import CUSTOM, MIXED, read_look
+from ..tasks.subject.notices import list_notices
 from ..tasks.subject.stack import is_flipped
 from ..translations import translate
 from .buttons import draw_button
@@ -18,7 +19,7 @@ from .checks import draw_check, draw_findings
 from .compare import VIEW3D_PT_supple_compare
 from .corrections import draw_under_way
 from .panels import SupplePanel, count_meshes, draw_problem, has_armature, is_any_bound, list_chosen, list_shown
-from .reports import draw_hint
+from .reports import draw_hint, draw_message
 from .tools import DragSkin
 
 LABELS = {key: look.label for key, look in LOOKS.items()} | {CUSTOM: "Custom", MIXED: "Mixed"}
@@ -55,6 +56,8 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
             else:
                 self.draw_nothing(context)
                 return
+            for text in list_notices(meshes):
+                draw_message(self.layout, context, text, "INFO")
             for obj in list_meshes(context) or meshes:
                 draw_problem(self.layout, context, obj)
             draw_findings(self.layout, context)

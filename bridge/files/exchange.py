@@ -8,58 +8,26 @@ from __future__ import annotations
 import errno
 import json
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import bpy
 
 from ...deformers import SkinningError
-from .writing import BLOCK, folder_in
+from .child import start_blender
+from .temporary import writing_temporary
+from .writing import BLOCK
 
 SESSION = Path(__file__).with_name("exchange_session.py")
-PAUSE = 0.1
+PAUSE = 0.02
 """Seconds between two looks at how far it is."""
 
 SCENE_FIELDS = (
     "render.fps", "render.fps_base", "unit_settings.system", "unit_settings.scale_length",
     "unit_settings.length_unit",
 )  # fmt: skip
-
-
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Give a folder among temporary files, which is gone afterwards, also after a kill.
-
-    Raises
-    ------
-    SkinningError
-        Where it can not be made.
-    """
-    with writing_temporary(), folder_in(Path(bpy.app.tempdir).parent) as folder:
-        yield folder
-
-
-@contextmanager
-def writing_temporary() -> Iterator[None]:
-    """Say what to do where a temporary file can not be written.
-
-    Raises
-    ------
-    SkinningError
-        In place of an OSError.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise SkinningError(
-            f"Cannot write a temporary file ({error.strerror}): free space in '{Path(bpy.app.tempdir).parent}', or "
-            "choose another folder in Preferences > File Paths > Temporary Files"
-        ) from error
 
 
 def save_objects(path: Path, objects: Sequence[bpy.types.Object]) -> None:
@@ -82,17 +50,10 @@ def read_scene() -> dict[str, Any]:
     return {field: bpy.context.scene.path_resolve(field) for field in SCENE_FIELDS}
 
 
-def find_command() -> list[str]:
-    """What starts a Blender without window that runs a script, but for the script's path and what it is given."""
-    if bpy.app.binary_path:
-        return [bpy.app.binary_path, "--background", "--factory-startup", "--python-exit-code", "1", "--python"]
-    return [sys.executable]  # Blender as a module of Python
-
-
 def run_session(
-    command: Sequence[str], folder: Path, job: dict[str, Any], progress: Callable[[float], None]
-) -> dict[str, Any]:
-    """Run a job in a Blender of its own; touches nothing of this one's, so that it may be called in a thread.
+    command: Sequence[str], folder: Path, job: dict[str, Any]
+) -> Generator[float | None, None, dict[str, Any]]:
+    """Run a job in a Blender of its own, which ends if this generator is closed.
 
     Parameters
     ----------
@@ -100,8 +61,11 @@ def run_session(
         From `find_command`.
     folder : Path
         Temporary, for what the two tell each other.
-    progress : callable
-        Told the share that is done. What it raises ends that Blender.
+
+    Yields
+    ------
+    float or None
+        The share that is done; None while there is nothing to do but wait.
 
     Returns
     -------
@@ -117,17 +81,12 @@ def run_session(
     with writing_temporary():
         path.write_text(json.dumps(job | {"share": str(share)}), encoding="utf-8")
         share.write_text("", encoding="ascii")
-    between = ["--"] if len(command) > 1 else []
-    process = subprocess.Popen(
-        [*command, str(SESSION), *between, str(path)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,  # whatever Blender prints, also names of the file
-        stderr=subprocess.DEVNULL,
-    )
+    process = start_blender(command, SESSION, str(path))
     try:
         while process.poll() is None:
             time.sleep(PAUSE)
-            progress(read_share(share))
+            yield read_share(share)
+            yield None
     finally:
         if process.poll() is None:
             process.kill()

@@ -119,6 +119,17 @@ SDEF_KEYS = "mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1"
 """Shape keys that hold the points of SDEF, as the add-on mmd_tools stores them."""
 
 
+SDEF_SKINNING = "mmd_sdef_skinning"
+"""Shape key by which mmd_tools moves the vertices itself."""
+
+
+def moves_by_sdef(obj: bpy.types.Object) -> bool:
+    """Whether mmd_tools moves the vertices of a mesh."""
+    keys = mesh_of(obj).shape_keys
+    block = None if keys is None else keys.key_blocks.get(SDEF_SKINNING)
+    return block is not None and not block.mute and block.value != 0.0
+
+
 def read_sdef_points(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The points C, R0 and R1 of SDEF, float32, shape (V, 3) each, object space; None where a mesh has none."""
     keys = {} if mesh.shape_keys is None else mesh.shape_keys.key_blocks

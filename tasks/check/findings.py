@@ -17,7 +17,7 @@ from ..weights.checks import find_mistakes, find_stiff
 from ..weights.parts import SkinPart
 from .faults import FAR, FAULTS, MISPLACED, SEAM, STIFF, STRAY, UNBLENDED, UNWEIGHTED, Finding, label_method, percent
 from .poses import CheckedPose
-from .run import Check, MeasuredMesh
+from .run import Checked, CheckedMesh
 
 HARMLESS = 1.0
 """A stray patch of weights is a fault where a pose draws its edges out by this many times the limb's thickness."""
@@ -25,29 +25,26 @@ HARMLESS = 1.0
 LINEAR = "SSD"
 
 
-def find_faults(check: Check, measured: Iterable[MeasuredMesh], objects: Iterable[bpy.types.Object]) -> list[Finding]:
+def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[Finding]:
     """All faults of a character, the worst first.
 
     Parameters
     ----------
-    measured : sequence of MeasuredMesh
-        What `check.run` has returned.
     objects : Objects
         The meshes.
     """
-    meshes = {mesh.name: mesh for mesh in measured}
     mistakes = {part.obj.name: (part, found, names) for part, found, names in find_mistakes(objects)}
     faults: list[Finding] = []
-    for name, mesh in meshes.items():
-        known = mistakes.get(name)
+    for mesh in checked.meshes:
+        known = mistakes.get(mesh.name)
         found = list(_describe_mistakes(mesh, *known[1:])) if known else []
-        found += _describe_regions(check, mesh)
-        faults += [*found, *_find_pose_faults(check, mesh, found)]
-        faults += _describe_stiff(check, known[0]) if known else []
+        found += _describe_regions(checked, mesh)
+        faults += [*found, *_find_pose_faults(checked, mesh, found)]
+        faults += _describe_stiff(checked, known[0]) if known else []
     return sorted(faults, key=lambda one: -one.severity)
 
 
-def _describe_mistakes(mesh: MeasuredMesh, mistakes: Findings, names: tuple[str, ...]) -> Iterator[Finding]:
+def _describe_mistakes(mesh: CheckedMesh, mistakes: Findings, names: tuple[str, ...]) -> Iterator[Finding]:
     """Mistakes in the weights of a mesh, but for stray patches that do no harm in any pose."""
     drawn = mesh.extremes[mesh.method].drawn
     for kind, mask in {UNWEIGHTED: mistakes.unweighted, SEAM: mistakes.torn}.items():
@@ -61,7 +58,7 @@ def _describe_mistakes(mesh: MeasuredMesh, mistakes: Findings, names: tuple[str,
             yield _count_vertices(kind, mesh.name, names[bone], pairs[pairs[:, 1] == bone, 0])
 
 
-def _describe_regions(check: Check, mesh: MeasuredMesh) -> Iterator[Finding]:
+def _describe_regions(checked: Checked, mesh: CheckedMesh) -> Iterator[Finding]:
     """Bones whose regions do not follow each other as the skeleton does."""
     meter, parents = mesh.meter, mesh.meter.joints.parents
     marked = {
@@ -71,14 +68,14 @@ def _describe_regions(check: Check, mesh: MeasuredMesh) -> Iterator[Finding]:
     for kind, joints in marked.items():
         for joint in np.flatnonzero(joints).tolist():
             own = np.flatnonzero(meter.owners == joint)
-            yield _count_vertices(kind, mesh.name, check.skeleton.name_joint(joint), own)
+            yield _count_vertices(kind, mesh.name, checked.skeleton.name_joint(joint), own)
 
 
-def _describe_stiff(check: Check, part: SkinPart) -> Iterator[Finding]:
+def _describe_stiff(checked: Checked, part: SkinPart) -> Iterator[Finding]:
     """Stiff parts that weights bend, by the bone that moves each most."""
     parts: dict[str, list[np.ndarray]] = {}
-    for vertices in find_stiff(part, check.skeleton):
-        bone = check.skeleton.names[int(part.weights[vertices].mean(axis=0).argmax())]
+    for vertices in find_stiff(part, checked.skeleton):
+        bone = checked.skeleton.names[int(part.weights[vertices].mean(axis=0).argmax())]
         parts.setdefault(bone, []).append(vertices)
     for bone, those in parts.items():
         severity = max(measure_difference(part.weights[vertices]) for vertices in those) / LEAST_DIFFERENCE
@@ -90,7 +87,7 @@ def _count_vertices(kind: str, mesh: str, bone: str, vertices: np.ndarray) -> Fi
     return Finding(kind, mesh, bone, "", 1.0 + number**0.5, float(number), vertices=tuple(vertices.tolist()))
 
 
-def _find_pose_faults(check: Check, mesh: MeasuredMesh, mistakes: Iterable[Finding]) -> Iterator[Finding]:
+def _find_pose_faults(checked: Checked, mesh: CheckedMesh, mistakes: Iterable[Finding]) -> Iterator[Finding]:
     """What poses spoil, but for bones whose weights are to be mended first."""
     own, meter = mesh.extremes[mesh.method], mesh.meter
     mistaken = np.zeros(len(meter.points), bool)
@@ -109,37 +106,37 @@ def _find_pose_faults(check: Check, mesh: MeasuredMesh, mistakes: Iterable[Findi
             yield Finding(
                 kind,
                 mesh.name,
-                check.skeleton.name_joint(joint),
+                checked.skeleton.name_joint(joint),
                 mesh.method,
                 float(severities[joint]),
                 float(values[joint]),
                 {key: float(other.values[kind][joint]) for key, other in mesh.extremes.items() if key != mesh.method},
                 vertices=tuple(map(int, torn)),
-                pose=check.poses[own.poses[kind][joint]],
+                pose=checked.poses[own.poses[kind][joint]],
             )
 
 
-def rate(mesh: MeasuredMesh, method: str, kind: str) -> np.ndarray:
+def rate(mesh: CheckedMesh, method: str, kind: str) -> np.ndarray:
     """How bad a method is for each joint by a measure: shape (B,), 1 at the limit; NaN where nothing was measured."""
     linear = mesh.extremes[LINEAR].values[kind] if LINEAR in mesh.extremes else None
     return FAULTS[kind].rate(mesh.extremes[method].values[kind], linear)
 
 
-def describe_check(check: Check, measured: Iterable[MeasuredMesh], faults: Iterable[Finding]) -> dict[str, Any]:
+def describe_check(checked: Checked, faults: Iterable[Finding]) -> dict[str, Any]:
     """All of a check in plain strings, numbers, lists and dicts."""
     return {
-        "armature": check.armature,
-        "poses": len(check.poses),
-        "refused": check.refused,
+        "armature": checked.armature,
+        "poses": len(checked.poses),
+        "refused": checked.refused,
         "faults": [describe_fault(fault) for fault in faults],
         "meshes": [
             {
                 "name": mesh.name,
                 "method": mesh.method,
                 "methods": list(mesh.extremes),
-                "joints": compare_joints(check, mesh),
+                "joints": compare_joints(checked, mesh),
             }
-            for mesh in measured
+            for mesh in checked.meshes
         ],
     }
 
@@ -171,10 +168,10 @@ def describe_fault(fault: Finding) -> dict[str, Any]:
     }
 
 
-def compare_joints(check: Check, mesh: MeasuredMesh) -> list[dict[str, Any]]:
+def compare_joints(checked: Checked, mesh: CheckedMesh) -> list[dict[str, Any]]:
     """What each method makes of each joint at its worst: a row for each bone that moves skin, in plain numbers."""
     rows = []
-    for bone, first in zip(check.skeleton.names, check.skeleton.first_joints.tolist(), strict=True):
+    for bone, first in zip(checked.skeleton.names, checked.skeleton.first_joints.tolist(), strict=True):
         row: dict[str, Any] = {"bone": bone, "methods": {}}
         for method, extremes in mesh.extremes.items():
             known = {
@@ -182,7 +179,10 @@ def compare_joints(check: Check, mesh: MeasuredMesh) -> list[dict[str, Any]]:
             }
             if known:
                 row["methods"][method] = {
-                    kind.lower(): {"value": round(value, 4), **describe_pose(check.poses[extremes.poses[kind][first]])}
+                    kind.lower(): {
+                        "value": round(value, 4),
+                        **describe_pose(checked.poses[extremes.poses[kind][first]]),
+                    }
                     for kind, value in known.items()
                 }
         if row["methods"]:

@@ -8,11 +8,11 @@ import bpy
 
 from ...deformers import SkinningError
 from ...options import CheckOptions
-from ..steps import Steps, take_all
+from ..steps import Steps, take_all, within
 from ..weights.reports import end_sentence
 from .faults import FAULTS, Finding
 from .findings import LINEAR, find_faults
-from .run import prepare
+from .run import check_character
 
 MOST_ROUNDS = 4
 """Of weights, of the method, of its bulge limit and contact, and what is torn then."""
@@ -108,11 +108,10 @@ def _measure(
     obj: bpy.types.Object, findings: Sequence[Finding], start: float, share: float
 ) -> Steps[list[Finding | None]]:
     """What is left of faults of a mesh in their poses; steps tell a share of the whole from a start on."""
-    check = prepare([obj], CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0))
     poses = {id(finding.pose): finding.pose for finding in findings if finding.pose is not None}
-    check.poses.extend(poses.values())
-    measured = yield lambda progress: check.run(lambda done: progress(start + share * done))
-    found = {(fault.kind, fault.bone): fault for fault in reversed(find_faults(check, measured, [obj]))}
+    options = CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0)
+    checked = yield from within(check_character([obj], options, tuple(poses.values())), start, share)
+    found = {(fault.kind, fault.bone): fault for fault in reversed(find_faults(checked, [obj]))}
     return [found.get((finding.kind, finding.bone)) for finding in findings]
 
 

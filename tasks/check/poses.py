@@ -11,7 +11,9 @@ import numpy as np
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers.measures.bends import Bend
 from ...deformers.measures.joint_faults import measure_joint_angles
-from ..subject.actions import check_length, list_actions, list_frames, read_poses
+from ..skin.step import without_changes
+from ..steps import Steps
+from ..subject.actions import AT_A_TIME, check_length, list_actions, list_frames, read_poses
 
 MOST_FRAMES = 60
 """Of all actions together: those whose poses differ most."""
@@ -52,10 +54,15 @@ class CheckedPose:
         return f"{self.action}, frame {self.frame}" if self.action else f"frame {self.frame}"
 
 
-def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> list[CheckedPose]:
+def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> Steps[list[CheckedPose]]:
     """The most different poses of each action of an armature; the user's pose, frame and meshes stay as they are.
 
     Of all frames only the angles are kept, as the poses of a long action take gigabytes: those chosen are read again.
+
+    Yields
+    ------
+    float
+        The share that is done.
 
     Raises
     ------
@@ -66,11 +73,14 @@ def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> list[Ch
     for action in actions:
         check_length(action, list_frames(action))
     chosen: list[CheckedPose] = []
-    for action in actions:
-        frames = list_frames(action)
-        poses = read_poses(armature, skeleton, action, frames)
-        angles = np.array([measure_joint_angles(pose.rest_to_pose, skeleton.joints.parents) for pose in poses])
-        numbers = choose_different(angles, max(2, MOST_FRAMES // len(actions)))
+    for done, action in enumerate(actions):
+        frames, angles = list_frames(action), []
+        for start in range(0, len(frames), AT_A_TIME):
+            with without_changes():
+                poses = read_poses(armature, skeleton, action, frames[start : start + AT_A_TIME])
+                angles += [measure_joint_angles(pose.rest_to_pose, skeleton.joints.parents) for pose in poses]
+            yield (done + len(angles) / len(frames)) / len(actions)
+        numbers = choose_different(np.array(angles), max(2, MOST_FRAMES // len(actions)))
         chosen += label_poses(armature, skeleton, action, [frames[number] for number in numbers])
     return chosen
 
@@ -80,11 +90,11 @@ def label_poses(
 ) -> list[CheckedPose]:
     """The poses of an armature in frames of an action, or as it is animated; see `read_poses`."""
     name = "" if action is None else action.name
-    poses = read_poses(armature, skeleton, action, frames)
-    return [
-        CheckedPose(name, frame, (), pose.rest_to_pose, hints=pose.hints)
-        for frame, pose in zip(frames, poses, strict=True)
-    ]
+    with without_changes():
+        return [
+            CheckedPose(name, frame, (), pose.rest_to_pose, hints=pose.hints)
+            for frame, pose in zip(frames, read_poses(armature, skeleton, action, frames), strict=True)
+        ]
 
 
 def choose_different(angles: np.ndarray, count: int) -> list[int]:

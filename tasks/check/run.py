@@ -1,12 +1,10 @@
-"""What poses do to the meshes of a character, by several methods: read by Blender, measured without it.
-
-`prepare` reads all there is to know; `Check.run` computes, and touches nothing of Blender's: it may run in a thread.
-"""
+"""What poses do to the meshes of a character, by several methods: read by Blender, measured without it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import bpy
 import numpy as np
@@ -17,47 +15,49 @@ from ...deformers.measures.bends import list_bent_poses
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
 from ...options import CheckOptions
-from ..skin.model import Choices, PosableSkin, SkinSource
+from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
+from ..steps import Progress, Steps
 from ..subject.actions import MOST_FRAMES
 from ..subject.character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
 from ..subject.stack import SkinnedObject
 from .poses import CheckedPose, label_poses, read_action_poses
 
+READ = 0.1
+"""Share of all that is done when all is read."""
+
 
 @dataclass(frozen=True)
-class CheckedMesh:
-    """A mesh to be checked.
+class ReadMesh:
+    """A mesh to be checked, as it was read.
 
     Attributes
     ----------
     method : str
         Key of the method in use: that it is bound by, else what its Armature modifier does.
-    space : float array, shape (4, 4), or None
-        From object to armature space.
-    bound : dict from a method to PosableSkin
+    skins : dict from a method to UnboundSkin
     """
 
     name: str
     method: str
     rest: Rest
-    space: np.ndarray | None
-    meter: SkinMeter
-    bound: dict[str, PosableSkin]
+    skins: dict[str, UnboundSkin]
 
-    def deform(self, method: str, pose: CheckedPose) -> np.ndarray:
-        """Points in a pose: shape (V, 3), object space."""
-        return self.bound[method].pose(Pose(pose.rest_to_pose, self.space, pose.hints))
+    def bind(self) -> CheckedMesh:
+        """By all methods; raises SkinningError where one can not."""
+        bound = {method: skin.bind() for method, skin in self.skins.items()}
+        return CheckedMesh(self.name, self.method, self.rest, SkinMeter(self.rest), bound, {})
 
 
 @dataclass(frozen=True)
-class MeasuredMesh:
+class CheckedMesh:
     """What was measured of a mesh.
 
     Attributes
     ----------
-    name, method, rest, meter
-        As of `CheckedMesh`.
+    name, method, rest
+        As of `ReadMesh`.
+    bound : dict from a method to PosableSkin
     extremes : dict from a method to Extremes
     """
 
@@ -65,12 +65,33 @@ class MeasuredMesh:
     method: str
     rest: Rest
     meter: SkinMeter
+    bound: dict[str, PosableSkin]
     extremes: dict[str, Extremes]
+
+    def deform(self, method: str, pose: CheckedPose) -> np.ndarray:
+        """Points in a pose: shape (V, 3), object space."""
+        return self.bound[method].pose(Pose(pose.rest_to_pose, self.rest.object_to_armature, pose.hints))
+
+    def measure(self, method: str, poses: Sequence[CheckedPose], bent: Sequence[Sequence[int]]) -> Iterator[None]:
+        """Measure a method in all poses; yields after each.
+
+        Parameters
+        ----------
+        bent : sequence of sequences of int
+            For each pose the joints that are looked at for overlap.
+        """
+        meter = self.meter
+        extremes = self.extremes[method] = Extremes.of(len(self.rest.joints.parents), len(self.rest.points))
+        for number, pose in enumerate(poses):
+            posed = meter.place(self.deform(method, pose))
+            drawn = meter.draw_out(posed)
+            extremes.add(number, meter.measure(posed, pose.rest_to_pose, drawn, bent[number]), drawn)
+            yield
 
 
 @dataclass(frozen=True)
-class Check:
-    """A character to be checked.
+class Checked:
+    """A character that was checked.
 
     Attributes
     ----------
@@ -86,45 +107,18 @@ class Check:
     refused: dict[str, str]
     poses: list[CheckedPose]
 
-    def run(self, progress: Callable[[float], None] = lambda share: None) -> list[MeasuredMesh]:
-        """Measure all meshes in all poses; `progress` is called with the share that is done."""
-        steps = sum(len(mesh.bound) for mesh in self.meshes) * max(1, len(self.poses))
-        bent = self._choose_bent()
-        done, measured = 0, []
-        for mesh in self.meshes:
-            meter, extremes = mesh.meter, {}
-            for method in mesh.bound:
-                extremes[method] = Extremes.of(len(mesh.rest.joints.parents), len(mesh.rest.points))
-                for number, pose in enumerate(self.poses):
-                    posed = meter.place(mesh.deform(method, pose))
-                    drawn = meter.draw_out(posed)
-                    extremes[method].add(number, meter.measure(posed, pose.rest_to_pose, drawn, bent[number]), drawn)
-                    done += 1
-                    progress(done / steps)
-            measured.append(MeasuredMesh(mesh.name, mesh.method, mesh.rest, meter, extremes))
-        return measured
 
-    def _choose_bent(self) -> list[list[int]]:
-        """For each pose the joints that are looked at for overlap: those that no other of its action bends more."""
-        parents = self.skeleton.joints.parents
-        angles = np.array([measure_joint_angles(pose.rest_to_pose, parents) for pose in self.poses])
-        chosen: list[list[int]] = [[bend.joint for bend in pose.bends if not bend.is_twist] for pose in self.poses]
-        actions = np.array(["" if pose.bends else f"{pose.action}\n" for pose in self.poses], str)
-        for action in np.unique(actions[actions != ""]):
-            numbers = np.flatnonzero(actions == action)
-            most = numbers[angles[numbers].argmax(axis=0)]
-            for joint in np.flatnonzero(angles[numbers].max(axis=0) >= LEAST_BEND).tolist():
-                chosen[most[joint]].append(joint)
-        return chosen
-
-
-def prepare(objects: Iterable[bpy.types.Object], options: CheckOptions) -> Check:
-    """Read the meshes of one armature, and its poses; nothing of the file is changed.
+def check_character(
+    objects: Iterable[bpy.types.Object], options: CheckOptions, poses: Sequence[CheckedPose] = ()
+) -> Steps[Checked]:
+    """Check the meshes of one armature; nothing of the file is changed.
 
     Parameters
     ----------
     objects : Objects
         Meshes; those that no armature deforms are left out.
+    poses : sequence of CheckedPose
+        Besides those that the options ask for.
 
     Raises
     ------
@@ -150,53 +144,85 @@ def prepare(objects: Iterable[bpy.types.Object], options: CheckOptions) -> Check
             else f"The meshes belong to {len(armatures)} armatures: check one character at a time"
         )
     skeleton, meshes = find_skeleton(armatures[0]), []
-    hinted = skeleton  # of a mesh whose joints are asked for twists, if there is one
-    for one in skinned:
+    for number, one in enumerate(skinned):
         try:
-            mesh, own = _read_mesh(one, skeleton, options.methods)
-            meshes.append(mesh)
-            hinted = own if own.has_hints else hinted
+            meshes.append(_read_mesh(one, skeleton, options.methods))
         except SkinningError as error:
             refused[one.obj.name] = str(error)
+        yield 0.5 * READ * (number + 1) / len(skinned)
     if not meshes:
         raise SkinningError("\n".join(refused.values()))
-    poses = list(_list_poses(armatures[0], hinted, meshes, options))
-    return Check(armatures[0].name, skeleton, meshes, refused, poses)
+    # Of a mesh whose joints are asked for twists, if there is one.
+    hinted = next((own for mesh in meshes if (own := mesh.skins[mesh.method].skeleton).has_hints), skeleton)
+    found = list(poses)
+    if options.frames is not None:
+        found += label_poses(armatures[0], hinted, None, options.frames)
+    elif options.use_actions:
+        found += yield from read_action_poses(armatures[0], hinted)
+    yield READ
+    measured = yield partial(_measure, skeleton, meshes, found, options.bend)
+    return Checked(armatures[0].name, skeleton, measured[0], refused | measured[1], measured[2])
 
 
-def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> tuple[CheckedMesh, Skeleton]:
-    """A mesh, and the skeleton that it is bound to by the method in use."""
+def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> ReadMesh:
+    """A mesh, to be bound by the method in use, and others."""
     rest = read_character(skinned, skeleton).rest
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
     in_use = find_method_in_use(skinned)
-    bound = {
-        method: PosableSkin.of(SkinSource.of(skinned, Choices.read(skinned, method), skeleton))
+    skins = {
+        method: UnboundSkin.of(SkinSource.of(skinned, Choices.read(skinned, method), skeleton))
         for method in dict.fromkeys((in_use, *methods))
     }
-    mesh = CheckedMesh(skinned.obj.name, in_use, rest, rest.object_to_armature, SkinMeter(rest), bound)
-    return mesh, bound[in_use].skeleton
+    return ReadMesh(skinned.obj.name, in_use, rest, skins)
 
 
-def _list_poses(
-    armature: bpy.types.Object,
-    skeleton: Skeleton,
-    meshes: list[CheckedMesh],
-    options: CheckOptions,
-) -> Iterable[CheckedPose]:
-    if options.frames is not None:
-        yield from label_poses(armature, skeleton, None, options.frames)
-    elif options.use_actions:
-        yield from read_action_poses(armature, skeleton)
-    if options.bend:
-        weights, count = _join_weights(meshes)
-        limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
-        chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
-        for pose in list_bent_poses(weights, count, skeleton.joints, options.bend, chosen):
-            names = tuple(skeleton.name_joint(bend.joint) for bend in pose.bends)
-            yield CheckedPose("", 0, pose.bends, pose.rest_to_pose, names)
+def _measure(
+    skeleton: Skeleton, read: list[ReadMesh], poses: list[CheckedPose], bend: float, progress: Progress
+) -> tuple[list[CheckedMesh], dict[str, str], list[CheckedPose]]:
+    """The meshes, measured in poses and in a range of motion; those that can not be, and why; and all the poses."""
+    meshes, refused = [], {}
+    for mesh in read:
+        try:
+            meshes.append(mesh.bind())
+        except SkinningError as error:
+            refused[mesh.name] = str(error)
+    if not meshes:
+        raise SkinningError("\n".join(refused.values()))
+    poses = [*poses, *(_bend(skeleton, meshes, bend) if bend else ())]
+    bent = _choose_bent(poses, skeleton.joints.parents)
+    done, total = 0, sum(len(mesh.bound) for mesh in meshes) * max(1, len(poses))
+    for mesh in meshes:
+        for method in mesh.bound:
+            for _ in mesh.measure(method, poses, bent):
+                done += 1
+                progress(READ + (1.0 - READ) * done / total)
+    return meshes, refused, poses
 
 
-def _join_weights(meshes: list[CheckedMesh]) -> tuple[Weights, int]:
+def _choose_bent(poses: Sequence[CheckedPose], parents: np.ndarray) -> list[list[int]]:
+    """For each pose the joints that are looked at for overlap: those that no other of its action bends more."""
+    angles = np.array([measure_joint_angles(pose.rest_to_pose, parents) for pose in poses])
+    chosen: list[list[int]] = [[bend.joint for bend in pose.bends if not bend.is_twist] for pose in poses]
+    actions = np.array(["" if pose.bends else f"{pose.action}\n" for pose in poses], str)
+    for action in np.unique(actions[actions != ""]):
+        numbers = np.flatnonzero(actions == action)
+        most = numbers[angles[numbers].argmax(axis=0)]
+        for joint in np.flatnonzero(angles[numbers].max(axis=0) >= LEAST_BEND).tolist():
+            chosen[most[joint]].append(joint)
+    return chosen
+
+
+def _bend(skeleton: Skeleton, meshes: Sequence[CheckedMesh], angle: float) -> Iterator[CheckedPose]:
+    """The poses of a range of motion: joints of limbs, or all where there is no limb."""
+    weights, count = _join_weights(meshes)
+    limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
+    chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
+    for pose in list_bent_poses(weights, count, skeleton.joints, angle, chosen):
+        names = tuple(skeleton.name_joint(bend.joint) for bend in pose.bends)
+        yield CheckedPose("", 0, pose.bends, pose.rest_to_pose, names)
+
+
+def _join_weights(meshes: Sequence[CheckedMesh]) -> tuple[Weights, int]:
     """The weights of all meshes in a row, and the number of their vertices."""
     counts = [len(mesh.rest.points) for mesh in meshes]
     starts = np.cumsum([0, *counts])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from ...deformers.measures.joint_faults import KINDS
 from .faults import FAULTS, label_method
 from .findings import rate
 from .poses import CheckedPose
-from .run import Check, CheckedMesh, MeasuredMesh
+from .run import Checked, CheckedMesh
 
 ROWS = 8
 COLUMN, ROW, LABEL, HEADER, CAPTION = 1.0, 1.0, 0.62, 0.22, 0.13
@@ -30,13 +29,12 @@ class Row:
     """A joint in a pose, to be shown by each method."""
 
     mesh: CheckedMesh
-    measured: MeasuredMesh
     kind: str
     joint: int
     pose: CheckedPose
 
 
-def choose_rows(check: Check, measured: Iterable[MeasuredMesh], count: int = ROWS) -> list[Row]:
+def choose_rows(checked: Checked, count: int = ROWS) -> list[Row]:
     """The joints that any method treats worst, each once; of both sides of a body the worse.
 
     Parameters
@@ -44,49 +42,43 @@ def choose_rows(check: Check, measured: Iterable[MeasuredMesh], count: int = ROW
     count : int
         Most rows.
     """
-    meshes = {mesh.name: mesh for mesh in check.meshes}
     found: list[tuple[float, Row]] = []
-    for one in measured:
+    for one in checked.meshes:
         for method, extremes in one.extremes.items():
             for kind in KINDS:
                 severities = rate(one, method, kind)
                 found += [
                     (
                         float(severities[joint]),
-                        Row(meshes[one.name], one, kind, joint, check.poses[extremes.poses[kind][joint]]),
+                        Row(one, kind, joint, checked.poses[extremes.poses[kind][joint]]),
                     )
                     for joint in np.flatnonzero(np.isfinite(severities)).tolist()
                 ]
     chosen: dict[str, Row] = {}
     for _, row in sorted(found, key=lambda entry: -entry[0]):
-        side_less = check.skeleton.name_joint(row.joint).lower().replace(".l", "").replace(".r", "")
+        side_less = checked.skeleton.name_joint(row.joint).lower().replace(".l", "").replace(".r", "")
         chosen.setdefault(side_less.removesuffix("_l").removesuffix("_r"), row)
         if len(chosen) == count:
             break
     return list(chosen.values())
 
 
-def draw_sheet(check: Check, measured: Iterable[MeasuredMesh], path: Path) -> None:
+def draw_sheet(checked: Checked, path: Path) -> None:
     """Render the sheet into a PNG file.
-
-    Parameters
-    ----------
-    measured : sequence of MeasuredMesh
-        What `check.run` has returned.
 
     Raises
     ------
     SkinningError
         Where it can not be rendered or written.
     """
-    rows = choose_rows(check, measured)
-    methods = list(dict.fromkeys(method for row in rows for method in row.measured.extremes))
+    rows = choose_rows(checked)
+    methods = list(dict.fromkeys(method for row in rows for method in row.mesh.extremes))
     with new_page() as page:
         for column, method in enumerate(methods):
             page.add_text(label_method(method), LABEL + (column + 0.5) * COLUMN, -0.5 * HEADER, 0.11)
         for number, row in enumerate(rows):
             top = -HEADER - number * (ROW + CAPTION)
-            _label(page, check, row, top)
+            _label(page, checked, row, top)
             for column, method in enumerate(methods):
                 if method in row.mesh.bound:
                     _draw_cell(page, row, method, LABEL + column * COLUMN, top)
@@ -94,8 +86,8 @@ def draw_sheet(check: Check, measured: Iterable[MeasuredMesh], path: Path) -> No
         page.render(width, height, round(PIXELS * width), path)
 
 
-def _label(page: Page, check: Check, row: Row, top: float) -> None:
-    lines = (check.skeleton.name_joint(row.joint), row.mesh.name, *row.pose.describe().split(", "))
+def _label(page: Page, checked: Checked, row: Row, top: float) -> None:
+    lines = (checked.skeleton.name_joint(row.joint), row.mesh.name, *row.pose.describe().split(", "))
     for number, line in enumerate(lines):
         page.add_text(line[:22], 0.03, top - 0.32 - 0.11 * number, 0.085 if number == 0 else 0.062, "LEFT")
 
@@ -113,7 +105,7 @@ def _draw_cell(page: Page, row: Row, method: str, left: float, top: float) -> No
     colors = color_stretch(stretch_vertices(meter.points, posed, meter.edges))[used]
     middle = np.array([left + 0.5 * COLUMN, top - 0.5 * ROW, 0.0])
     page.add_mesh(cell + middle, corners, colors)
-    value = row.measured.extremes[method].values[row.kind][joint]
+    value = row.mesh.extremes[method].values[row.kind][joint]
     page.add_text(FAULTS[row.kind].words(value), left + 0.5 * COLUMN, top - ROW - 0.4 * CAPTION, 0.062)
 
 

@@ -43,6 +43,7 @@ from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frame
 from .from_method import (
     MOST_OFFSETS,
     NEAR,
+    ComparedMesh,
     CorrectedFrom,
     Fitted,
     JointKeys,
@@ -120,7 +121,9 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     skeleton = find_skeleton(armature)
     character, bends, _, notes = yield from find_bends(skinned, skeleton)
     meshes = character.meshes
-    yield partial(_try_all, character, bends, skeleton.joints)
+    tried = yield partial(_try_all, character, bends, skeleton.joints)
+    for bend, (offsets, gains) in zip(bends, tried, strict=True):
+        bend.offsets, bend.gains = offsets, gains
     chosen = _choose(bends, skeleton.joints)
     if not chosen:
         raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
@@ -140,16 +143,12 @@ def find_bends(
     skinned: Sequence[SkinnedObject], skeleton: Skeleton
 ) -> Steps[tuple[FleshyCharacter, list[Bends], np.ndarray, list[str]]]:
     """The character, the joints that may gain and their bends, the frames of the actions, (F, B, 4, 4), and notes."""
-    armature, meshes, notes = skinned[0].armature, [], []
-    for number, one in enumerate(skinned):
-        mesh, note = bind_both(one, skeleton, FLESH, must_be_filled=False)
-        notes += [note] if note else []
-        meshes += [mesh] if mesh is not None else []
-        yield 0.2 * (number + 1) / len(skinned)
+    armature = skinned[0].armature
+    meshes, notes = yield from bind_both(skinned, skeleton, FLESH, 0.1, must_be_filled=False)
     if not any(mesh.source.binding.count for mesh in meshes):
         said = dict.fromkeys(message for mesh in meshes for message in mesh.source.binding.messages)
         raise SkinningError(". ".join([*notes, *said]))
-    character = FleshyCharacter.of(meshes)
+    character = yield partial(_dress, meshes)
     joints = _find_fleshy_joints(armature, skeleton, character)
     poses = yield from read_frames(armature, skeleton, joints, 0.25)
     return (
@@ -247,19 +246,26 @@ def _list_directions(joints: Joints, joint: int) -> Iterator[np.ndarray]:
             yield normalize(np.cross(along, sign * np.eye(3)[axis]))
 
 
-def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, progress: Progress) -> None:
-    """Find what Particles change where each joint is bent alone."""
-    done, total = 0, sum(len(bend.rotations) for bend in bends)
+def _dress(meshes: list[ComparedMesh], _progress: Progress) -> FleshyCharacter:
+    return FleshyCharacter.of(meshes)
+
+
+def _try_all(
+    character: FleshyCharacter, bends: list[Bends], joints: Joints, progress: Progress
+) -> list[tuple[list[list[np.ndarray]], np.ndarray]]:
+    """What Particles change where each joint is bent alone: `offsets` and `gains` of each of `bends`."""
+    done, total, tried = 0, sum(len(bend.rotations) for bend in bends), []
     for bend in bends:
-        gains = []
+        gains, found = [], []
         for rotation in bend.rotations:
             offsets, tucked = character.find_changes(pose_joint(joints, bend.joint.joint, rotation, bend.joint.axes))
             gain, largest = character.measure(offsets)
             gains.append(gain + TUCKED * tucked if largest > LEAST_CHANGE else 0.0)
-            bend.offsets.append(offsets)
+            found.append(offsets)
             done += 1
             progress(0.25 + 0.35 * done / total)
-        bend.gains = np.array(gains)
+        tried.append((found, np.array(gains)))
+    return tried
 
 
 def _choose(bends: Sequence[Bends], joints: Joints) -> list[Bends]:

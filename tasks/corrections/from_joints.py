@@ -23,7 +23,7 @@ from ...deformers.corrections.rotation_choice import (
 )
 from ...deformers.geometry.vectors import normalize
 from ..steps import Steps
-from ..subject.actions import list_actions, list_frames, visit_frames
+from ..subject.actions import AT_A_TIME, list_actions, list_frames, visit_frames
 from ..subject.rig_presets import find_rig_of
 
 PARTS = ("forearm", "shin", "thigh", "upper_arm")
@@ -31,9 +31,6 @@ PARTS = ("forearm", "shin", "thigh", "upper_arm")
 
 FOLLOWED = {"forearm": "upper_arm", "shin": "thigh"}
 """The parts that hinges are joined to."""
-
-AT_A_TIME = 32
-"""Frames that are read before Blender may draw its window again."""
 
 MOST_READ = 600
 """Of all actions together."""

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import bpy
 import numpy as np
@@ -23,7 +24,7 @@ from ...deformers.corrections.readers import Reader
 from ...deformers.corrections.rotation_choice import choose_farthest, measure_angles, pose_joint
 from ...settings.choices import BAKING
 from ..names import free_name
-from ..skin.model import Choices, PosableSkin, SkinSource
+from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
 from ..subject.character import find_method_in_use
@@ -188,12 +189,7 @@ def correct_by_method(
     joints = find_joints(armature, skeleton, names)
     poses = yield from read_frames(armature, skeleton, joints, READ)
     choose_rotations(armature, skeleton, joints, np.radians(angles).tolist())
-    meshes, notes = [], []
-    for number, one in enumerate(skinned):
-        mesh, note = bind_both(one, skeleton, source)
-        notes += [note] if note else []
-        meshes += [mesh] if mesh is not None else []
-        yield READ + (BOUND - READ) * (number + 1) / len(skinned)
+    meshes, notes = yield from bind_both(skinned, skeleton, source, BOUND)
     if not meshes:
         raise SkinningError(". ".join(notes))
     joints = list({joint.reading: joint for joint in reversed(joints)}.values())[::-1]  # one for each that is read
@@ -233,33 +229,68 @@ def _check_size(planned: Sequence[tuple[ComparedMesh, Sequence[JointKeys]]]) -> 
         )
 
 
+@dataclass(frozen=True, eq=False)
+class ReadBoth:
+    """A mesh, to be bound by the method in use and by another, with the Params that each is posed with."""
+
+    skinned: SkinnedObject
+    now: tuple[UnboundSkin, Any]
+    source: tuple[UnboundSkin, Any]
+    size: float
+    millimeters: float
+
+    @classmethod
+    def of(cls, skinned: SkinnedObject, skeleton: Skeleton, source: str) -> ReadBoth:
+        """A mesh as it is in the file; `skeleton` is without fractions."""
+        obj = skinned.obj
+        now, other = (
+            (UnboundSkin.of(SkinSource.of(skinned, choices, skeleton)), choices.read_quality(skinned.settings, BAKING))
+            for choices in (Choices.read(skinned), Choices.read(skinned, source))
+        )
+        points = np.array([corner[:] for corner in obj.bound_box])
+        scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
+        return cls(skinned, now, other, float(np.linalg.norm(np.ptp(points, axis=0))), 1000.0 * scale)
+
+    def bind(self) -> ComparedMesh:
+        """Bind it by both methods."""
+        now, source = (skin.bind().at(quality) for skin, quality in (self.now, self.source))
+        space = np.array(now.bound_space, np.float64)
+        return ComparedMesh(self.skinned, space, now, source, self.size, self.millimeters)
+
+
 def bind_both(
-    skinned: SkinnedObject, skeleton: Skeleton, source: str, must_be_filled: bool = True
-) -> tuple[ComparedMesh | None, str]:
-    """A mesh bound by the method in use and by another; else None, and why it is left out.
+    objects: Sequence[SkinnedObject], skeleton: Skeleton, source: str, share: float, must_be_filled: bool = True
+) -> Steps[tuple[list[ComparedMesh], list[str]]]:
+    """Meshes bound by the method in use and by another; and why others are left out.
 
     Parameters
     ----------
     skeleton : Skeleton
         Without fractions.
+    share : float
+        Of all that is done once they are read.
     must_be_filled : bool
         Whether a mesh that a method would fill is left out where there is nothing to fill.
     """
-    obj, method = skinned.obj, find_method_in_use(skinned)
-    label = METHODS[source].label
-    if method == source:
-        return None, f"'{obj.name}' is already deformed by {label}: bind it with the method to correct"
-    skins = []
-    for choices in (Choices.read(skinned), Choices.read(skinned, source)):
-        skin = PosableSkin.of(SkinSource.of(skinned, choices, skeleton))
-        skins.append(skin.at(choices.read_quality(skinned.settings, BAKING)))
-    now, other = skins
-    if must_be_filled and METHODS[source].fills_solid and not other.binding.count:
-        return None, f"'{obj.name}' was left out. {' '.join(other.binding.messages)}"
-    points = np.array([corner[:] for corner in obj.bound_box])
-    scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
-    size = float(np.linalg.norm(np.ptp(points, axis=0)))
-    return ComparedMesh(skinned, np.array(now.bound_space, np.float64), now, other, size, 1000.0 * scale), ""
+    read, notes, label = [], [], METHODS[source].label
+    for number, one in enumerate(objects):
+        if find_method_in_use(one) == source:
+            notes.append(f"'{one.obj.name}' is already deformed by {label}: bind it with the method to correct")
+        else:
+            read.append(ReadBoth.of(one, skeleton, source))
+        yield share * (number + 1) / len(objects)
+    meshes = []
+    for mesh in (yield partial(_bind_all, read)):
+        binding = mesh.source.binding
+        if must_be_filled and METHODS[source].fills_solid and not binding.count:
+            notes.append(f"'{mesh.skinned.obj.name}' was left out. {' '.join(binding.messages)}")
+        else:
+            meshes.append(mesh)
+    return meshes, notes
+
+
+def _bind_all(read: Sequence[ReadBoth], _progress: Progress) -> list[ComparedMesh]:
+    return [mesh.bind() for mesh in read]
 
 
 def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str, reader: str) -> JointKeys:

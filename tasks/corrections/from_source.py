@@ -48,9 +48,7 @@ def correct_from(
 
     Yields
     ------
-    float or function
-        The share that is done, or a function to be computed in a thread: it takes a function to tell the share, and
-        its result is sent.
+    As `Steps`.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """What an engine copy shall look like: a character by the method in use, in its actions and in a range of motion.
 
-`read_subject` and `read_actions` read Blender's data, `write_targets` computes without Blender: it may run in a thread.
+`read_subject` and `read_actions` read Blender's data, `write_targets` computes without it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from ...bridge.files.exchange import writing_temporary
+from ...bridge.files.temporary import writing_temporary
 from ...bridge.rigs.armatures import Skeleton, read_pose
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import CopiedSkin
@@ -23,7 +23,7 @@ from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.choices import BAKING
 from ..skin.model import PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
-from ..subject.actions import list_frames, visit_frames
+from ..subject.actions import AT_A_TIME, list_frames, visit_frames
 from ..subject.character import (
     check_modifiers_above,
     find_skinned,
@@ -33,9 +33,6 @@ from ..subject.character import (
 )
 from ..subject.stack import SkinnedObject
 from .displacement import Displacement, find_displacement, read_all
-
-AT_A_TIME = 32
-"""Frames of an action that are read before Blender may draw its window again."""
 
 FARTHEST = 1e5
 """Of vertices from the armature's origin, in sizes of the character: beyond, float32 holds nothing to fit to."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...bridge.files.exchange import find_command, read_scene, run_session, save_objects
+from ...bridge.files.child import find_command
+from ...bridge.files.exchange import read_scene, run_session, save_objects
 from ...bridge.files.writing import check_writable, filling, replacing
 from ...deformers import SkinningError
+from ..steps import Steps
 from .baking import without_scale
 from .copy import Copy
 from .examples import Motion
@@ -68,20 +70,15 @@ class Export:
     command: list[str]
     job: dict[str, Any]
 
-    def run(self, progress: Callable[[float], None] = lambda share: None) -> Reimport:
-        """Write the file, and measure it; touches nothing of Blender's: it may run in a thread.
-
-        Parameters
-        ----------
-        progress : callable
-            Told the share that is done. What it raises ends the writing, and nothing is left behind.
+    def run(self) -> Steps[Reimport]:
+        """Write the file, and measure it; where it is closed, nothing is left behind.
 
         Raises
         ------
         SkinningError
             Where it can not be written.
         """
-        result = run_session(self.command, self.folder, self.job, progress)
+        result = yield from run_session(self.command, self.folder, self.job)
         if "lacks" in result:
             return Reimport(None, 0, [], [], result["lacks"])
         _put(Path(self.job["output"]), self.path)

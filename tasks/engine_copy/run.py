@@ -1,7 +1,4 @@
-"""The engine copy of a character, from its actions to what was measured of the file.
-
-`make_engine_copy` takes turns with Blender's window: see `operators/computing.py` for what its steps yield.
-"""
+"""The engine copy of a character, from its actions to what was measured of the file."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from ...bridge.files.exchange import temporary_folder
+from ...bridge.files.temporary import temporary_folder
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, limit_helpers, measure
 from ...deformers.engine_copy.regions import find_blends
 from ...options import CopyOptions
-from ..steps import Progress, Steps
+from ..steps import Progress, Steps, within
 from ..subject.actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
 from .examples import CopiedCharacter, Motion, Part, bend_joints, list_clips, read_actions, read_subject, write_targets
@@ -57,9 +54,7 @@ def make_engine_copy(
 
     Yields
     ------
-    float or function
-        The share that is done, or a function to be computed in a thread: it takes a function to tell the share, and
-        its result is sent.
+    As `Steps`.
 
     Raises
     ------
@@ -221,7 +216,7 @@ def _export(
     export = prepare_export(
         copy, motion, played, options.target, path, between, folder / TARGETS_FILE, options.influences
     )
-    found = yield lambda progress: export.run(_within(progress, COPIED, 1.0))
+    found = yield from within(export.run(), COPIED, 1.0 - COPIED)
     if found.lacks:  # the copy is there, and may be written elsewhere
         note = f"No file was written, because this Blender lacks {found.lacks}: export the copy from another Blender"
         return replace(report, notes=(*report.notes, note))
@@ -289,4 +284,4 @@ def export_copy(armature: bpy.types.Object, target: str, influences: int, output
     with temporary_folder() as folder:
         motion = Motion(clips, np.empty((0, 0, 4, 4)))
         export = prepare_export(copy, motion, (), target, output, folder, folder / TARGETS_FILE, influences)
-        yield replace(export, job=export.job | {"measured": False}).run
+        yield from replace(export, job=export.job | {"measured": False}).run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import bpy
@@ -162,7 +163,7 @@ def compare_performances(body: PosedArmature, first: Performance, second: Perfor
         raise SkinningError(
             f"{len(first.frames):,} x {len(second.frames):,} frames are too many to compare: shorten the actions"
         )
-    table = yield lambda progress: compare_frames(first.motion, second.motion, reach, progress)
+    table = yield partial(compare_frames, first.motion, second.motion, reach)
     if not np.isfinite(table).all():
         names = " and ".join(dict.fromkeys(f"'{performance.name}'" for performance in (first, second)))
         raise SkinningError(

@@ -27,12 +27,9 @@ from ...deformers import SkinningError
 from ...deformers.motion.blending import Clip
 from ...deformers.motion.feet import Foot, find_feet
 from ...deformers.motion.similarity import Motion
-from ..subject.actions import alone, check_length, list_actions, set_frames
+from ..subject.actions import AT_A_TIME, alone, check_length, list_actions, set_frames
 from ..subject.stack import check_not_linked
 from .layout import Layout, find_carried, find_moving, plan_layout
-
-AT_A_TIME = 32
-"""Frames that are read between two drawings of the window."""
 
 MOST_PAIRS = 40_000_000
 """Most pairs of frames that are compared."""

@@ -2,7 +2,7 @@
 and measures have in common.
 
 A `SkinSource` says what is bound, and by what; it is cheap, and two can be compared. A `PosableSkin` is what the method
-makes of it, once; it poses without Blender's data, and so may in a thread.
+makes of it, once; it poses without Blender's data.
 """
 
 from __future__ import annotations
@@ -176,6 +176,55 @@ class SkinSource:
 
 
 @dataclass(frozen=True, eq=False)
+class UnboundSkin:
+    """What is bound, as it was read: nothing of Blender's data is needed any more.
+
+    Attributes
+    ----------
+    groups, space, bound_space
+        As of `PosableSkin`.
+    """
+
+    choices: Choices
+    skeleton: Skeleton
+    groups: list[str]
+    space: Matrix | None
+    bound_space: Matrix
+    rest: Rest
+
+    @classmethod
+    def of(cls, source: SkinSource) -> UnboundSkin:
+        """A mesh whose modifiers were checked.
+
+        Raises
+        ------
+        SkinningError
+            Where its weights or bones do not allow it to be bound.
+        """
+        skinned, choices, skeleton = source.skinned, source.choices, source.skeleton
+        character = read_character(skinned, skeleton, source.space, choices.solid_group)
+        bound_space = source.bound_space
+        rest = replace(character.rest, object_to_armature=np.array(bound_space, np.float64))
+        if not choices.linear_group:
+            rest = replace(rest, linear=None)  # Blender's own methods have none
+        rest = with_surfaces(rest, skinned, skeleton, choices.method)
+        depends = skeleton.bendy or uses_envelopes(skinned.replaced, skeleton)
+        return cls(choices, skeleton, character.groups, character.space if depends else None, bound_space, rest)
+
+    def bind(self, known: PosableSkin | None = None) -> PosableSkin:
+        """Bind it; `known` and errors are those of `PosableSkin.of`."""
+        choices, binding = self.choices, None
+        if known is not None and known.rest is not None and _is_same(known.rest, self.rest):
+            is_same = replace(known.choices, mesh=choices.mesh) == choices  # a copy of the mesh is bound alike
+            binding = known.binding if is_same else None
+        if binding is None:
+            binding = DEFORMERS[choices.method].bind(self.rest, choices.params)
+        kept = self.rest if choices.method in PARTICLE_METHODS else None
+        is_rough = is_found_before(self.rest)
+        return PosableSkin(choices, self.skeleton, self.groups, self.space, self.bound_space, binding, kept, is_rough)
+
+
+@dataclass(frozen=True, eq=False)
 class PosableSkin:
     """A mesh, bound by a method.
 
@@ -220,29 +269,9 @@ class PosableSkin:
         SkinningError
             Where its weights or bones do not allow it.
         """
-        skinned, choices, skeleton = source.skinned, source.choices, source.skeleton
-        character = read_character(skinned, skeleton, source.space, choices.solid_group)
-        bound_space = source.bound_space
-        rest = replace(character.rest, object_to_armature=np.array(bound_space, np.float64))
-        if not choices.linear_group:
-            rest = replace(rest, linear=None)  # Blender's own methods have none
-        rest = with_surfaces(rest, skinned, skeleton, choices.method)
-        is_slow, binding = choices.method in PARTICLE_METHODS, None
-        if known is not None and known.rest is not None and _is_same(known.rest, rest):
-            is_same = replace(known.choices, mesh=choices.mesh) == choices  # a copy of the mesh is bound alike
-            binding = known.binding if is_same else None
-        return cls(
-            choices,
-            skeleton,
-            character.groups,
-            character.space if skeleton.bendy or uses_envelopes(skinned.replaced, skeleton) else None,
-            bound_space,
-            DEFORMERS[choices.method].bind(rest, choices.params) if binding is None else binding,
-            rest if is_slow else None,
-            is_found_before(rest),
-        )
+        return UnboundSkin.of(source).bind(known)
 
-    @cached_property
+    @property
     def deformer(self) -> ModuleType:
         """The module of the method."""
         return DEFORMERS[self.choices.method]

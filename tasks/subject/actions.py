@@ -12,6 +12,9 @@ from ...bridge.rigs.armatures import Skeleton, read_pose
 from ...deformers import Pose, SkinningError
 from ...settings.engine_copy import ORIGINAL_KEY
 
+AT_A_TIME = 32
+"""Frames that are read before a window may draw itself."""
+
 MOST_FRAMES = 20_000
 """Of an action that is read: the matrices of a rig of 200 bones take half a gigabyte then."""
 

@@ -58,13 +58,11 @@ def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method
 
     A mesh that can not be read, such as one without weights, is left out. The same methods take its points of SDEF.
     """
-    if METHODS[method].fills_solid:
-        return rest
-    key = method, rest.joints, len(rest.points)
-    known = _found.find(skinned.obj)
-    if _is_in_stroke and known is not None and known[0] == key and known[1].values:
-        return replace(rest, found=Found(known[1].values, is_former=True))
-    rest = replace(rest, found=_found.keep(skinned.obj, (key, Found()))[1])
+    if _read is not None and not METHODS[method].fills_solid:
+        key, known = (method, rest.joints, len(rest.points)), _found.find(skinned.obj)
+        if _is_in_stroke and known is not None and known[0] == key and known[1].values:
+            return replace(rest, found=Found(known[1].values, is_former=True))
+        rest = replace(rest, found=_found.keep(skinned.obj, (key, Found()))[1])
     if not METHODS[method].sees_all_meshes:
         return rest
     surfaces = {} if _read is None else _read.setdefault(skinned.armature.session_uid, {})

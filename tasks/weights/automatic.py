@@ -1,6 +1,6 @@
 """Automatic weights: read, computed without Blender, and written in one go.
 
-`prepare` reads all that counts, `compute` is pure NumPy and may run in a thread of its own, `apply` writes. Where
+`prepare` reads all that counts, `compute` needs none of Blender's data, `apply` writes. Where
 something is wrong, nothing is changed.
 """
 

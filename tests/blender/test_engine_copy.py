@@ -21,6 +21,7 @@ from supple.tasks.engine_copy.copy import find_copy, make_copy, remove_copy
 from supple.tasks.engine_copy.examples import Motion, list_clips, read_subject, write_targets
 from supple.tasks.engine_copy.export import prepare_export
 from supple.tasks.engine_copy.played import read_played
+from supple.tasks.steps import take_all
 from supple.tasks.subject.actions import list_actions, read_poses
 
 
@@ -61,7 +62,7 @@ class Made:
         )
 
     def export(self, path: Path, folder: Path, progress=lambda share: None):
-        return self.prepare(path, folder).run(progress)
+        return take_all(self.prepare(path, folder).run(), progress)
 
 
 def add_helper(fit: Fit, skin: CopiedSkin, motion: Motion) -> Fit:
@@ -339,7 +340,7 @@ def test_an_export_that_ends_early_leaves_no_file(tmp_path, tube):
     export = made.prepare(path, tmp_path / "d")
     export.job["objects"] = ["Nobody"]
     with pytest.raises(SkinningError, match="Nobody"):
-        export.run()
+        take_all(export.run())
     assert not path.exists()
 
 
@@ -368,7 +369,7 @@ def test_what_this_blender_lacks_is_said(tmp_path, tube):
     session.write_text(exchange.SESSION.read_text().replace('"io_scene_gltf2"', '"no_such_add_on"'))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exchange, "SESSION", session)
-        found = export.run()
+        found = take_all(export.run())
     assert found.lacks == "no_such_add_on"
     assert not (tmp_path / "tube.glb").exists()
 

@@ -153,14 +153,15 @@ def test_undo_takes_it_back_in_one_step(tube):
 
 
 def steps_until(stop: int, obj: bpy.types.Object, told: list[float]) -> bool:
-    """Take so many steps of a copy, and then cancel it; whether it had more."""
+    """Take steps of a copy until so many shares are told, and then cancel it; whether there was more to do."""
     steps = make_engine_copy([obj], options())
     result = None
     told.clear()
     try:
-        for _ in range(stop):
+        while len(set(told)) < stop:
             step = steps.send(result)
-            result = step(told.append) if callable(step) else told.append(step)
+            result = step(told.append) if callable(step) else None
+            told += [step] if isinstance(step, float) else []
     except StopIteration:
         return False
     steps.close()

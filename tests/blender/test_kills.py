@@ -18,7 +18,7 @@ import write_session
 from scenes_files import find_litter, make_sources, start_session
 
 from supple.bridge.files import writing as files
-from supple.bridge.files.exchange import temporary_folder
+from supple.bridge.files.temporary import temporary_folder
 
 LONGEST = 1.5
 """Seconds to a kill: somewhat more than all commands take."""

@@ -5,6 +5,8 @@ import pytest
 import tab
 
 from scenes import add_tube, add_twin, reset, select, turn
+from supple.settings.objects import SETTINGS_VERSION, settings_of
+from supple.tasks.subject import notices
 
 LINES = {"nothing": 8, "before": 8, "after": 10}
 BUTTONS, SETTINGS, PANELS = 35, 45, 8
@@ -52,3 +54,22 @@ def test_the_whole_tab(character):
     assert 20 < len(found.buttons) <= BUTTONS, found.buttons
     assert 20 < len(found.settings) <= SETTINGS, found.settings
     print(found.panels, len(found.buttons), len(found.settings))
+
+
+def test_what_may_go_wrong_is_said(character, monkeypatch):
+    """A newer file, a Blender that was not tried, another add-on that moves the same vertices."""
+    obj, _ = character
+    bpy.ops.supple.bind()
+    assert not list(notices.list_notices([obj]))
+    before = tab.count_first_sight()
+    settings_of(obj).version = SETTINGS_VERSION + 1
+    obj.shape_key_add(name="Basis")
+    obj.shape_key_add(name="mmd_sdef_skinning").value = 1.0
+    monkeypatch.setattr(notices, "NEWEST", (4, 1))
+    untried, newer, moved = notices.list_notices([obj])
+    assert untried.startswith("Supple was tested up to Blender 4.1, but not with ")
+    assert newer.startswith("A newer version of Supple has saved this file")
+    assert moved == f"mmd_tools moves '{obj.name}', too: press Unbind SDEF in its panel"
+    assert tab.count_first_sight() > before
+    obj.data.shape_keys.key_blocks["mmd_sdef_skinning"].mute = True
+    assert len(list(notices.list_notices([obj]))) == 2

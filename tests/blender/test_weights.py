@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import bpy
 import numpy as np
@@ -27,7 +26,6 @@ from scenes_weights import (
 from scenes import add_twin, rest_points, select
 from supple.deformers import SkinningError
 from supple.deformers.automatic_weights import METHODS
-from supple.operators.computing import CanceledError, Computation
 from supple.options import WeightOptions
 from supple.settings.objects import settings_of
 from supple.settings.weights import CLICKED_MODE
@@ -170,20 +168,6 @@ def test_the_limit_holds_and_small_weights_are_left_out():
 # Computing beside Blender
 
 
-def test_what_is_computed_in_a_thread_is_the_same():
-    obj, _ = add_bare_tube()
-    jobs = weights.prepare([obj], WeightOptions(choices=COARSE_AND_FEW))
-    steps = []
-    computation = Computation(
-        lambda progress: weights.compute_all(jobs, lambda done: (steps.append(done), progress(done)))
-    )
-    (result,) = computation.wait()
-    assert not computation.is_running
-    assert 0.0 <= min(steps) < max(steps) == computation.done <= 1.0
-    auto()
-    assert np.abs(weights_of(obj) - result.weights).max() < 1e-6
-
-
 def test_computing_can_be_canceled(subtests):
     obj, _ = add_bare_tube()
 
@@ -201,18 +185,6 @@ def test_computing_can_be_canceled(subtests):
             assert not obj.vertex_groups
 
 
-def test_a_computation_stops_when_told():
-    def never_end(progress: Callable[[float], None]) -> None:
-        while True:
-            progress(0.5)
-
-    computation = Computation(never_end)
-    computation.cancel()
-    with pytest.raises(CanceledError):
-        computation.wait()
-    assert not computation.is_running
-
-
 def test_merging_can_be_canceled(monkeypatch):
     obj, _ = add_bare_tube()
     jobs = weights.prepare([obj], WeightOptions(choices=COARSE_AND_FEW))
@@ -221,23 +193,6 @@ def test_merging_can_be_canceled(monkeypatch):
     weights.compute_all(jobs, told.append)
     assert len([done for done in told if done > weights.SOLVED]) == 4
     assert told[-1] == 1.0
-
-
-def test_what_is_done_when_told_to_stop_is_not_kept():
-    computation = Computation(lambda progress: progress(1.0))
-    while computation.is_running:
-        pass
-    computation.cancel()
-    with pytest.raises(CanceledError):
-        computation.wait()
-
-
-def test_what_is_wrong_in_a_thread_is_told():
-    def fail(_progress: Callable[[float], None]) -> None:
-        raise SkinningError("Nothing is right: begin again")
-
-    with pytest.raises(SkinningError, match="Nothing is right"):
-        Computation(fail).wait()
 
 
 def test_a_mesh_that_changed_meanwhile_is_left_alone():

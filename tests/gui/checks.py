@@ -50,6 +50,7 @@ def check_character(window: Window) -> Iterator[float]:
     yield from window.click_row(BUTTON_ROW, DISMISS)
     check("... and puts it back", not armature.supple.dismissed)
     yield from window.click_row(BUTTON_ROW, FIX)
+    yield from until(lambda: not window.running)
     check("Fix gives the vertex the weights around it", follows_first(tube, stray))
     settings.armature = ""
     yield from window.click_row(FLIP_ROW, CHECK)

@@ -1,8 +1,8 @@
 """The window that tests run in: its mouse and keys, its pictures, and what was found.
 
 Steps yield how many seconds Blender's own loop is to run before the next one: mostly `WAIT`, as what the mouse and the
-keys have done is handled and drawn after `LOOPS` of them, however long these take. What runs beside the window, in a
-thread or in steps, is waited for by `until`.
+keys have done is handled and drawn after `LOOPS` of them, however long these take. What goes on beside the window
+is waited for by `until`.
 """
 
 from __future__ import annotations

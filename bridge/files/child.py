@@ -1,0 +1,239 @@
+"""Another Blender, without a window, that computes beside this one: the window stays alive, and Esc ends it at once.
+
+What it is to compute goes there as a copy, and the result comes back as one, through files of a folder that only this
+user can read. Blender's own data stays here: there, a reference stands for it, which nothing can be read from.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import io
+import math
+import pickle
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bpy
+import mathutils
+from mathutils import Matrix, Quaternion, Vector
+
+from ...deformers import SkinningError
+from .temporary import temporary_folder, writing_temporary
+
+SESSION = Path(__file__).with_name("child_session.py")
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = __name__.removesuffix(".bridge.files.child")
+
+ORDER, RESULT, SHARE = "order-{}", "result-{}", "share-{}"
+"""Files of the folder, by the number of the order."""
+
+BETWEEN_SHARES = 0.05
+"""Seconds between two shares that are told."""
+
+
+def find_command() -> list[str]:
+    """What starts a Blender without window that runs a script, but for the script's path and what it is given."""
+    if bpy.app.binary_path:
+        return [bpy.app.binary_path, "--background", "--factory-startup", "--python-exit-code", "1", "--python"]
+    return [sys.executable]  # Blender as a module of Python
+
+
+def start_blender(
+    command: Sequence[str], script: Path, *words: str, has_input: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start a Blender without window that runs a script of Supple's; raises OSError where the system refuses.
+
+    Parameters
+    ----------
+    command : sequence of str
+        From `find_command`.
+    words : sequence of str
+        What the script is given.
+    has_input : bool
+        Whether something can be written to it; else it reads nothing.
+    """
+    between = ["--"] if len(command) > 1 else []
+    return subprocess.Popen(
+        [*command, str(script), *between, *words],
+        stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # whatever Blender prints, also names of the file
+        stderr=subprocess.DEVNULL,
+    )
+
+
+class Child:
+    """A Blender that computes functions, one after the other.
+
+    Raises
+    ------
+    OSError
+        Where it can not be started.
+    SkinningError
+        Where there is no room for temporary files.
+    """
+
+    def __init__(self) -> None:
+        self._number, self._kept = 0, list[Any]()
+        self._stack = ExitStack()
+        self._folder = self._stack.enter_context(temporary_folder())
+        words = str(self._folder), str(ROOT), PACKAGE
+        try:
+            self.process = start_blender(find_command(), SESSION, *words, has_input=True)
+        except OSError:
+            self._stack.close()
+            raise
+
+    def order(self, function: Callable[[Callable[[float], None]], Any]) -> None:
+        """Have a function computed: one of a module, alone or in a `functools.partial` with what it is given.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a function to tell the share that is done.
+
+        Raises
+        ------
+        SkinningError
+            Where there is no room for temporary files.
+        """
+        self._number += 1
+        with writing_temporary():
+            data, self._kept = pack(function)
+            self._file(ORDER).write_bytes(data)
+        with suppress(OSError):  # it has ended: `take` says so
+            stdin = self.process.stdin
+            assert stdin is not None
+            stdin.write(b"%d\n" % self._number)
+            stdin.flush()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a result, or will be none."""
+        return self._file(RESULT).is_file() or self.process.poll() is not None
+
+    @property
+    def share(self) -> float:
+        """How much is done, 0 to 1."""
+        with suppress(OSError, ValueError):  # nothing is told yet, or just now
+            return float(self._file(SHARE).read_text(encoding="ascii"))
+        return 0.0
+
+    def take(self) -> Any:
+        """The result, once it is done; raises what the function raised.
+
+        Raises
+        ------
+        SkinningError
+            Where the process has ended without one.
+        """
+        path = self._file(RESULT)
+        if not path.is_file():
+            raise SkinningError(
+                f"The computing ended early (code {self.process.poll()}): close other programs to free memory, and "
+                "try again"
+            )
+        result, error = unpack(path.read_bytes(), self._kept.__getitem__)
+        path.unlink()
+        if error is not None:
+            raise error
+        return result
+
+    def end(self) -> None:
+        """End it, whatever it is at; its files go, too."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        with suppress(OSError):
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+        self._stack.close()
+
+    def _file(self, name: str) -> Path:
+        return self._folder / name.format(self._number)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Stands in the other Blender for data of this one."""
+
+    number: int
+
+
+def answer_orders(folder: Path, numbers: Iterable[str]) -> None:
+    """In the other Blender: compute order after order, as their numbers come in."""
+    for number in map(int, numbers):
+        told = -math.inf
+
+        def tell(share: float) -> None:
+            nonlocal told
+            if time.monotonic() - told > BETWEEN_SHARES:
+                told = time.monotonic()
+                (folder / SHARE.format(number)).write_text(f"{share:.4f}", encoding="ascii")  # noqa: B023 - at once
+
+        path = folder / RESULT.format(number)
+        try:
+            function = unpack((folder / ORDER.format(number)).read_bytes(), Reference)
+            data, _ = pack((function(tell), None))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the result is asked for
+            data, _ = pack((None, error if isinstance(error, SkinningError) else RuntimeError(traceback.format_exc())))
+        beside = path.with_suffix(".part")
+        beside.write_bytes(data)
+        beside.replace(path)
+
+
+def _make(name: str, values: Any) -> Any:
+    """A vector, quaternion or matrix: their types do not know where they are from."""
+    return getattr(mathutils, name)(values)
+
+
+class _Packer(pickle.Pickler):
+    """Copies what is no data of Blender's; a number stands for what is."""
+
+    dispatch_table = copyreg.dispatch_table | {
+        Matrix: lambda matrix: (_make, ("Matrix", [*map(tuple, matrix)])),
+        Quaternion: lambda quaternion: (_make, ("Quaternion", tuple(quaternion))),
+        Vector: lambda vector: (_make, ("Vector", tuple(vector))),
+    }
+
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream, pickle.HIGHEST_PROTOCOL)
+        self.kept: list[Any] = []
+
+    def persistent_id(self, obj: Any) -> int | None:
+        if isinstance(obj, Reference):
+            return obj.number
+        if not isinstance(obj, bpy.types.bpy_struct):
+            return None
+        self.kept.append(obj)
+        return len(self.kept) - 1
+
+
+class _Unpacker(pickle.Unpickler):
+    """Finds Blender's own data by its numbers."""
+
+    def __init__(self, data: bytes, find: Callable[[int], Any]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._find = find
+
+    def persistent_load(self, pid: int) -> Any:
+        return self._find(pid)
+
+
+def pack(value: Any) -> tuple[bytes, list[Any]]:
+    """A copy of something as bytes, and what of Blender's stays here."""
+    stream = io.BytesIO()
+    packer = _Packer(stream)
+    packer.dump(value)
+    return stream.getvalue(), packer.kept
+
+
+def unpack(data: bytes, find: Callable[[int], Any]) -> Any:
+    """What was packed, in this process or in the other; `find` takes the number of what of Blender's stays."""
+    return _Unpacker(data, find).load()

@@ -1,0 +1,175 @@
+"""What another Blender computes: the same as this one would, told of as it goes on, ended at once."""
+
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mathutils import Matrix, Quaternion, Vector
+from scenes_child import die, raise_error, return_first, tell_and_wait
+from scenes_weights import add_small_tube, weights_of
+
+from scenes import add_tube
+from supple.bridge.files import child
+from supple.bridge.files.child import Child
+from supple.bridge.files.temporary import temporary_folder
+from supple.deformers import SkinningError
+from supple.options import CheckOptions, WeightOptions
+from supple.tasks.check.run import check_character
+from supple.tasks.corrections.from_source import correct_from
+from supple.tasks.skin.bind import bind
+from supple.tasks.steps import StepsBeside, take_all, within
+from supple.tasks.weights import automatic as weights
+
+SOON = 60.0
+"""Seconds within which a Blender has started and computed what is small."""
+
+
+def take_beside(steps):
+    """What steps return, and the shares that were told, as a window takes them."""
+    shares, until = [], time.monotonic() + SOON
+    beside = StepsBeside(steps)
+    with closing(beside):
+        while time.monotonic() < until:
+            try:
+                beside.take(0.01)
+            except StopIteration as end:
+                return end.value, shares
+            shares.append(beside.share)
+            time.sleep(0.01)
+    raise TimeoutError(shares)
+
+
+def list_left() -> list[str]:
+    """Temporary folders of this process."""
+    with temporary_folder() as own:
+        pattern = f"{own.name.rpartition('-')[0]}-*"
+        return [path.name for path in own.parent.glob(pattern) if path != own]
+
+
+@pytest.fixture(autouse=True)
+def _functions_are_found(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+
+
+@pytest.fixture
+def started():
+    beside = Child()
+    yield beside
+    beside.end()
+    assert not list_left()
+
+
+def wait_for(beside: Child):
+    until = time.monotonic() + SOON
+    while not beside.is_done and time.monotonic() < until:
+        time.sleep(0.01)
+    return beside.take()
+
+
+def test_what_is_computed_is_the_same():
+    tube, _ = add_tube(rings=24, sides=12)
+    small, _ = add_small_tube()
+
+    def compute():
+        jobs = weights.prepare([small], WeightOptions())
+        (result,) = yield partial(weights.compute_all, jobs)
+        checked = yield from check_character([tube], CheckOptions(use_actions=False))
+        return result, checked
+
+    (here, checked_here), (there, checked_there) = take_all(compute()), take_beside(compute())[0]
+    np.testing.assert_array_equal(here.weights, there.weights)
+    assert here.notes == there.notes
+    first, second = (each.meshes[0] for each in (checked_here, checked_there))
+    assert first.extremes.keys() == second.extremes.keys()
+    for method, extremes in first.extremes.items():
+        np.testing.assert_array_equal(extremes.drawn, second.extremes[method].drawn)
+    pose = checked_here.poses[0]
+    np.testing.assert_array_equal(first.deform("DLB", pose), second.deform("DLB", pose))
+    assert not list_left()
+
+
+@pytest.mark.versions
+def test_blenders_data_stays_here_and_comes_back(started):
+    tube, armature = add_tube(rings=6, sides=6)
+    matrix, turned = Matrix.Rotation(0.3, 4, "X"), Quaternion((0.5, 0.5, 0.5, 0.5))
+    started.order(partial(return_first, [tube, armature.data, tube.modifiers[0], matrix, turned, Vector((1, 2, 3))]))
+    assert wait_for(started) == [tube, armature.data, tube.modifiers[0], matrix, turned, Vector((1, 2, 3))]
+
+
+def test_it_computes_order_after_order_and_says_how_far(started):
+    started.order(partial(tell_and_wait, 0.25))
+    until = time.monotonic() + SOON
+    while started.share != 0.25 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert started.share == 0.25
+    assert wait_for(started) == 0.25
+    started.order(partial(return_first, "again"))
+    assert started.share == 0.0
+    assert wait_for(started) == "again"
+
+
+def test_what_is_wrong_is_raised_where_the_steps_are(started):
+    started.order(partial(raise_error, SkinningError("Nothing is right: begin again", "WEIGHTS")))
+    with pytest.raises(SkinningError, match="Nothing is right") as caught:
+        wait_for(started)
+    assert caught.value.remedy == "WEIGHTS"
+    started.order(partial(raise_error, KeyError("a mistake of ours")))
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        wait_for(started)
+
+    def go_on():
+        try:
+            yield partial(raise_error, SkinningError("Nothing is right"))
+        except SkinningError as error:
+            yield 0.5
+            return str(error)
+
+    assert take_all(go_on()) == take_all(within(go_on(), 0.2, 0.5)) == "Nothing is right"
+    found, shares = take_beside(within(go_on(), 0.2, 0.5))
+    assert found == "Nothing is right"
+    assert shares[-1] in (0.0, pytest.approx(0.45))
+
+
+def test_one_that_dies_is_told_of(started):
+    started.order(partial(die))
+    with pytest.raises(SkinningError, match=r"ended early \(code 7\): close other programs to free memory"):
+        wait_for(started)
+
+
+def test_it_ends_with_who_orders_and_at_once_when_told():
+    beside = Child()
+    beside.order(partial(tell_and_wait, 1000.0))
+    start = time.monotonic()
+    beside.end()
+    assert time.monotonic() - start < 1.0
+    assert not list_left()
+    beside = Child()
+    beside.process.stdin.close()  # as where the one that orders was killed
+    assert beside.process.wait(SOON) == 0
+    beside.end()
+
+
+def test_where_none_can_be_started_it_is_computed_here(monkeypatch):
+    monkeypatch.setattr(child, "find_command", lambda: ["no such program"])
+    assert take_beside(_one(partial(return_first, 3)))[0] == 3
+
+
+def test_flesh_and_corrections_are_the_same():
+    keys = []
+    for take in (take_all, lambda steps: take_beside(steps)[0]):
+        obj, _ = add_tube(rings=24, sides=12)
+        bind([obj], "DLBNT")
+        report = take(correct_from([obj], source="PARTICLES", joints=["bone.1"], angles=[60.0]))
+        assert report.keys
+        points = np.empty(3 * len(obj.data.vertices), np.float32)
+        obj.data.shape_keys.key_blocks[-1].points.foreach_get("co", points)
+        keys.append(points)
+        assert len(weights_of(obj)) == len(obj.data.vertices)
+    np.testing.assert_array_equal(*keys)
+
+
+def _one(function):
+    return (yield function)
