@@ -18,6 +18,7 @@ from .properties import (
     BoolVectorProperty,
     CollectionProperty,
     EnumProperty,
+    FloatProperty,
     FloatVectorProperty,
     IntProperty,
     IntVectorProperty,
@@ -25,7 +26,7 @@ from .properties import (
     StringProperty,
 )
 
-SETTINGS_VERSION = 6
+SETTINGS_VERSION = 7
 
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
 """Methods that fill the solid inside a skin with particles."""
@@ -109,6 +110,9 @@ class ObjectSettings(bpy.types.PropertyGroup):
     evaluate_problem: StringProperty(name="Why Not Nodes", options={"HIDDEN"})
     is_problem_closed: BoolProperty(options={"HIDDEN"})
     version: IntProperty(default=SETTINGS_VERSION, options={"HIDDEN"})
+    defaults_of: StringProperty(default=DEFAULT_METHOD, options={"HIDDEN"})
+    centers_bulge_limit: FloatProperty(default=0.5, options={"HIDDEN"})  # of files that `migrate` takes up
+    centers_contact: FloatProperty(default=0.3, options={"HIDDEN"})
     is_bound: BoolProperty(name="Bound", options={"HIDDEN"})
     armature_modifier: StringProperty(name="Armature Modifier", options={"HIDDEN"})
     carrier: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})

@@ -173,10 +173,8 @@ def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
     if finding.method != centers.INFO.key:
         bind([obj], centers.INFO.key)
         return [f"Bound '{obj.name}' by {label_method(centers.INFO.key)}."]
-    kept = FAULTS[finding.kind].setting
-    chosen = (choice.property_name for choice in METHODS[centers.INFO.key].choices if choice.name == kept)
-    name = next(chosen, None)
-    if name is None or getattr(settings, name) >= 1.0:
+    name = FAULTS[finding.kind].setting
+    if not name or getattr(settings, name) >= 1.0:
         raise SkinningError(
             f"'{finding.bone}' {finding.describe()} by {label_method(finding.method)}: smooth the weights around it, "
             "or choose Particles"
