@@ -126,9 +126,10 @@ class Day:
 
     @property
     def arm(self) -> tuple[Any, str]:
-        """The largest mesh on a forearm, and the bone."""
-        names = [bone.name for bone in self.armature.data.bones if FOREARM.search(bone.name)]
-        return next((obj, names[0]) for obj in self.meshes if names[0] in obj.vertex_groups)
+        """The mesh that a forearm moves most, and the bone."""
+        bone = next(bone.name for bone in self.armature.data.bones if FOREARM.search(bone.name))
+        read = find("bridge.meshes.weights").read_weights
+        return max(self.meshes, key=lambda mesh: float(read(mesh, [bone]).sum())), bone
 
     def act(self, name: str, start: Callable[[], object]) -> Iterator[float]:
         """Take an action, and go on until nothing runs and all is drawn."""

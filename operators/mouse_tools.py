@@ -106,7 +106,7 @@ class ModalTool(WaitingOperator):
             return {"RUNNING_MODAL"}
         if result & {"FINISHED", "CANCELLED"}:
             self._end(context)
-        elif "PASS_THROUGH" not in result:
+        elif "PASS_THROUGH" not in result and event.type != "TIMER":  # to show it draws the window
             self.show_message(context, message)
         return result
 

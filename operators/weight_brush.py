@@ -118,6 +118,7 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
         except StopIteration as end:
             self._stroke.prepare(end.value)
             self._stroke.write(is_last=False)
+            self.show_message(context)
             self.redraw(context)
 
     def _follow(self, view: View, mouse: Mouse, pressure: float) -> None:
