@@ -245,7 +245,7 @@ def _follow_bound(bound: list[bpy.types.Object], step: Step) -> None:
         if obj.session_uid in _watch.given_up:
             continue
         _report(obj, lambda obj=obj: find_evaluator(obj).follow(obj, step))
-        if find_evaluator(obj).is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
+        if _is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
             bpy.app.timers.register(refine_dragged, first_interval=BETWEEN_LOOKS)
 
 
@@ -292,12 +292,17 @@ def is_dragging() -> bool:
     return any(operator.bl_idname.startswith(DRAGGING_OPERATORS) for operator in running)
 
 
+def _is_rough(obj: bpy.types.Object) -> bool:
+    """Whether an object is to be shown better once the user has let go."""
+    return any(evaluator.is_rough(obj) for evaluator in EVALUATORS.values())
+
+
 def refine_dragged() -> float | None:
     """Have objects shown in full quality once the user has let go. A timer: returns when to look again, if at all."""
     if is_dragging():
         return BETWEEN_LOOKS
     for obj in _watch.bound_objects():
-        if find_evaluator(obj).is_rough(obj):
+        if _is_rough(obj):
             obj.update_tag()
     return None
 
@@ -349,7 +354,7 @@ def _on_undo(*_) -> None:
 def _finish_strokes() -> None:
     """Bring up to date at once what would be once the user has let go, before it is rendered or saved."""
     for obj in _watch.bound_objects():
-        if find_evaluator(obj).is_rough(obj):
+        if _is_rough(obj):
             step = Step(bpy.context.evaluated_depsgraph_get())
             _report(obj, lambda obj=obj, step=step: find_evaluator(obj).follow(obj, step))
 
