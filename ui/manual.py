@@ -21,6 +21,7 @@ PAGES = (
     ("supple.send_to_farm*", "farms.md"),
     ("supple.make_independent*", "nodes.md"),
     ("supple.motion*", "motions.md"),
+    ("supple.swing*", "swing.md"),
     ("supple.drag_skin*", "posing.md"),
     ("supple.clear_pins*", "posing.md"),
     ("supple.*", "README.md"),
