@@ -210,7 +210,7 @@ class SwingOptions(TaskOptions):
     preset: str = row(
         "AUTO", "Part", "The part, which decides how it swings",
         items=(
-            ("AUTO", "By Name", "Tails, ears, hair, cloaks and antennae, by the names of the bones"),
+            ("AUTO", "By Name", "Tails, ears, hair, cloaks, antennae and flesh, by the names of the bones"),
             *((key, part.label, part.tooltip) for key, part in PARTS.items()),
         ),
         help="part, which decides how it swings; by the names of the bones if not given", metavar="PART",

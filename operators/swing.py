@@ -52,8 +52,8 @@ class SwingOperator(ComputingOperator):
 
 @with_options(SwingOptions)
 class SUPPLE_OT_swing_add(SwingOperator, bpy.types.Operator):
-    """Have tails, ears, hair, cloaks and antennae swing behind the actions: the bones selected in Pose Mode, or all
-    with such a name"""
+    """Have tails, ears, hair, cloaks and bones of flesh swing behind the actions: the bones selected in Pose Mode, or
+    all with such a name"""
 
     bl_idname = "supple.swing_add"
     bl_label = "Add Swing"

@@ -19,6 +19,9 @@ STRONGEST_DAMPING = 0.95
 SOFT = np.radians(35.0)
 """Angle at a joint that swing comes near to and does not reach."""
 
+ROOM = 0.04
+"""Parts of its distance from the chain's root that an end may come nearer to the body."""
+
 TINY = 1e-9
 
 
@@ -54,6 +57,8 @@ class ChainMotion:
         The same at rest.
     world : float64 array, shape (F, 4, 4)
         From armature space.
+    inward : float64 array, shape (K, 3)
+        Directions from the ends to the carrier, square to the chain, in the axes of the carrier; 0 where there is none.
     """
 
     joints: np.ndarray
@@ -61,6 +66,7 @@ class ChainMotion:
     carrier: np.ndarray
     rest_carrier: np.ndarray
     world: np.ndarray
+    inward: np.ndarray
 
     @property
     def lengths(self) -> np.ndarray:
@@ -152,6 +158,17 @@ def find_offsets(
         lags = find_lag(inputs, frequencies[:, None], dampings[:, None], timing, before)
         found.append(np.einsum("fij,km,fmj->fki", back, shapes, lags))
     return found[0], found[1]
+
+
+def spare_body(motion: ChainMotion, offsets: np.ndarray) -> np.ndarray:
+    """Offsets of ends, armature space, shape (F, K, 3), that come only a little nearer to the carrier.
+
+    Away from it, they are as they were.
+    """
+    inward = np.einsum("fij,kj->fki", motion.carrier, motion.inward)
+    depths = np.maximum((offsets * inward).sum(axis=2), 0.0)
+    rooms = ROOM * np.cumsum(motion.lengths)
+    return offsets - (depths - rooms * np.tanh(depths / rooms))[..., None] * inward
 
 
 def measure_angles(motion: ChainMotion, offsets: np.ndarray) -> np.ndarray:

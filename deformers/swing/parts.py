@@ -27,6 +27,10 @@ class Part:
         anywhere in it.
     angle : float
         That it swings by in all but the liveliest frames, radians.
+    is_flesh : bool
+        Whether it is flesh on a body: by its names, only bones that carry nothing else are taken for it.
+    spares_body : bool
+        Whether it hangs along a body, into which it does not swing.
     """
 
     label: str
@@ -34,6 +38,8 @@ class Part:
     words: tuple[str, ...]
     spring: Spring
     angle: float
+    is_flesh: bool = False
+    spares_body: bool = False
 
 
 PARTS = {
@@ -47,11 +53,23 @@ PARTS = {
     ),
     "CLOAK": Part(
         "Cloak", "A cloak, a skirt, or a scarf", ("cloak*", "cape*", "skirt*", "scarf*", "マント", "スカート"),
-        Spring(1.5, 0.35), math.radians(10.0),
+        Spring(1.5, 0.35), math.radians(10.0), spares_body=True,
     ),
     "ANTENNA": Part(
         "Antenna", "Antennae, and other thin and stiff parts", ("antenna*", "feeler*", "whisker*", "触角"),
         Spring(5.0, 0.25), math.radians(10.0),
+    ),
+    "BELLY": Part(
+        "Belly", "A belly with a bone of its own", ("belly*", "stomach*", "abdomen*", "腹"),
+        Spring(3.0, 0.3), math.radians(6.0), is_flesh=True,
+    ),
+    "BREAST": Part(
+        "Breast", "Breasts with bones of their own", ("breast*", "bust*", "boob*", "乳"),
+        Spring(3.5, 0.3), math.radians(6.0), is_flesh=True,
+    ),
+    "CHEEK": Part(
+        "Cheek", "Cheeks and jowls with bones of their own", ("cheek*", "jowl*", "頬"),
+        Spring(5.0, 0.3), math.radians(4.0), is_flesh=True,
     ),
 }  # fmt: skip
 """By key, in the order of menus; a name that several fit is the last one's. Judged from strips of a few characters."""
@@ -97,6 +115,26 @@ def find_chains(parents: Sequence[int], chosen: Collection[int]) -> list[list[in
         chains.append(chain)
         starts = others
     return sorted(chains)
+
+
+def leave_out_bodies(parents: Sequence[int], parts: Sequence[str]) -> list[str]:
+    """The part of each bone, "" for what only has the name of flesh: it carries bones that are none, as a spine does.
+
+    Parameters
+    ----------
+    parents : sequence of int
+        Index of each bone's parent, -1 for none.
+    parts : sequence of str
+        What each bone is by its name, "" for none.
+    """
+    found = list(parts)
+    for bone in range(len(parents)):
+        above = parents[bone]
+        while above >= 0:
+            if parts[above] and PARTS[parts[above]].is_flesh and parts[bone] != parts[above]:
+                found[above] = ""
+            above = parents[above]
+    return found
 
 
 def choose_spring(key: str, length: float) -> Spring:

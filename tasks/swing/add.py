@@ -20,7 +20,16 @@ from ...bridge.animation.curves import (
 )
 from ...bridge.rigs.swings import COLLECTION, SwingingChain, add_lag_bones, list_swinging, remove_lag_bones
 from ...deformers import SkinningError
-from ...deformers.swing.chains import ChainMotion, Spring, bend_chain, find_offsets, measure_angles, measure_own
+from ...deformers.swing.chains import (
+    ChainMotion,
+    Spring,
+    bend_chain,
+    find_offsets,
+    measure_angles,
+    measure_own,
+    spare_body,
+)
+from ...deformers.swing.parts import PARTS
 from ...deformers.swing.springs import Timing, find_slopes
 from ...options import SwingOptions
 from ...settings.bones import SWING_KEY
@@ -184,7 +193,10 @@ def _compute(
                 curves += _make_curves(chain.lags, start, np.tile(REST, (1, len(chain.lags), 1)), None)
                 continue
             reading = readings[action.name]
-            rotations, angle = bend_chain(lag.motion, chain.amount * lag.offsets + chain.gravity * lag.sag)
+            offsets = chain.amount * lag.offsets + chain.gravity * lag.sag
+            if PARTS[chain.part].spares_body:
+                offsets = spare_body(lag.motion, offsets)
+            rotations, angle = bend_chain(lag.motion, offsets)
             curves += _make_curves(chain.lags, reading.frames, rotations, reading.timing)
             angles[chain.bones].append(angle)
         _write(armature, action, curves, {lag for chain in (*chains, *replaced) for lag in chain.lags}, readings)

@@ -13,7 +13,7 @@ from ...bridge.rigs.pose_limits import find_driven, find_ik_chains, holds_locati
 from ...bridge.rigs.swings import find_lag, list_lag_bones
 from ...deformers import SkinningError
 from ...deformers.swing.chains import Spring
-from ...deformers.swing.parts import PARTS, choose_spring, find_chains, find_part
+from ...deformers.swing.parts import PARTS, choose_spring, find_chains, find_part, leave_out_bodies
 from ...options import SwingOptions
 from ..subject.stack import check_not_linked
 
@@ -74,20 +74,20 @@ def choose_chains(armature: bpy.types.Object, options: SwingOptions, names: Sequ
     """
     lags = list_lag_bones(armature)
     bones = [bone for bone in cast(Any, armature.pose).bones if bone.name not in lags]
-    parts = {bone.name: find_part(bone.name) for bone in bones}
+    index = {bone.name: number for number, bone in enumerate(bones)}
+    parents = [index[bone.parent.name] if bone.parent is not None else -1 for bone in bones]
+    parts = dict(zip(index, leave_out_bodies(parents, [find_part(name) for name in index]), strict=True))
     if unknown := [name for name in names if name not in parts]:
         raise SkinningError(f"'{armature.name}' has no bone '{unknown[0]}': check the name")
     wanted = names or [name for name, part in parts.items() if part and options.preset in ("AUTO", part)]
     if not wanted:
-        what = "tail, ear, hair, cloak or antenna" if options.preset == "AUTO" else PARTS[options.preset].label.lower()
+        what = "part that swings" if options.preset == "AUTO" else PARTS[options.preset].label.lower()
         raise SkinningError(f"No bone of '{armature.name}' has the name of a {what}: select its bones in Pose Mode")
     held = find_held(armature)
     free = [name for name in wanted if name not in held]
     if not free or (names and len(free) < len(wanted)):
         name = next(name for name in wanted if name in held)
         raise SkinningError(f"Constraints or drivers rotate '{name}': choose bones that only their keys move")
-    index = {bone.name: number for number, bone in enumerate(bones)}
-    parents = [index[bone.parent.name] if bone.parent is not None else -1 for bone in bones]
     size = _find_size(bones)
     chosen = []
     for chain in find_chains(parents, {index[name] for name in free}):

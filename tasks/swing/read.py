@@ -15,7 +15,7 @@ from ...bridge.animation.channels import Matrices, is_cyclic, read_matrices
 from ...bridge.animation.curves import list_curves, list_key_ranges, split_bone_path
 from ...bridge.rigs.copies import read_rests
 from ...bridge.rigs.swings import list_lag_bones, without_swing
-from ...deformers.swing.chains import ChainMotion, orthonormalize
+from ...deformers.swing.chains import TINY, ChainMotion, orthonormalize
 from ...deformers.swing.springs import Timing
 from ..motion.reading import playing
 from ..steps import Steps
@@ -119,10 +119,29 @@ def cut_chain(armature: bpy.types.Object, names: Sequence[str], reading: Reading
     for number, (bone, after) in enumerate(pairwise(bones)):
         if (after.head_local - bone.head_local).length > NEXT_BONE * bone.length:
             ends[:, number] = heads[:, number + 1]
-    carrier, rest = np.tile(np.eye(3), (len(pose), 1, 1)), np.eye(3)
+    carrier, rest, inward = np.tile(np.eye(3), (len(pose), 1, 1)), np.eye(3), np.zeros((len(bones), 3))
     if bones[0].parent is not None:
         name = bones[0].parent.name
         carrier = orthonormalize(reading.pose[:, reading.bones.index(name), :3, :3])
         rest = read_rests(armature, [name])[0, :3, :3]
+        inward = _find_inward(bones) @ rest
     joints = np.concatenate([heads[:, :1], ends], axis=1)
-    return ChainMotion(joints, orthonormalize(pose[..., :3, :3]), carrier, rest, reading.world)
+    return ChainMotion(joints, orthonormalize(pose[..., :3, :3]), carrier, rest, reading.world, inward)
+
+
+def _find_inward(bones: Sequence[Any]) -> np.ndarray:
+    """Directions from tails of bones at rest to the nearest point of their carrier's line, square to the bones: (K, 3).
+
+    Armature space.
+    """
+    parent = bones[0].parent
+    start, along = np.array(parent.head_local), np.array(parent.tail_local - parent.head_local)
+    found = []
+    for bone in bones:
+        tail = np.array(bone.tail_local)
+        direction = np.array((bone.tail_local - bone.head_local).normalized())
+        share = np.clip((tail - start) @ along / max(along @ along, TINY), 0.0, 1.0)
+        toward = start + share * along - tail
+        toward -= direction * (toward @ direction)
+        found.append(toward / max(np.linalg.norm(toward), TINY))
+    return np.array(found)

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from supple.deformers.motion.rotations import to_matrices
-from supple.deformers.swing.chains import ChainMotion, Spring, bend_chain, find_modes, find_offsets, measure_angles
+from supple.deformers.swing.chains import (
+    ChainMotion,
+    Spring,
+    bend_chain,
+    find_modes,
+    find_offsets,
+    measure_angles,
+    spare_body,
+)
 from supple.deformers.swing.paths import smooth_paths
 from supple.deformers.swing.springs import Timing
 
@@ -34,7 +42,8 @@ def carry(shifts: np.ndarray, turns: np.ndarray | None = None, start: float = 0.
     world[:, :3, 3] = shifts
     joints = np.einsum("fij,kj->fki", turns, rest)
     rotations = np.tile((turns @ rest_axes)[:, None], (1, 5, 1, 1))
-    return ChainMotion(joints, rotations, turns, np.eye(3), world)
+    inward = np.tile([0.0, 0.0, -1.0], (5, 1))
+    return ChainMotion(joints, rotations, turns, np.eye(3), world, inward)
 
 
 def shake(count: int = 145) -> np.ndarray:
@@ -151,3 +160,15 @@ def test_bones_point_to_where_their_ends_go():
     assert moved == pytest.approx(0.1 * offsets, abs=0.03 * np.abs(0.1 * offsets).max())
     wild, _ = bend_chain(motion, 1000.0 * offsets)
     assert np.degrees(2 * np.arccos(np.abs(wild[..., 0]).clip(0, 1))).max() < 35.01
+
+
+def test_a_cloak_swings_out_and_not_in():
+    motion = carry(shake())
+    offsets, _ = find_offsets(motion, SPRING, TIMING, 2.0, DOWN)
+    spared = spare_body(motion, 10.0 * offsets)
+    outward = offsets[..., 2] >= 0.0
+    assert np.array_equal(spared[outward], 10.0 * offsets[outward])
+    assert (10.0 * offsets[..., 2]).min() < -0.1
+    assert (spared[..., 2] >= -0.04 * np.cumsum(LENGTHS)).all()
+    small = spare_body(motion, 1e-4 * offsets)
+    assert small == pytest.approx(1e-4 * offsets, abs=1e-9)
