@@ -12,6 +12,9 @@ SECONDS ?= 90
 # What of it fails: all, or with --lenient what can be nothing but Supple's fault; the rest is to be looked into.
 RANDOM_OPTIONS ?=
 
+# --untagged tries a release before its commit has the tag.
+RELEASE_OPTIONS ?=
+
 # How many tests run at a time, each in a process of its own.
 WORKERS ?= 2
 
@@ -20,24 +23,32 @@ OLDER := 4.2 4.5 5.0
 # Folders of tests/unit where another NumPy can make a difference: 1.24 comes with Blender 4.2, 1.26 with 4.5 and 5.0.
 NUMERIC := algebra anatomy automatic_weights corrections engine_copy geometry measures motion particles patterns posing \
   rig skinning weight_editing
-PYTHON := .venv/$(ENVIRONMENT)/bin/python
-LINT := .venv/lint/bin/python -m
+# Windows keeps programs of an environment elsewhere, and its Python has another name; make runs there from Git's shell.
+ifeq ($(OS),Windows_NT)
+  BIN := Scripts
+  SYSTEM_PYTHON ?= python
+else
+  BIN := bin
+  SYSTEM_PYTHON ?= python3
+endif
+PYTHON := .venv/$(ENVIRONMENT)/$(BIN)/python
+LINT := .venv/lint/$(BIN)/python -m
 PYTEST := -m pytest -c tests/pytest.ini --rootdir tests
 # A module's tests run in one process, so its fixtures are made once; modules go by their names, and the last are short.
 # NumPy and OpenMP keep to one thread each: two workers of two threads on two cores spend half as much again on waiting.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/scripts/addons_core/bl_pkg/cli/blender_ext.py
+BUILDER = $(PYTHON) tools/builder.py
 
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
-prepare = @python3 tools/environments.py
+prepare = @$(SYSTEM_PYTHON) tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-blender test-all test-numeric test-versions test-faults test-files test-engine-copy test-farm test-random test-gui lint types package test-package bench blind \
+.PHONY: help setup setup-all demo test test-unit test-blender test-all test-numeric test-versions test-faults test-files test-engine-copy test-farm test-random test-gui lint types workflows package test-package release site bench blind \
   bench-particles bench-patterns bench-weights bench-endurance animations clean
 .DEFAULT_GOAL := help
 
 help: ## This list
-	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 17
+	@awk -F ':.*## *' '/^[a-z-]*:.*## / { printf "%-17s%s\n", $$1, $$2 }' Makefile
 
 setup: ## Install one Blender as a Python module, and the tools for lint and types (40 seconds, once)
 	$(say)
@@ -84,7 +95,7 @@ test-versions: ## Run on Blender 4.2, 4.5 and 5.0 what a version can make differ
 	$(say)
 	$(prepare) $(OLDER:%=bpy-%)
 	@failed=; for blender in $(OLDER); do echo "-- Blender $$blender"; \
-	  $(ONE_THREAD) .venv/bpy-$$blender/bin/python $(PYTEST) tests/blender -m versions $(IN_PARALLEL) || failed="$$failed $$blender"; \
+	  $(ONE_THREAD) .venv/bpy-$$blender/$(BIN)/python $(PYTEST) tests/blender -m versions $(IN_PARALLEL) || failed="$$failed $$blender"; \
 	done; test -z "$$failed" || { echo "failed on Blender$$failed"; exit 1; }
 
 test-files: ## Fill disks at 20 points of each write, and kill 100 processes that write (10 minutes)
@@ -95,13 +106,13 @@ test-files: ## Fill disks at 20 points of each write, and kill 100 processes tha
 test-faults: ## Plant a hundred faults, one at a time, and see whether a test finds each; needs Python 3.13 (1 hour)
 	$(say)
 	$(prepare) bpy-4.2 bpy-4.5 bpy-5.0 bpy-5.2
-	.venv/bpy-5.2/bin/python tests/faults/run.py record
-	.venv/bpy-5.2/bin/python tests/faults/run.py plant
+	.venv/bpy-5.2/$(BIN)/python tests/faults/run.py record
+	.venv/bpy-5.2/$(BIN)/python tests/faults/run.py plant
 
 test-engine-copy: ## Compare engine copies with Dem Bones, and their USD files as Pixar's library reads them; needs Python 3.11 (1 minute)
 	$(say)
 	$(prepare) engine-copy $(ENVIRONMENT)
-	$(ONE_THREAD) .venv/engine-copy/bin/python $(PYTEST) tests/unit/engine_copy/test_against_dem_bones.py -s
+	$(ONE_THREAD) .venv/engine-copy/$(BIN)/python $(PYTEST) tests/unit/engine_copy/test_against_dem_bones.py -s
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/blender/test_engine_copy_usd.py
 
 test-farm: ## Run the jobs that `supple farm` writes by the engines of farms (1 minute)
@@ -127,12 +138,17 @@ lint: ## Check style, formatting and the rules of tools/house_rules (5 seconds)
 	$(prepare) lint
 	$(LINT) ruff check .
 	$(LINT) ruff format --check .
-	.venv/lint/bin/python tools/check_house_rules.py
+	.venv/lint/$(BIN)/python tools/check_house_rules.py
 
 types: ## Check types (30 seconds)
 	$(say)
 	$(prepare) lint
 	$(LINT) basedpyright
+
+workflows: ## Check the workflow that GitHub runs (2 seconds)
+	$(say)
+	$(prepare) site
+	.venv/site/$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 package: ## Build the extension's zip into dist/ and validate it (5 seconds)
 	$(say)
@@ -141,10 +157,20 @@ package: ## Build the extension's zip into dist/ and validate it (5 seconds)
 	$(BUILDER) build --source-dir . --output-dir dist
 	$(BUILDER) validate dist/supple-*.zip
 
-test-package: ## Build the zip, install it in a fresh Blender, use it and disable it (5 seconds)
+test-package: ## Build the zip, check it by the rules of the platform, install, use, disable and update it (1 minute)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) $(PYTEST) tests/package
+
+release: ## Make a release in dist/release: zip, repository, digests, notes: make release RELEASE_OPTIONS=--untagged (10 seconds)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) tools/release.py $(RELEASE_OPTIONS)
+
+site: ## Make the site of this version in build/site, and check its links and pictures (10 seconds)
+	$(say)
+	$(prepare) site
+	.venv/site/$(BIN)/python tools/make_site.py
 
 bench: ## Measure speed beside Blender's own Armature modifier, of whole characters and of a tube (6 minutes)
 	$(say)

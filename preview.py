@@ -12,7 +12,7 @@ from bpy.app.handlers import persistent
 
 from .bridge.animation.correction_drivers import own_properties
 from .bridge.changes import find_changes
-from .bridge.files.render_frames import escape
+from .bridge.files.render_frames import print_line
 from .bridge.handlers import install, uninstall
 from .bridge.meshes.data import read_key_values, read_object_ids
 from .bridge.per_object import PerObject, forget_all, forget_missing, forget_undone
@@ -154,7 +154,7 @@ def _show(obj: bpy.types.Object, message: str) -> None:
         return
     settings_of(obj).message = message
     if message:
-        print(escape(f"Supple: {message}"), file=sys.stderr)
+        print_line(f"Supple: {message}", sys.stderr)
 
 
 def _put_off(changed: set[bpy.types.ID], depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:

@@ -16,7 +16,7 @@ HAS_ANIMATION = 0b10
 """Flag of a file."""
 
 
-def write_animation(path: Path, frames: Sequence[np.ndarray], times: Sequence[int], quality: int = 86) -> None:
+def write_animation(path: Path, frames: Sequence[np.ndarray], times: Sequence[int], quality: int) -> None:
     """Write an animation that repeats for ever.
 
     Parameters

@@ -50,6 +50,8 @@ VERTICES = 10_000
 WIDTH, GAP, TITLE_HEIGHT, TITLE_SIZE = 640.0, 4.0, 28.0, 19.0
 FRAME_TIME, HOLD_TIME = 55, 700
 """Milliseconds that a frame is shown, and the first and the last one."""
+QUALITY = {"particles": 72}
+"""Of the encoder, from 1 to 100, where it is not 86: many small shapes take much room, and all five are on one page."""
 FLESH, BARE = (0.78, 0.55, 0.45), (0.66, 0.66, 0.66)
 """Colors of skin, sRGB."""
 BONE = (0.93, 0.88, 0.74)
@@ -128,7 +130,7 @@ def animate(arguments: Any, name: str) -> None:
         frames.append(print_on(page, inks[texts]))
     one_way = [HOLD_TIME, *[FRAME_TIME] * (count - 2)]
     path = arguments.output / f"animated-{name}.webp"
-    write_animation(path, [*frames, *frames[-2:0:-1]], [*one_way, *one_way])
+    write_animation(path, [*frames, *frames[-2:0:-1]], [*one_way, *one_way], QUALITY.get(name, 86))
     print(f"  {time.perf_counter() - start:.0f} s", flush=True)
 
 

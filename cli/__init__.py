@@ -60,7 +60,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _fail(message: str, arguments: argparse.Namespace) -> int:
-    tell(f"supple: error: {message}")
+    from ..translations import find_code
+
+    code = find_code(message)
+    tell(f"supple: error: {message} ({code})" if code else f"supple: error: {message}")
     if getattr(arguments, "progress", "") == "openjd":
         fail_openjd(message)
     return FAILED

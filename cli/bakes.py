@@ -148,8 +148,15 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     if arguments.save:
         check_writable(arguments.save)
     for path in filter(None, (arguments.file, arguments.save)) if arguments.format == "pc2" else ():
-        if os.path.realpath(path) == os.path.realpath(arguments.output):
+        if _is_same_file(path, arguments.output):
             raise SkinningError(f"'{path}' is a .blend file, and the bake would replace it: choose another --output")
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, which need not be there; some systems take "A" and "a" for one name."""
+    if os.path.exists(one) and os.path.exists(other):
+        return os.path.samefile(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def join_files(arguments: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from ..bridge.files.render_frames import escape, guarded_output
+from ..bridge.files.render_frames import guarded_output, print_line
 from ..deformers import SkinningError
 
 _guarded: tuple[TextIO | None, TextIO | None] | None = None
@@ -42,16 +42,16 @@ def tell(text: str) -> None:
 
 def _print_line(text: str, stream: TextIO | None) -> None:
     """Print one line; nobody may be there to read it."""
-    if stream is not None:
-        with suppress(OSError, ValueError):  # ValueError: it is closed
-            print(escape(text), file=stream, flush=True)
+    with suppress(OSError, ValueError):  # ValueError: it is closed
+        print_line(text, stream)
 
 
 def answer(lines: Iterable[str]) -> None:
     """Print the lines of a result to standard output; raises SkinningError where it does not get there whole."""
     stream = _streams()[0]
     try:
-        print("\n".join(map(escape, lines)), file=stream, flush=True)
+        for line in lines:
+            print_line(line, stream)
     except (OSError, ValueError) as error:
         with suppress(AttributeError, OSError, ValueError):  # else Python tries once more at its end, and says so
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -9,7 +9,7 @@ import bpy
 
 from ..deformers import SkinningError
 from ..settings.events import redraw
-from ..translations import translate
+from ..translations import find_code, translate
 
 Requirement = Callable[[bpy.types.Context], str]
 """What has to be there: it says what to do where it is not, else ""."""
@@ -61,8 +61,9 @@ class SuppleOperator:
         return cast(set[str], context.window_manager.invoke_props_dialog(operator, width=400, confirm_text=text))
 
     def tell(self, text: str, level: str = "INFO") -> None:
-        """Report a text in the language of the interface."""
-        self.report({level}, translate(text))
+        """Report a text in the language of the interface; an error with its code."""
+        code = find_code(text) if level == "ERROR" else ""
+        self.report({level}, f"{translate(text)} ({code})" if code else translate(text))
 
 
 class WaitingOperator(SuppleOperator):

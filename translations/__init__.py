@@ -13,7 +13,7 @@ from pathlib import Path
 
 import bpy
 
-from .phrases import Phrases
+from .phrases import Phrases, make_code
 
 LOCALE = "ja_JP"
 CONTEXTS = ("*", "Operator")
@@ -35,6 +35,15 @@ def is_active() -> bool:
 def translate(text: str) -> str:
     """A text in the language of the interface; as it is where there is no translation."""
     return read_phrases().translate(text) if is_active() else text
+
+
+def find_code(message: str) -> str:
+    """What a message is found by on the site, such as "SUP-0A3F2"; "" for one that is not in the table.
+
+    It is made of its English words without the values: other words are another code.
+    """
+    text = read_phrases().find(message)
+    return make_code(text) if text else ""
 
 
 def register() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import zlib
+from collections.abc import Iterator
 from functools import lru_cache
 
 PLACEHOLDER = re.compile(r"\{\w*\}")
@@ -31,7 +33,7 @@ class Phrases:
         self.plain = {text: found for text, found in table.items() if not PLACEHOLDER.search(text)}
         filled = (text for text in table if text not in self.plain)
         self._filled = [
-            (_longest_part(text), _compile(text), table[text])
+            (text, _longest_part(text), _compile(text), table[text])
             for text in sorted(filled, key=lambda text: len(PLACEHOLDER.sub("", text)), reverse=True)
         ]
         self.translate = lru_cache(maxsize=2048)(self._translate)
@@ -55,15 +57,32 @@ class Phrases:
         end = "。" if bare != text else ""
         if bare in self.plain:
             return self.plain[bare] + end
-        for part, pattern, found in self._filled:
-            match = pattern.fullmatch(bare) if part in bare else None
-            if match is None or (any(map(_is_joined, match.groups())) and not (has_lists and match.start(1))):
-                continue
+        for _, match, found in self._list_matches(bare, has_lists):
             values = [
                 value if _is_quoted(bare, match.span(number)) else self.translate(value)
                 for number, value in enumerate(match.groups(), 1)
             ]
             return found.format(*values) + end
+        return ""
+
+    def _list_matches(self, bare: str, has_lists: bool) -> Iterator[tuple[str, re.Match[str], str]]:
+        """Texts of the table that values may have been filled into, and their translations."""
+        for text, part, pattern, found in self._filled:
+            match = pattern.fullmatch(bare) if part in bare else None
+            if match and ((has_lists and match.start(1)) or not any(map(_is_joined, match.groups()))):
+                yield text, match, found
+
+    def find(self, message: str) -> str:
+        """The text of the table that a message, or the beginning of it, was made of; "" where there is none."""
+        line = message.split("\n")[0]
+        sentences = line.removesuffix(".").split(". ")
+        for end in range(len(sentences), 0, -1):
+            bare = ". ".join(sentences[:end])
+            if bare in self.plain:
+                return bare
+            for has_lists in (False, True):
+                for text, _, _ in self._list_matches(bare, has_lists):
+                    return text
         return ""
 
     def _translate_sentences(self, text: str) -> str:
@@ -96,6 +115,11 @@ class Phrases:
             if translated != parts:
                 return joint.join(translated)
         return ""
+
+
+def make_code(text: str) -> str:
+    """The code of a text of the table."""
+    return f"SUP-{zlib.crc32(text.encode()) & 0xFFFFF:05X}"
 
 
 def _compile(text: str) -> re.Pattern[str]:

@@ -96,7 +96,7 @@ class VIEW3D_PT_supple_corrections(PartPanel, bpy.types.Panel):
 
     bl_label = "Corrections"
     bl_order = 4
-    page = "corrections.md"
+    page = "corrections.html"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

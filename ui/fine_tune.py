@@ -31,7 +31,7 @@ class VIEW3D_PT_supple_fine_tune(PartPanel, bpy.types.Panel):
 
     bl_label = "Fine Tune"
     bl_order = 1
-    page = "README.md"
+    page = "overview.html#methods"
 
     def draw(self, context: bpy.types.Context) -> None:
         with listed_once(context):

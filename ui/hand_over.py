@@ -31,7 +31,7 @@ class VIEW3D_PT_supple_hand_over(PartPanel, bpy.types.Panel):
 
     bl_label = "Hand Over"
     bl_order = 5
-    page = "engine-copy.md"
+    page = "engine-copy.html"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

@@ -1,42 +1,59 @@
-"""The manual: the page of each panel, behind a question mark in its header, and of each button, behind F1."""
+"""The manual on the site: the page of each panel, behind the question mark in its header, and of each button, at F1."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 
-MANUAL = (Path(__file__).resolve().parents[1] / "docs").as_uri()
-"""Where the pages are: their names follow a slash."""
+from ..tasks.manifest import read_manifest
 
 PAGES = (
-    ("supple.weight*", "weights.md"),
-    ("supple.handles*", "handles.md"),
-    ("supple.pattern*", "patterns.md"),
-    ("supple.correct*", "corrections.md"),
-    ("supple.flesh*", "corrections.md"),
-    ("supple.check*", "checks.md"),
-    ("supple.side_by_side*", "side-by-side.md"),
-    ("supple.engine_copy*", "engine-copy.md"),
-    ("supple.send_to_farm*", "farms.md"),
-    ("supple.make_independent*", "nodes.md"),
-    ("supple.motion*", "motions.md"),
-    ("supple.swing*", "swing.md"),
-    ("supple.drag_skin*", "posing.md"),
-    ("supple.clear_pins*", "posing.md"),
-    ("supple.*", "README.md"),
+    ("supple.weights_brush*", "weights.html#the-brush"),
+    ("supple.weight_lines*", "weights.html#weight-lines"),
+    ("supple.weights_auto*", "weights.html#what-to-press-first"),
+    ("supple.weights_check*", "weights.html#checking"),
+    ("supple.weights_stiffen*", "checks.html#stiff-parts"),
+    ("supple.weights_mirror*", "weights.html#mirror"),
+    ("supple.weights_transfer*", "weights.html#transfer"),
+    ("supple.weight*", "weights.html#editing"),
+    ("supple.handles*", "handles.html#use"),
+    ("supple.pattern_set*", "rig-presets.html"),
+    ("supple.pattern_maps*", "patterns.html#bump-or-displacement"),
+    ("supple.pattern*", "patterns.html#how-to-use-it"),
+    ("supple.corrections_from*", "corrections.html#correct-from"),
+    ("supple.correct*", "corrections.html#correct-a-pose"),
+    ("supple.flesh*", "corrections.html#correct-from"),
+    ("supple.check*", "checks.html#the-measures"),
+    ("supple.side_by_side*", "side-by-side.html"),
+    ("supple.engine_copy*", "engine-copy.html#make-one"),
+    ("supple.send_to_farm*", "farms.html#before-the-first-job"),
+    ("supple.make_independent*", "nodes.html#make-independent"),
+    ("supple.motion*", "motions.html"),
+    ("supple.swing*", "swing.html"),
+    ("supple.drag_skin*", "posing.html"),
+    ("supple.clear_pins*", "posing.html"),
+    ("supple.bake*", "how-it-works.html#bakes"),
+    ("supple.clear_bake*", "how-it-works.html#bakes"),
+    ("supple.bind*", "how-it-works.html#what-bind-changes"),
+    ("supple.unbind*", "how-it-works.html#what-bind-changes"),
+    ("supple.*", "overview.html#first-result"),
 )
 """Operators and their pages; the first that fits counts."""
 
 
 def find_page(page: str) -> str:
     """The address of a page."""
-    return f"{MANUAL}/{page}"
+    return f"{find_manual()}{page}"
+
+
+def find_manual() -> str:
+    """Where the pages of this version are: the releases that mend it have the same."""
+    manifest = read_manifest()
+    return "{}{}.{}/".format(manifest["website"], *manifest["version"].split("."))
 
 
 def list_addresses() -> tuple[str, tuple[tuple[str, str], ...]]:
     """What Blender looks up at F1."""
-    return f"{MANUAL}/", tuple((f"bpy.ops.{pattern}", page) for pattern, page in PAGES)
+    return find_manual(), tuple((f"bpy.ops.{pattern}", page) for pattern, page in PAGES)
 
 
 def register() -> None:

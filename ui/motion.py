@@ -43,7 +43,7 @@ class VIEW3D_PT_supple_motion(PartPanel, bpy.types.Panel):
 
     bl_label = "Motion"
     bl_order = 6
-    page = "motions.md"
+    page = "motions.html"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

@@ -26,7 +26,7 @@ class SupplePanel:
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Supple"
-    page = "README.md"
+    page = "overview.html#first-result"
 
     def draw_header_preset(self, _context: bpy.types.Context) -> None:
         button = self.layout.operator("wm.url_open", text="", icon="QUESTION", emboss=False)

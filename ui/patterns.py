@@ -60,7 +60,7 @@ class VIEW3D_PT_supple_patterns(PartPanel, bpy.types.Panel):
 
     bl_label = "Patterns"
     bl_order = 3
-    page = "patterns.md"
+    page = "patterns.html"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

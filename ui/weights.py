@@ -31,7 +31,7 @@ class VIEW3D_PT_supple_weights(PartPanel, bpy.types.Panel):
 
     bl_label = "Weights"
     bl_order = 2
-    page = "weights.md"
+    page = "weights.html"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

@@ -9,11 +9,11 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import bpy
-import addon_utils
 import numpy as np
 from mathutils import Vector
 from mathutils.kdtree import KDTree
@@ -53,11 +53,20 @@ def _report(job: dict[str, Any], share: float) -> None:
 # Exporting
 
 
+def _enable(add_on: str) -> bool:
+    """Whether an add-on of Blender's is there, and enabled now if it was not."""
+    add_ons = bpy.context.preferences.addons
+    if add_on not in add_ons:
+        with suppress(RuntimeError):  # it is not there
+            bpy.ops.preferences.addon_enable(module=add_on)
+    return add_on in add_ons
+
+
 def _export(job: dict[str, Any]) -> dict[str, Any]:
     """Write the file, from the copy as it is in a library: how it looks in some poses, and what it holds."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     add_on = ADD_ONS.get(job["format"])
-    if add_on is not None and not addon_utils.check(add_on)[1] and addon_utils.enable(add_on) is None:
+    if add_on is not None and not _enable(add_on):
         return {"lacks": add_on}
     if job["format"] == "usd" and not bpy.app.build_options.usd:
         return {"lacks": "USD"}

@@ -16,17 +16,17 @@ import contextlib
 import ctypes
 import os
 import re
+import signal
+import subprocess
 import sys
-import tempfile
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     import bpy
 
-BETWEEN_READINGS = 0.2
-"""Seconds between two looks at what Blender has printed."""
+LAST_LINES = 10.0
+"""Seconds that the last of what was printed may take to be relayed."""
 
 
 def escape(text: str) -> str:
@@ -35,18 +35,24 @@ def escape(text: str) -> str:
     return line.replace("Saved:", "Saved\\u003a")
 
 
+def print_line(text: str, stream: TextIO | None) -> None:
+    """Print a text as one line; nothing where there is no stream, as where Windows starts Blender without a console."""
+    if stream is not None:
+        stream.write(escape(text) + "\n")
+        stream.flush()
+
+
 @contextlib.contextmanager
 def guarded_output() -> Iterator[tuple[TextIO | None, TextIO | None]]:
     """Standard output and standard error for the caller's lines alone; None for one that is closed.
 
-    What Blender and others print meanwhile follows on standard error, escaped, and "Blender: " begins each line.
+    What Blender and others print meanwhile follows on standard error, escaped, and "Blender: " begins each line. A
+    process of its own sees to that, also where Blender crashes and lets no Python run here any more.
     """
     out, err = _copy_stream(sys.stdout, 1), _copy_stream(sys.stderr, 2)
-    log = _open_log()  # a pipe would fill up while Blender prints and lets no other Python run
-    before = [_redirect(number, log) for number in (1, 2)]
-    ended = threading.Event()
-    relay = threading.Thread(target=_relay, args=(log, err, ended), daemon=True)
-    relay.start()
+    process = _start_relay(err)
+    to_relay = process.stdin.fileno() if process else os.open(os.devnull, os.O_WRONLY)
+    before = [_redirect(number, to_relay) for number in (1, 2)]
     try:
         yield out, err
     finally:
@@ -54,9 +60,10 @@ def guarded_output() -> Iterator[tuple[TextIO | None, TextIO | None]]:
         for number, earlier in zip((1, 2), before, strict=True):
             os.dup2(earlier, number)
             os.close(earlier)
-        ended.set()
-        relay.join()
-        os.close(log)
+        if process:
+            _end_relay(process)
+        else:
+            os.close(to_relay)
         for stream in (out, err):
             if stream not in (None, sys.stdout, sys.stderr):
                 with contextlib.suppress(OSError, ValueError):
@@ -73,27 +80,47 @@ def _copy_stream(stream: TextIO | None, number: int) -> TextIO | None:
         return stream
 
 
-def _open_log() -> int:
-    """A file without a name whose writers add to its end, wherever others read; where there is no room, nothing."""
+def _start_relay(err: TextIO | None) -> subprocess.Popen[bytes] | None:
+    """Start what relays lines to standard error; None where there is no file to write to, or no Python to start."""
     try:
-        created, path = tempfile.mkstemp(prefix="supple-")
-        os.close(created)
-    except OSError:
-        return os.open(os.devnull, os.O_RDWR)
-    log = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_TEMPORARY", 0))
-    if not hasattr(os, "O_TEMPORARY"):  # by it Windows removes the file when it is closed
-        os.unlink(path)
-    return log
+        return subprocess.Popen(
+            [sys.executable or "", "-I", __file__, "--relay", err.encoding],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=err.fileno(),
+            stderr=subprocess.DEVNULL,
+        )
+    except (AttributeError, OSError, ValueError):  # AttributeError: it is closed, or none
+        return None
 
 
-def _redirect(number: int, log: int) -> int:
-    """Have a file descriptor lead to the log; returns what it has led to."""
+def _end_relay(process: subprocess.Popen[bytes]) -> None:
+    process.stdin.close()
+    try:
+        process.wait(LAST_LINES)
+    except subprocess.TimeoutExpired:  # another process that goes on has it open, too
+        process.kill()
+        process.wait()
+
+
+def relay(encoding: str) -> None:
+    """Print the lines of standard input, to the end, whether or not somebody reads them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl C reaches this process, too, before what Blender says of it
+    for line in sys.stdin.buffer:
+        text = escape(line.decode(errors="backslashreplace").rstrip("\r\n"))
+        with contextlib.suppress(OSError):
+            sys.stdout.buffer.write(f"Blender: {text}\n".encode(encoding, "backslashreplace"))
+            sys.stdout.flush()
+
+
+def _redirect(number: int, target: int) -> int:
+    """Have a file descriptor lead to another's file; returns what it has led to."""
     try:
         before = os.dup(number)
     except OSError:  # it is closed
         before = os.open(os.devnull, os.O_RDWR)
     _flush()
-    os.dup2(log, number)
+    os.dup2(target, number)
     return before
 
 
@@ -104,26 +131,6 @@ def _flush() -> None:
             stream.flush()
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
-
-
-def _relay(log: int, err: TextIO | None, ended: threading.Event) -> None:
-    """Print the lines of the log, to the end that it has when `ended` is set."""
-    position, rest, is_last = 0, b"", False
-    while not is_last:
-        is_last = ended.wait(BETWEEN_READINGS)
-        os.lseek(log, position, os.SEEK_SET)
-        while new := os.read(log, 1 << 16):
-            position += len(new)
-            *lines, rest = (rest + new).split(b"\n")
-            _print_foreign(lines, err)
-    _print_foreign([rest] if rest else [], err)
-
-
-def _print_foreign(lines: list[bytes], err: TextIO | None) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        for line in lines if err else ():
-            text = escape(line.decode(errors="backslashreplace").rstrip("\r"))
-            print(f"Blender: {text}", file=err, flush=True)
 
 
 def read_frames(text: str) -> range:
@@ -156,6 +163,12 @@ def render_frame(scene: bpy.types.Scene, frame: int, folder: str, pattern: str) 
     return path
 
 
+def _write_image(path: str, out: TextIO | None) -> None:
+    """Name an image in the one line that `escape` lets nobody else write, by which Flamenco shows it."""
+    if out is not None:
+        out.write(f"Saved: '{escape(path)}'\n")
+
+
 def main() -> None:
     """Render what the words after `--` ask for."""
     import bpy
@@ -176,14 +189,17 @@ def main() -> None:
             for done, frame in enumerate(chosen.frames, start=1):
                 path = render_frame(scene, frame, chosen.output, pattern)
                 share = 100.0 * done / len(chosen.frames)
-                print(f"Saved: '{escape(path)}'", file=out)  # Flamenco shows it
-                print(f"openjd_progress: {share:.1f}" if is_openjd else f"Progress: {share:.1f}%", file=out, flush=True)
+                _write_image(path, out)
+                print_line(f"openjd_progress: {share:.1f}" if is_openjd else f"Progress: {share:.1f}%", out)
         except (OSError, RuntimeError) as error:
             if is_openjd:
-                print("openjd_fail:", escape(str(error)), file=out, flush=True)
-            print(escape(f"render_frames.py: error: {error}"), file=err, flush=True)
+                print_line(f"openjd_fail: {error}", out)
+            print_line(f"render_frames.py: error: {error}", err)
             sys.exit(1)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "--relay":
+        relay(sys.argv[2])
+    else:
+        main()

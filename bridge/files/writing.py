@@ -39,6 +39,12 @@ BLOCK = 1 << 20
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_DRIVE = (errno.EIO, errno.ESTALE, errno.ENODEV, errno.ENOTCONN, errno.ETIMEDOUT, errno.EHOSTUNREACH)
 
+IN_USE = (5, 32)
+"""Windows' numbers for a file that cannot be replaced because a program has it open."""
+
+HELD = 2.0
+"""Seconds that a program may go on reading a file that is to be replaced, as scanners do: on Windows only."""
+
 BETWEEN_LOOKS = 60.0
 """Seconds between two looks into a folder for litter: in one of thousands of parts they are most of the work."""
 
@@ -185,6 +191,8 @@ def _reported(path: Path) -> Iterator[None]:
             remedy = "another folder, or free some space"
         elif error.errno in NO_DRIVE:
             remedy = "another folder, or reconnect its drive"
+        elif getattr(error, "winerror", None) in IN_USE:
+            remedy = "another name, or close the program that has it open"
         raise SkinningError(f"Cannot write '{path}' ({error.strerror}): choose {remedy}") from error
 
 
@@ -233,10 +241,19 @@ def _flush(path: Path) -> None:
 
 
 def _put(path: Path, target: Path) -> None:
-    """Give a file another name."""
+    """Give a file another name; waits for who reads the file of that name, where that must not be."""
     if target.is_file() and not target.is_symlink():
         shutil.copymode(target, path)
-    path.replace(target)
+    until = time.monotonic() + HELD
+    while True:
+        try:
+            path.replace(target)
+        except PermissionError as error:
+            if getattr(error, "winerror", None) not in IN_USE or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 # What killed runs left

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
-import tomllib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -15,9 +13,8 @@ from ...bridge.files.blend_files import find_libraries, find_used, locate, open_
 from ...bridge.files.writing import digest_file
 from ...bridge.modifiers import is_supple_modifier
 from ...deformers import SkinningError
+from ..manifest import read_manifest
 from .made_from import Inputs
-
-MANIFEST = Path(__file__).parents[2] / "blender_manifest.toml"
 
 
 def open_with_inputs(path: Path, expected: Inputs | None = None) -> Inputs:
@@ -29,7 +26,7 @@ def open_with_inputs(path: Path, expected: Inputs | None = None) -> Inputs:
         Where it can not be opened, changes meanwhile, lacks a library, or is not what is expected.
     """
     if expected is not None:  # before hours of opening
-        Inputs(_read_supple_version(), _read_blender_version(), expected.file).check(expected)
+        Inputs(read_manifest()["version"], _read_blender_version(), expected.file).check(expected)
     before = _digest(path)
     open_file(path)
     if _digest(path) != before:
@@ -65,7 +62,7 @@ def _read_inputs(path: Path, digest: str) -> Inputs:
             missing.append(str(cache))
     lines = [digest, *sorted(f"{read.name} {own}" for read, own in found.items())]
     whole = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
-    return Inputs(_read_supple_version(), _read_blender_version(), whole, tuple(missing))
+    return Inputs(read_manifest()["version"], _read_blender_version(), whole, tuple(missing))
 
 
 def _digest(path: Path, role: str = "") -> str:
@@ -75,11 +72,6 @@ def _digest(path: Path, role: str = "") -> str:
         raise SkinningError(
             f"Cannot read '{path}'{role} ({error.strerror}): check that it is at this path on this machine"
         ) from error
-
-
-@functools.cache
-def _read_supple_version() -> str:
-    return tomllib.loads(MANIFEST.read_text(encoding="utf-8"))["version"]
 
 
 def _read_blender_version() -> str:

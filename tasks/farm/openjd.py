@@ -154,7 +154,8 @@ def _apply_step(job: FarmJob) -> dict[str, Any]:
 
 
 def _render_step(job: FarmJob) -> dict[str, Any]:
-    script = {"name": "RenderFrames", "type": "TEXT", "filename": RENDER_SCRIPT.name, "data": RENDER_SCRIPT.read_text()}
+    text = RENDER_SCRIPT.read_text(encoding="utf-8")
+    script = {"name": "RenderFrames", "type": "TEXT", "filename": RENDER_SCRIPT.name, "data": text}
     render = _blender(
         job,
         *("--background", "--python-exit-code", "1", "--python", "{{Task.File.RenderFrames}}", "--"),

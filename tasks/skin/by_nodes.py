@@ -5,6 +5,7 @@ Python only sets it up, and follows changes of weights, bones and settings. A fr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import modifiers
-from ...bridge.files.render_frames import escape
+from ...bridge.files.render_frames import print_line
 from ...bridge.meshes.data import mesh_of
 from ...bridge.meshes.influences import has_sdef, remove_influences, write_influences, write_turns
 from ...bridge.modifiers import clear_inputs
@@ -476,7 +477,9 @@ def _bring_up_to_date(
     if bound.supple.node_group != former:
         outside_handlers(remove_unused_groups)
     if not surroundings.has_own_version:
-        print(escape(f"Supple: '{obj.name}' was bound by another version of Supple; its nodes are now of this one"))
+        print_line(
+            f"Supple: '{obj.name}' was bound by another version of Supple; its nodes are now of this one", sys.stdout
+        )
     return _seen[obj.session_uid]
 
 

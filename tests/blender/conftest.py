@@ -23,6 +23,11 @@ import bpy
 import checkout
 import scenes
 
+NEED_POSIX = ("test_full_disk.py", "test_kills.py", "bad_input/test_command_line.py")
+"""Limits of files, signals, pipes and devices among files."""
+
+collect_ignore = [] if os.name == "posix" else [*NEED_POSIX]
+
 
 class EnabledModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Resolves ``supple.x`` to the very module ``bl_ext.<repository>.supple.x``: a second copy is not registered."""

@@ -15,6 +15,7 @@ from supple.deformers import SkinningError
 from supple.tasks.bake import inputs as inputs_module
 from supple.tasks.bake.inputs import open_with_inputs, read_inputs
 from supple.tasks.bake.made_from import Inputs
+from supple.tasks.manifest import read_manifest
 
 
 def link(path: Path, name: str) -> bpy.types.Object:
@@ -63,7 +64,7 @@ def shot(tmp_path: Path, show: Path) -> Path:
 @pytest.mark.versions
 def test_versions_are_those_of_this_machine(shot: Path):
     inputs = open_with_inputs(shot)
-    assert inputs.supple == "0.1.0"
+    assert inputs.supple == read_manifest()["version"]
     assert bpy.app.version_string.startswith(f"{inputs.blender}.")
     assert inputs.missing == ()
     assert read_inputs(shot) == inputs
@@ -199,7 +200,7 @@ def test_what_can_not_be_read_is_named(tmp_path: Path):
 
 def test_another_version_is_refused_before_the_file_is_opened(tmp_path: Path):
     expected = Inputs("9.9.9", "{}.{}".format(*bpy.app.version), "ab" * 32)
-    with pytest.raises(SkinningError, match=r"Supple 0\.1\.0 instead of 9\.9\.9"):
+    with pytest.raises(SkinningError, match=f"Supple {read_manifest()['version']} instead of 9.9.9"):
         open_with_inputs(tmp_path / "none.blend", expected)
 
 

@@ -180,12 +180,12 @@ def test_another_version_on_a_worker_is_refused(
     tmp_path: Path, hero: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     expected = open_with_inputs(hero).describe()
-    for name, message in (
-        ("_read_supple_version", "Supple 9.9 instead"),
-        ("_read_blender_version", "Blender 9.9 inst"),
+    for name, read_value, message in (
+        ("read_manifest", {"version": "9.9"}, "Supple 9.9 instead"),
+        ("_read_blender_version", "9.9", "Blender 9.9 inst"),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(inputs_module, name, lambda: "9.9")
+            patch.setattr(inputs_module, name, lambda value=read_value: value)
             for words in (
                 bake_words(hero, CHUNKS[0], tmp_path / "out"),
                 ("bake", hero, "--object", "Body", "--output", tmp_path / "out.pc2"),

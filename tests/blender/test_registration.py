@@ -1,7 +1,9 @@
 """What the extension adds to Blender is there once while it is enabled, and gone when it is not."""
 
 import sys
+import tomllib
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -278,13 +280,15 @@ class Keymaps(dict):
         return self[name]
 
 
-def test_each_page_of_the_manual_is_there():
-    folder = Path(__file__).resolve().parents[2] / "docs"
-    pages = {getattr(bpy.types, name).page for name in (FIRST, *BELOW)} | {page for _, page in manual.PAGES}
-    assert {page for page in pages if not (folder / page).is_file()} == set()
+def test_f1_and_question_marks_lead_to_the_site_of_this_version():
+    manifest = tomllib.loads(
+        (Path(__file__).resolve().parents[2] / "blender_manifest.toml").read_text(encoding="utf-8")
+    )
     prefix, mapping = manual.list_addresses()
-    assert mapping[0][0] == "bpy.ops.supple.weight*"
-    assert prefix == f"{manual.MANUAL}/"
+    assert prefix == f"{manifest['website']}{manifest['version'].rpartition('.')[0]}/"
+    assert mapping[0] == ("bpy.ops.supple.weights_brush*", "weights.html#the-brush")
+    assert manual.find_page(getattr(bpy.types, FIRST).page) == f"{prefix}overview.html#first-result"
+    assert all(any(fnmatch(f"bpy.ops.supple.{name}", pattern) for pattern, _ in mapping) for name in OPERATORS)
 
 
 @pytest.mark.versions

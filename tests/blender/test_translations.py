@@ -13,7 +13,7 @@ from scenes import add_tube, bind, select
 from supple import translations
 from supple.settings.objects import settings_of
 from supple.translations import read_phrases, translate
-from supple.translations.phrases import Phrases
+from supple.translations.phrases import Phrases, make_code
 
 TABLE = {
     "Particles": "パーティクル",
@@ -124,3 +124,25 @@ def test_blender_knows_the_labels_while_supple_is_enabled(monkeypatch):
     for context in ("*", "Operator"):
         assert table["ja_JP"][context, "Make Independent"] == "独立させる"
     assert not [text for _, text in table["ja_JP"] if "{" in text]
+
+
+def test_errors_have_the_same_code_in_all_languages(monkeypatch):
+    obj, _ = add_tube()
+    select(obj)
+    bpy.ops.supple.make()
+    found = []
+    for is_japanese in (False, True):
+        monkeypatch.setattr(translations, "is_active", lambda is_japanese=is_japanese: is_japanese)
+        with pytest.raises(RuntimeError) as caught:
+            bpy.ops.supple.make()
+        found.append(str(caught.value))
+    code = make_code("All ticked meshes are bound: choose a look for them")
+    assert all(f"({code})" in text for text in found)
+    assert found[0] != found[1]
+    bound = make_code("'{}' has nothing to fix: press Bind")
+    for message in (
+        "'Y' has nothing to fix: press Bind",
+        "'Y' has nothing to fix: press Bind. 3 meshes were left out.",
+    ):
+        assert translations.find_code(message) == bound
+    assert not translations.find_code("What nobody has said")

@@ -15,7 +15,6 @@ import importlib
 import io
 import json
 import os
-import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -123,6 +122,8 @@ def read_files(*folders: Path) -> dict[Path, bytes]:
 
 @contextlib.contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
+    import resource  # which Windows lacks
+
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from manual_site.pages import list_panel_pages, name_in_project
 
 import draw_packages as drawing
 import write_map
@@ -22,6 +23,7 @@ PAGES = sorted(
     for path in [*ROOT.glob("docs/*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 )
 JAPANESE = "README.ja.md"
+START_IN_JAPANESE = "docs/ja/README.md"
 FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"build", "dist"}
 INSTALLED_AS = "bl_ext.user_default.supple."
 
@@ -107,15 +109,28 @@ def missing_imports(page: str) -> Iterator[str]:
 
 
 def test_files_are_there() -> None:
-    assert [missing for page in (*PAGES, JAPANESE) for missing in missing_files(read_page(page), page)] == []
+    assert [
+        missing for page in (*PAGES, JAPANESE, START_IN_JAPANESE) for missing in missing_files(read_page(page), page)
+    ] == []
 
 
 def test_sections_are_there() -> None:
-    assert [missing for page in (*PAGES, JAPANESE) for missing in missing_sections(page)] == []
+    assert [missing for page in (*PAGES, JAPANESE, START_IN_JAPANESE) for missing in missing_sections(page)] == []
 
 
 def test_examples_import_what_is_there() -> None:
     assert [missing for page in PAGES for missing in missing_imports(page)] == []
+
+
+def test_pages_of_the_panels_are_there() -> None:
+    """Those of question marks and F1, with their sections, by the names that the site gives them."""
+    pages = set(list_panel_pages())
+    assert len(pages) > 20
+    for name in pages:
+        address, _, section = name.partition("#")
+        path = ROOT / name_in_project(address.removesuffix("html") + "md")
+        assert path.is_file(), name
+        assert section in {"", *headings(path)}, name
 
 
 def test_a_missing_file_is_found() -> None:
@@ -261,7 +276,15 @@ def test_the_japanese_readme_is_whole() -> None:
 def test_labels_of_the_japanese_readme_are_those_of_the_panels(labels: set[str]) -> None:
     table = json.loads(read_page("translations/ja_JP.json"))
     known = {found for text, found in table.items() if text in labels} | BLENDERS_OWN_IN_JAPANESE
-    assert unknown_labels(read_page(JAPANESE), JAPANESE, known) == []
+    for page in (JAPANESE, START_IN_JAPANESE):
+        assert unknown_labels(read_page(page), page, known) == []
+
+
+def test_the_japanese_start_page_shows_what_the_other_does() -> None:
+    english, japanese = (
+        re.findall(r"\bimages/([\w-]+)", read_page(page)) for page in ("docs/README.md", START_IN_JAPANESE)
+    )
+    assert [name.removesuffix("-ja") for name in japanese] == english
 
 
 # What a page quotes as a message is one
@@ -328,11 +351,11 @@ def rows_of(page: str, section: str, heading: str = "method") -> list[tuple[str,
     """What the rows of a section's table name by a link, and the page that it leads to."""
     text = read_page(page).partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     table = text.partition(f"\n| {heading} |")[2].partition("\n\n")[0]
-    return re.findall(r"^\| \[([^]]+)\]\(([\w/.-]+)[^)]*\) \|", table, flags=re.MULTILINE)
+    return re.findall(r"\| \[([^]]+)\]\(([\w/.-]+)[^)]*\) \|", table)
 
 
-def test_weights_of_the_readme_are_the_methods() -> None:
-    rows = rows_of("README.md", "Weights")
+def test_weights_of_the_page_are_the_methods() -> None:
+    rows = rows_of("docs/weights.md", "Which method", "the character")
     assert [label for label, _ in rows] == [method.label for method in automatic_weights.METHODS.values()]
 
 

@@ -107,14 +107,15 @@ def test_what_executes_text_is_found(subtests: pytest.Subtests) -> None:
     assert nothing_executed.check([Source("bridge/a.py", allowed)]) == []
 
 
-def test_only_blender_itself_is_started() -> None:
+@pytest.mark.parametrize(("file", "command"), nothing_executed.STARTS.items())
+def test_only_what_is_known_is_started(file: str, command: str) -> None:
     def started(call: str) -> list[str]:
-        return nothing_executed.check([Source(nothing_executed.STARTS_BLENDER, f"import subprocess\n{call}")])
+        return nothing_executed.check([Source(file, f"import subprocess\n{call}")])
 
-    assert started(f"subprocess.Popen({nothing_executed.BLENDER}, stdout=log)") == []
+    assert started(f"subprocess.Popen({command}, stdout=log)") == []
     for call in ("subprocess.Popen(command)", "subprocess.run(command)", "Popen(command)", "eval(x)"):
         assert len(started(call)) == 1
-    assert len(started(f"subprocess.Popen({nothing_executed.BLENDER}, shell=True)")) == 1
+    assert len(started(f"subprocess.Popen({command}, shell=True)")) == 1
 
 
 # Docstrings

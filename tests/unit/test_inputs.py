@@ -16,7 +16,7 @@ FOLDERS = ("bridge", "cli", "deformers", "nodes", "operators", "settings", "task
 
 READING = {"open", "open_regular", "read_text", "read_bytes", "load", "memmap", "fromfile", "fdopen", "loads"}
 READING |= {"open_mainfile", "parse_json", "read_json"}
-PRINTING = {"print"}
+PRINTING = {"print_line"}
 
 OWN = "comes with Supple, or is written and read by one process"
 FILES = partial("tests/blender/bad_input/test_files_read.py::{}".format)
@@ -54,7 +54,7 @@ TRIED = {
     "cli/messages.py _print_line": ORDERS,
     "cli/messages.py answer": ORDERS,
     "preview.py _show": PRINTED,
-    "tasks/bake/inputs.py _read_supple_version": OWN,
+    "tasks/manifest.py read_manifest": OWN,
     "tasks/bake/parts.py Part.read": "tests/blender/test_bake_parts.py::test_only_what_is_whole_counts",
     "tasks/subject/corrected.py read_rotations": CORRECTIONS("test_a_correction"),
     "tasks/corrections/posed_copy.py State._unpack": CORRECTIONS("test_a_posed_copy"),
@@ -68,9 +68,8 @@ TRIED = {
     "tasks/farm/openjd.py _render_step": OWN,
     "tasks/farm/readme.py describe_submission": OWN,
     "bridge/files/render_frames.py _copy_stream": OWN,
-    "bridge/files/render_frames.py _open_log": OWN,
+    "bridge/files/render_frames.py guarded_output": OWN,
     "bridge/files/render_frames.py _redirect": OWN,
-    "bridge/files/render_frames.py _print_foreign": ORDERS,
     "bridge/files/render_frames.py main": ORDERS,
     "tasks/patterns/library.py saved_entries": FILES("test_saved_patterns"),
     "tasks/patterns/maps.py _write_sidecar": FILES("test_descriptions_of_height_maps"),

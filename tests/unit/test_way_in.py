@@ -156,10 +156,11 @@ class Copy:
         self.root, changed = root, {}
         for name in COPIED:
             shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*.py"), *ROOT.glob("tests/*.*")):
-            target = root / path.relative_to(ROOT)
-            target.parent.mkdir(exist_ok=True)
-            shutil.copyfile(path, target)
+        for pattern in ("*.md", "docs/**/*.md", "*.toml", "*.py", "tests/*.*"):
+            for path in ROOT.glob(pattern):
+                target = root / path.relative_to(ROOT)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
         for name, edits in ADDITIONS.items():
             for file, edit in list(edits.items())[: None if whole else HEARTS[name]]:
                 path = root / file

@@ -115,7 +115,7 @@ MAY_IMPORT = {
     "translations": set(),
     "viewport": {"deformers", "bridge", "tasks", "settings", "translations"},
     "preview": {"deformers", "bridge", "tasks", "settings"},
-    "cli": {"deformers", "options", "bridge", "tasks", "settings"},
+    "cli": {"deformers", "options", "bridge", "tasks", "settings", "translations"},
     "operators": {"deformers", "options", "bridge", "tasks", "settings", "viewport", "preview", "translations"},
     "ui": {"options", "settings", "tasks/", "tasks/subject", "tasks/patterns", "translations"},
     "registration": {"translations", "settings", "preview", "viewport", "cli", "operators", "ui"},

@@ -28,14 +28,15 @@ IMPORTS = {
 HANDS_TEXT_ON = {"texts", "driver_namespace", "script_python_file", "python_file_run"}
 """Attributes by which Blender is given Python to run."""
 
-STARTS_BLENDER = "bridge/files/child.py"
-"""Starts a Blender of its own, with a script of Supple's and nothing else."""
-
-BLENDER = "[*command, str(script), *between, *words]"
+STARTS = {
+    "bridge/files/child.py": "[*command, str(script), *between, *words]",
+    "bridge/files/render_frames.py": "[sys.executable or '', '-I', __file__, '--relay', err.encoding]",
+}
+"""Modules that start a process, by this command alone: Blender, or its Python, with a script of Supple's."""
 
 ALLOWED = {
-    (STARTS_BLENDER, "subprocess"),
-    (STARTS_BLENDER, "pickle"),  # files between the two, in a folder that only this user can write to
+    *((file, "subprocess") for file in STARTS),
+    ("bridge/files/child.py", "pickle"),  # files between the two, in a folder that only this user can write to
     ("bridge/files/child_session.py", "importlib"),  # of Supple's own module
     ("bridge/files/render_frames.py", "ctypes"),  # C writes what Blender has printed, for which Python has no call
 }
@@ -63,13 +64,13 @@ def find_executed(node: ast.AST) -> Iterator[str]:
         yield node.attr
 
 
-def starts_other_than_blender(node: ast.AST) -> bool:
-    """Whether a piece of the module that starts Blender starts something else, or in another way."""
+def starts_another(node: ast.AST, command: str) -> bool:
+    """Whether a piece of a module of `STARTS` starts something else, or in another way."""
     called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
     if not isinstance(node, ast.Call) or not (called.startswith("subprocess.") or called.endswith("Popen")):
         return False
-    is_blender = called == "subprocess.Popen" and [*map(ast.unparse, node.args)] == [BLENDER]
-    return not is_blender or any(keyword.arg in ("shell", "executable", None) for keyword in node.keywords)
+    is_known = called == "subprocess.Popen" and [*map(ast.unparse, node.args)] == [command]
+    return not is_known or any(keyword.arg in ("shell", "executable", None) for keyword in node.keywords)
 
 
 def writes_expression(node: ast.AST) -> bool:
@@ -83,8 +84,8 @@ def check_source(source: Source) -> Iterator[str]:
         for name in find_executed(node):
             if (source.file, name) not in ALLOWED:
                 yield f"{where}: {name} can execute what a file says: read it as data"
-        if source.file == STARTS_BLENDER and starts_other_than_blender(node):
-            yield f"{where}: only Blender may be started, by subprocess.Popen({BLENDER}, ...)"
+        if (command := STARTS.get(source.file)) and starts_another(node, command):
+            yield f"{where}: only this may be started: subprocess.Popen({command}, ...)"
         if source.file != WRITES_DRIVERS and writes_expression(node):
             yield f"{where}: expressions of drivers are written by {WRITES_DRIVERS} alone: call it"
 

@@ -22,7 +22,7 @@ SILENT_CALLS = {
     "ArgumentTypeError",
     "AssertionError",
     "compile",
-    "print",
+    "print_line",
     "push_constant",
     "smooth",
     "getattr",
@@ -34,7 +34,7 @@ SILENT_CALLS = {
 NOT_SHOWN = re.compile(
     r"^(Supple( .*)?|3D View|in slot|with slot|supple_\w+.*|lattice points to test|height = .*|.*\bgl_.*|.*void main.*"
     r"|Base Color|Vertex Group|Shape Changes|Linear Blending|Joint Limits|mmd_\w+|2\*atan2.*|.*\bframe <.*"
-    r"|.*primvars:.*)$",
+    r"|.*primvars:.*|Blender: .*|Saved: .*)$",
     re.DOTALL,
 )
 """Names of data-blocks and node sockets, shaders, expressions, what files say, and what only a bug raises."""
