@@ -155,6 +155,7 @@ COMMANDS = (
         "swing", "have tails, ears and hair swing behind the actions", "swing",
         take("--bones", type=read_names, default=(), metavar="BONE,BONE",
              help="bones that swing; by default those that have the name of the part"),
+        take("--region", metavar="GROUP", help="vertex group of a mesh that swings as flesh, instead of bones"),
         take("--armature", metavar="NAME", help="armature; by default the only armature in the scene"),
         *take_options(SwingOptions),
         OneOf((

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, cast
 
 import bpy
+from bpy.props import StringProperty
 
 from ..bridge.rigs.swings import list_swinging
 from ..options import SwingOptions, rows_of
-from ..settings.character import find_armature
+from ..settings.character import find_armature, find_shown
 from ..settings.properties import draw_option, read_options, with_options
 from ..tasks.steps import Steps
 from ..tasks.subject.chosen_bones import find_chosen_bones
-from ..tasks.swing.add import add_swing, update_swing
+from ..tasks.swing.add import add_region_swing, add_swing, update_swing
 from ..tasks.swing.remove import remove_swing
 from ..tasks.swing.report import SwingReport
 from ..translations import translate
@@ -59,6 +60,11 @@ class SUPPLE_OT_swing_add(SwingOperator, bpy.types.Operator):
     bl_label = "Add Swing"
     requires = (needs_armature,)
 
+    region: StringProperty(
+        name="Region",
+        description="Vertex group that swings as flesh: it gets a bone, which takes weights of its parent",
+    )
+
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.is_interactive = not bpy.app.background and context.window is not None
         return self.ask(context)
@@ -67,14 +73,20 @@ class SUPPLE_OT_swing_add(SwingOperator, bpy.types.Operator):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        names = list_selected(cast(bpy.types.Object, find_armature(context)))
-        found = f"{len(names)} selected bones" if names else "Bones with the name of the part"
-        layout.label(text=translate(found), icon="BONE_DATA", translate=False)
+        if not self.region:
+            names = list_selected(cast(bpy.types.Object, find_armature(context)))
+            found = f"{len(names)} selected bones" if names else "Bones with the name of the part"
+            layout.label(text=translate(found), icon="BONE_DATA", translate=False)
+        if (mesh := find_shown(context)) is not None:
+            layout.prop_search(self, "region", mesh, "vertex_groups")
         for option in rows_of(SwingOptions):
             draw_option(layout, self, option)
 
     def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps[SwingReport]:
-        return add_swing(armature, context.scene, read_options(SwingOptions, self), list_selected(armature))
+        options, mesh = read_options(SwingOptions, self), find_shown(context)
+        if self.region and mesh is not None:
+            return add_region_swing(armature, context.scene, options, mesh, self.region)
+        return add_swing(armature, context.scene, options, list_selected(armature))
 
 
 class SUPPLE_OT_swing_update(SwingOperator, bpy.types.Operator):

@@ -85,6 +85,11 @@ class BoneSettings(bpy.types.PropertyGroup):
         description="This bone has the keys of a swing: another bone copies its rotation",
         options={"HIDDEN"},
     )
+    is_flesh: BoolProperty(
+        name="Flesh",
+        description="This bone was added for a region that swings, and has weights of its parent",
+        options={"HIDDEN"},
+    )
     swing: PointerProperty(type=SwingSettings, options={"HIDDEN"})
 
 

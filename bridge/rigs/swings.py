@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import bpy
+import numpy as np
 
 from .copies import editing_bones
 
@@ -78,6 +79,30 @@ def _copy_rotation(armature: bpy.types.Object, name: str, lag: str) -> None:
     constraint.name, constraint.target, constraint.subtarget = CONSTRAINT, armature, lag
     constraint.owner_space = constraint.target_space = "LOCAL"
     constraint.mix_mode = "AFTER"
+
+
+def add_flesh_bone(armature: bpy.types.Object, name: str, carrier: str, head: np.ndarray, tail: np.ndarray) -> str:
+    """Add a deforming bone for a region of flesh; returns its name.
+
+    Parameters
+    ----------
+    carrier : str
+        Its parent.
+    head, tail : float arrays, shape (3,)
+        Armature space.
+    """
+    with editing_bones(armature) as edit_bones:
+        bone = edit_bones.new(name)
+        bone.head, bone.tail, bone.parent = head.tolist(), tail.tolist(), edit_bones[carrier]
+        name = bone.name
+    cast(Any, armature.data).bones[name].supple.is_flesh = True
+    return name
+
+
+def remove_flesh_bone(armature: bpy.types.Object, name: str) -> None:
+    """Remove the bone of a region of flesh."""
+    with editing_bones(armature) as edit_bones:
+        edit_bones.remove(edit_bones[name])
 
 
 def find_lag(bone: Any) -> str:

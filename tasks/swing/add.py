@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -29,7 +30,7 @@ from ...deformers.swing.chains import (
     measure_own,
     spare_body,
 )
-from ...deformers.swing.parts import PARTS
+from ...deformers.swing.parts import PARTS, find_part
 from ...deformers.swing.springs import Timing, find_slopes
 from ...options import SwingOptions
 from ...settings.bones import SWING_KEY
@@ -39,9 +40,13 @@ from ..subject.actions import find_rate
 from ..subject.swung import forget_notices, hash_source, list_own_actions, swing_settings
 from .choose import check_plays, choose_chains, find_held
 from .read import Reading, cut_chain, read_action
+from .regions import add_region, remove_region
 from .report import SwingReport, SwungChain
 
 DEFAULTS = SwingOptions()
+
+FLESH = "BELLY"
+"""What a region is whose name says nothing."""
 
 LIVELY = 95.0
 """Percentile of the frames whose angle is the one that is wanted."""
@@ -88,6 +93,26 @@ class Lag:
     motion: ChainMotion
     offsets: np.ndarray
     sag: np.ndarray
+
+
+def add_region_swing(
+    armature: bpy.types.Object, scene: bpy.types.Scene, options: SwingOptions, mesh: bpy.types.Object, group: str
+) -> Steps[SwingReport]:
+    """Have a region of flesh swing: a vertex group, which gets a bone.
+
+    Raises
+    ------
+    SkinningError
+        Where it can not; nothing is changed then.
+    """
+    check_plays(armature)
+    part = options.preset if options.preset != "AUTO" else find_part(group) or FLESH
+    with ExitStack() as undo:
+        bone = add_region(armature, mesh, group)
+        undo.callback(remove_region, armature, bone)
+        report = yield from add_swing(armature, scene, replace(options, preset=part), [bone])
+        undo.pop_all()
+    return report
 
 
 def add_swing(

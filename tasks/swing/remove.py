@@ -12,6 +12,7 @@ from ...deformers import SkinningError
 from ...settings.bones import SWING_KEY
 from ..subject.swung import forget_notices, list_own_actions
 from .choose import check_armature
+from .regions import remove_region
 
 
 def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> list[str]:
@@ -45,6 +46,8 @@ def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> lis
         if len(removed) == len(swinging) and SWING_KEY in action:
             del action[SWING_KEY]
     remove_lag_bones(armature, lags)
+    for name in [name for chain in removed for name in chain.bones if armature.data.bones[name].supple.is_flesh]:
+        remove_region(armature, name)
     armature.update_tag()
     forget_notices()
     bones = sum(len(chain.bones) for chain in removed)

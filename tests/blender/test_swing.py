@@ -309,3 +309,85 @@ def test_by_the_command_line(runner, tmp_path, capfd):
     assert not any(bone.supple.is_lag for bone in bpy.data.objects["Runner"].data.bones)
     assert main("swing", plain, "--remove", f"--output={swung}") == FAILED
     assert "use Add Swing first" in capfd.readouterr().err
+
+
+def add_skin(armature):
+    """A ball about the hips, with all of their weights, and a belly in front of it."""
+    bpy.ops.mesh.primitive_uv_sphere_add(location=(0, 0, 1.15), radius=0.25)
+    skin = bpy.context.active_object
+    skin.modifiers.new("Armature", "ARMATURE").object = armature
+    everywhere = range(len(skin.data.vertices))
+    skin.vertex_groups.new(name="root").add(everywhere, 0.3, "REPLACE")
+    skin.vertex_groups.new(name="hips").add(everywhere, 0.7, "REPLACE")
+    front = [vertex.index for vertex in skin.data.vertices if vertex.co.y < -0.05]
+    skin.vertex_groups.new(name="front").add(front, 1.0, "REPLACE")
+    return skin
+
+
+def list_weights(skin):
+    return [[(entry.group, entry.weight) for entry in vertex.groups] for vertex in skin.data.vertices]
+
+
+def read_skin(skin, frame=7):
+    bpy.context.scene.frame_set(frame)
+    shown = skin.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return np.array([vertex.co for vertex in shown.data.vertices])
+
+
+@pytest.mark.versions
+def test_a_region_swings_and_gives_its_weights_back(runner):
+    skin = add_skin(runner)
+    select(skin)
+    before, points = list_weights(skin), read_skin(skin)
+    assert bpy.ops.supple.swing_add(region="front") == {"FINISHED"}
+    moved = np.linalg.norm(read_skin(skin) - points, axis=1)
+    front = np.array([any(entry.group == 2 for entry in vertex.groups) for vertex in skin.data.vertices])
+    assert moved[front].max() > 0.005
+    assert moved[~front].max() < 1e-6
+    runner.pose.bones["front.flesh"].constraints[0].influence = 0.0
+    assert np.abs(read_skin(skin) - points).max() < 1e-6
+    assert bpy.ops.supple.swing_update() == {"FINISHED"}
+    assert bpy.ops.supple.swing_remove() == {"FINISHED"}
+    assert list_weights(skin) == before
+    assert [group.name for group in skin.vertex_groups] == ["root", "hips", "front"]
+    assert "front.flesh" not in runner.data.bones
+    assert np.array_equal(read_skin(skin), points)
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ("gone", "'Sphere' has no vertex group 'gone': check the name"),
+        ("hips", "'hips' is a bone of 'Runner': select it in Pose Mode instead"),
+        ("empty", "No bone has weights in 'empty' of 'Sphere': give it weights first"),
+        ("all", "'all' lies all around bone 'hips': paint one side of the body"),
+    ],
+)
+def test_regions_that_are_refused(runner, group, message):
+    skin = add_skin(runner)
+    skin.vertex_groups.new(name="empty")
+    skin.vertex_groups.new(name="all").add(range(len(skin.data.vertices)), 1.0, "REPLACE")
+    select(skin)
+    with pytest.raises(RuntimeError, match=message):
+        bpy.ops.supple.swing_add(region=group)
+    assert len(runner.data.bones) == 6
+
+
+def test_a_region_is_taken_back_where_nothing_can_swing(runner):
+    skin = add_skin(runner)
+    link_actions(runner)
+    select(skin)
+    before = list_weights(skin)
+    with pytest.raises(RuntimeError, match="No action of this file moves 'Runner'"):
+        bpy.ops.supple.swing_add(region="front")
+    assert list_weights(skin) == before
+    assert len(runner.data.bones) == 6
+
+
+def test_a_region_by_the_command_line(runner, tmp_path, capfd):
+    add_skin(runner)
+    source = save(tmp_path / "run.blend")
+    assert main("swing", str(source), "--region=front", "--preset=breast", f"--output={tmp_path / 'new.blend'}") == DONE
+    assert "'front.flesh' (Breast) swings by" in capfd.readouterr().out
+    assert main("swing", str(source), "--region=back", f"--output={tmp_path / 'new.blend'}") == FAILED
+    assert "0 meshes of 'Runner' have a vertex group 'back'" in capfd.readouterr().err

@@ -94,7 +94,7 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     *(("swing", option, (*WORDS, "wing", "TAIL")) for option in ("--preset", "--actions")),
     ("swing", "--angle", (*WORDS, "0", "-1", "61", "nan", "1e1")),
     *(("swing", option, (*WORDS, "-1", "nan", "inf", "1e1")) for option in ("--frequency", "--damping", "--gravity")),
-    *(("swing", option, (*NOT_UNICODE, "--")) for option in ("--armature", "--bones")),
+    *(("swing", option, (*NOT_UNICODE, "--")) for option in ("--armature", "--bones", "--region")),
     ("motion", "--output", ("",)),
     ("engine-copy", "--save", ("",)),
     ("bake", "--save", ("",)),
