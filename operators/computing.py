@@ -35,6 +35,7 @@ class ComputingOperator(WaitingOperator):
     """What is reported after Esc."""
     is_interactive = False
     """Whether a user waits in front of a window: set by `invoke`."""
+    _steps: StepsBeside | None = None
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.is_interactive = not bpy.app.background and context.window is not None
@@ -101,8 +102,9 @@ class ComputingOperator(WaitingOperator):
             self.show_waiting(context, done, status)
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Blender ends the operator, as when another file is opened."""
-        self.end(context)
+        """Blender ends the operator, as when another file is opened, or its dialog."""
+        if self._steps is not None:
+            self.end(context)
 
     def end(self, context: bpy.types.Context) -> None:
         self._steps.close()

@@ -10,6 +10,7 @@ from bpy.props import StringProperty
 from ..bridge.rigs.swings import list_swinging
 from ..options import SwingOptions, rows_of
 from ..settings.character import find_armature, find_shown
+from ..settings.motion import motion_settings
 from ..settings.properties import draw_option, read_options, with_options
 from ..tasks.steps import Steps
 from ..tasks.subject.chosen_bones import find_chosen_bones
@@ -46,8 +47,9 @@ class SwingOperator(ComputingOperator):
         """What is done, step by step."""
         raise AssertionError("each operator has its own")
 
-    def finish(self, _context: bpy.types.Context, report: SwingReport) -> str:
-        """Say what was computed."""
+    def finish(self, context: bpy.types.Context, report: SwingReport) -> str:
+        """Keep and say what was computed."""
+        motion_settings(context).report = "\n".join(report.describe())
         return ". ".join(report.describe())
 
 

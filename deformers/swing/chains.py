@@ -173,11 +173,16 @@ def spare_body(motion: ChainMotion, offsets: np.ndarray) -> np.ndarray:
 
 def measure_angles(motion: ChainMotion, offsets: np.ndarray) -> np.ndarray:
     """Angles by which offsets turn the bones, not softened, of the bone that turns most, radians, shape (F,)."""
+    spans, aside = _find_aside(motion, offsets)
+    return (np.linalg.norm(aside, axis=2) / np.maximum(np.linalg.norm(spans, axis=2), TINY)).max(axis=1)
+
+
+def _find_aside(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bones, and how far each end goes aside of its bone, which does not stretch, shape (F, K, 3) each."""
     spans = np.diff(motion.joints, axis=1)
     shifts = np.diff(np.concatenate([np.zeros_like(offsets[:, :1]), offsets], axis=1), axis=1)
-    squares = np.maximum((spans**2).sum(axis=2), TINY)
-    aside = shifts - spans * ((shifts * spans).sum(axis=2) / squares)[..., None]
-    return (np.linalg.norm(aside, axis=2) / np.sqrt(squares)).max(axis=1)
+    along = (shifts * spans).sum(axis=2) / np.maximum((spans**2).sum(axis=2), TINY)
+    return spans, shifts - spans * along[..., None]
 
 
 def measure_own(motion: ChainMotion) -> np.ndarray:
@@ -208,9 +213,8 @@ def bend_chain(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np
     angles : float64 array, shape (F,)
         Between the bone as it is then and as the action has it, of the one that turns most, radians.
     """
-    ends = motion.joints.copy()
-    ends[:, 1:] += offsets
-    spans, wanted = _to_units(np.diff(motion.joints, axis=1)), _to_units(np.diff(ends, axis=1))
+    spans, aside = _find_aside(motion, offsets)
+    spans, wanted = _to_units(spans), _to_units(spans + aside)
     bones = from_matrices(motion.rotations)
     before = np.tile([1.0, 0.0, 0.0, 0.0], (len(spans), 1))
     found, cosines = [], []

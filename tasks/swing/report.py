@@ -76,7 +76,7 @@ class SwingReport:
     def describe(self) -> list[str]:
         """Sentences without a full stop."""
         lines = [line for chain in self.chains for line in chain.describe()]
-        lines.append(f"Computed for {len(self.actions)} actions")
+        lines.append(f"Actions with swing: {len(self.actions)}")
         if self.linked:
             lines.append(f"Without swing, because they are linked from other files: {', '.join(self.linked)}")
         return lines

@@ -9,8 +9,6 @@ import bpy
 import numpy as np
 
 from scenes import edit_bones
-from supple.tasks.steps import take_all
-from supple.tasks.swing.add import add_swing, update_swing
 
 TAIL = ("tail.1", "tail.2", "tail.3")
 BONES = (
@@ -48,15 +46,6 @@ def add_run(armature: Any, name: str = "Run", height: float = 0.1) -> bpy.types.
         hips.keyframe_insert("location", frame=frame)
         hips.keyframe_insert("rotation_quaternion", frame=frame)
     return action
-
-
-def swing(armature: Any, *arguments: Any) -> Any:
-    """Add swing, and the report."""
-    return take_all(add_swing(armature, bpy.context.scene, *arguments))
-
-
-def update(armature: Any) -> Any:
-    return take_all(update_swing(armature, bpy.context.scene))
 
 
 def read_bones(armature: Any, frames: Any) -> np.ndarray:

@@ -8,18 +8,29 @@ import pytest
 from scenes_bake import curves_of
 from scenes_cli import DONE, FAILED, main, own_output
 from scenes_motion import list_keys
-from scenes_swing import FRAMES, TAIL, add_run, add_runner, read_bones, swing, update
+from scenes_swing import FRAMES, TAIL, add_run, add_runner, read_bones
 
 from panels import draw
 from scenes import edit_bones, play, push, redo, reset, save, select, undo
 from supple.deformers import SkinningError
 from supple.options import SwingOptions
 from supple.settings.bones import SWING_KEY
+from supple.tasks.steps import take_all
 from supple.tasks.subject.swung import find_notice, forget_notices
+from supple.tasks.swing.add import add_swing, update_swing
 from supple.tasks.swing.remove import remove_swing
 
 MOTION = "VIEW3D_PT_supple_motion"
 HALVES = np.arange(FRAMES[0], FRAMES[1] + 0.25, 0.5).tolist()
+
+
+def swing(armature, *arguments):
+    """Add swing, and the report."""
+    return take_all(add_swing(armature, bpy.context.scene, *arguments))
+
+
+def update(armature):
+    return take_all(update_swing(armature, bpy.context.scene))
 
 
 @pytest.fixture
@@ -304,7 +315,7 @@ def test_by_the_command_line(runner, tmp_path, capfd):
     assert [chain["bones"] for chain in report["chains"]] == [["tail.1", "tail.2"]]
     assert report["chains"][0]["angle_degrees"] == pytest.approx(20.0, abs=2.5)
     assert main("swing", swung, "--update", f"--output={updated}") == DONE
-    assert "Computed for 1 actions" in capfd.readouterr().out
+    assert "Actions with swing: 1" in capfd.readouterr().out
     assert main("swing", updated, "--remove", f"--output={plain}") == DONE
     assert not any(bone.supple.is_lag for bone in bpy.data.objects["Runner"].data.bones)
     assert main("swing", plain, "--remove", f"--output={swung}") == FAILED

@@ -158,6 +158,9 @@ def test_bones_point_to_where_their_ends_go():
     ends = motion.joints[:, :1] + np.cumsum(np.array(turned).transpose(1, 0, 2, 3)[..., 1] * LENGTHS[:, None], axis=1)
     moved = ends - motion.joints[:, 1:]
     assert moved == pytest.approx(0.1 * offsets, abs=0.03 * np.abs(0.1 * offsets).max())
+    along = carry(shake()[:, [2, 1, 0]])  # along the bones, which do not stretch
+    lag, _ = find_offsets(along, SPRING, TIMING, 2.0, DOWN)
+    assert bend_chain(along, 1000.0 * lag)[1] == pytest.approx(0.0, abs=1e-6)
     wild, _ = bend_chain(motion, 1000.0 * offsets)
     assert np.degrees(2 * np.arccos(np.abs(wild[..., 0]).clip(0, 1))).max() < 35.01
 
