@@ -133,7 +133,7 @@ def add_swing(
         Where nothing can swing; nothing is changed then.
     """
     check_plays(armature)
-    chosen = choose_chains(armature, options, names)
+    chosen, held = choose_chains(armature, options, names)
     bones = {bone for chain in chosen for bone in chain.bones}
     gravity, is_everywhere = _round(options.gravity), options.actions == "ALL"
     new = [
@@ -142,7 +142,8 @@ def add_swing(
     ]
     former = _list_planned(armature)
     kept = [each for each in former if not bones & set(each.bones)]
-    return (yield from _compute(armature, scene, new, kept, [each for each in former if each not in kept]))
+    report = yield from _compute(armature, scene, new, kept, [each for each in former if each not in kept])
+    return replace(report, held=tuple(held))
 
 
 def update_swing(armature: bpy.types.Object, scene: bpy.types.Scene) -> Steps[SwingReport]:

@@ -64,8 +64,12 @@ def check_plays(armature: bpy.types.Object) -> None:
         raise SkinningError(f"A strip of '{armature.name}' is being tweaked: leave Tweak Mode first")
 
 
-def choose_chains(armature: bpy.types.Object, options: SwingOptions, names: Sequence[str]) -> list[ChosenChain]:
+def choose_chains(
+    armature: bpy.types.Object, options: SwingOptions, names: Sequence[str]
+) -> tuple[list[ChosenChain], list[str]]:
     """The chains of some bones; of all that are a part by their names, where none is given.
+
+    Besides, the names of bones with such a name that constraints or drivers move.
 
     Raises
     ------
@@ -97,7 +101,7 @@ def choose_chains(armature: bpy.types.Object, options: SwingOptions, names: Sequ
         spring = Spring(options.frequency or spring.frequency, options.damping or spring.damping)
         angle = options.angle or PARTS[part].angle
         chosen.append(ChosenChain(part, tuple(bone.name for bone in members), spring, angle))
-    return chosen
+    return chosen, [name for name in wanted if name in held]
 
 
 def find_held(armature: bpy.types.Object) -> set[str]:

@@ -66,12 +66,15 @@ class SwingReport:
         Names of those in which something swings.
     linked : tuple of str
         Names of those that can not be changed.
+    held : tuple of str
+        Names of bones that have the name of a part, and that constraints or drivers move.
     """
 
     armature: str
     chains: tuple[SwungChain, ...]
     actions: tuple[str, ...]
     linked: tuple[str, ...]
+    held: tuple[str, ...] = ()
 
     def describe(self) -> list[str]:
         """Sentences without a full stop."""
@@ -79,6 +82,8 @@ class SwingReport:
         lines.append(f"Actions with swing: {len(self.actions)}")
         if self.linked:
             lines.append(f"Without swing, because they are linked from other files: {', '.join(self.linked)}")
+        if self.held:
+            lines.append(f"Without swing, because constraints or drivers move them: {', '.join(self.held)}")
         return lines
 
     def as_json(self) -> dict[str, Any]:
@@ -99,4 +104,5 @@ class SwingReport:
             ],
             "actions": list(self.actions),
             "linked": list(self.linked),
+            "held": list(self.held),
         }

@@ -402,3 +402,40 @@ def test_a_region_by_the_command_line(runner, tmp_path, capfd):
     assert "'front.flesh' (Breast) swings by" in capfd.readouterr().out
     assert main("swing", str(source), "--region=back", f"--output={tmp_path / 'new.blend'}") == FAILED
     assert "0 meshes of 'Runner' have a vertex group 'back'" in capfd.readouterr().err
+
+
+def test_held_bones_are_named(runner):
+    constrain(runner)
+    report = swing(runner)
+    assert [chain.bones for chain in report.chains] == [("ear.L",)]
+    assert report.held == TAIL
+    assert report.describe()[-1].endswith("constraints or drivers move them: tail.1, tail.2, tail.3")
+
+
+@pytest.mark.versions
+def test_an_override_is_told_to_swing_in_its_library(runner, tmp_path):
+    path = save(tmp_path / "library.blend")
+    reset()
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.objects = ["Runner"]
+    linked = wanted.objects[0]
+    bpy.context.scene.collection.objects.link(linked)
+    with pytest.raises(SkinningError, match="'Runner' is linked from another file"):
+        swing(linked)
+    override = linked.override_create(remap_local_usages=True)
+    with pytest.raises(SkinningError, match="The bones of 'Runner' are linked from another file: add the swing there"):
+        swing(override)
+
+
+def test_linked_actions_are_named(runner, tmp_path):
+    runner.animation_data.action.name = "Theirs"
+    path = save(tmp_path / "library.blend")
+    reset()
+    runner = add_runner()
+    add_run(runner)
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.actions = ["Theirs"]
+    before = list_keys(wanted.actions[0])
+    report = swing(runner)
+    assert (report.actions, report.linked) == (("Run",), ("Theirs",))
+    assert list_keys(wanted.actions[0]) == before
