@@ -20,11 +20,13 @@ from .bridge.removal import forget_put_off, in_handler, run_put_off
 from .bridge.rigs.armatures import read_pose_names
 from .bridge.rigs.carriers import hide_again
 from .deformers import SkinningError, UnsupportedError
+from .settings.checks import check_settings
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
+from .tasks.check.lines import follow_fixes
 from .tasks.corrections.names import follow_names
 from .tasks.patterns import show
-from .tasks.skin import by_nodes, by_python, changes, overrides
+from .tasks.skin import by_nodes, changes, overrides
 from .tasks.skin.bind import count_changes, follow_settings, migrate
 from .tasks.skin.evaluators import EVALUATORS, find_evaluator
 from .tasks.skin.hidden import list_hidden, own_hidden, show_returned, unlock_interfaces
@@ -90,8 +92,8 @@ _watch = _Watch()
 BETWEEN_LOOKS = 0.1
 """Seconds between two looks whether the user still drags."""
 
-DRAGGING_OPERATORS = ("TRANSFORM_OT_", "POSE_OT_")
-"""Starts of the names of operators that move bones with the mouse."""
+DRAGGING_OPERATORS = ("TRANSFORM_OT_", "POSE_OT_", "PAINT_OT_weight_")
+"""Starts of the names of operators that move bones, or paint weights, with the mouse."""
 
 
 def _adopt(obj: bpy.types.Object, taken: set) -> None:
@@ -232,10 +234,10 @@ def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)
     bound = _watch.bound_objects()
-    with reading_meshes_once():
+    dragging = depsgraph.mode != "RENDER" and is_dragging()
+    with reading_meshes_once(is_in_stroke=dragging):
         changed = changes.leave_out_same(changed, bound)
         is_pose_alone = is_frame and not (changed or has_other_twists)
-        dragging = depsgraph.mode != "RENDER" and is_dragging()
         _follow_bound(bound, Step(depsgraph, changed, is_pose_alone, dragging))
 
 
@@ -245,7 +247,7 @@ def _follow_bound(bound: list[bpy.types.Object], step: Step) -> None:
         if obj.session_uid in _watch.given_up:
             continue
         _report(obj, lambda obj=obj: find_evaluator(obj).follow(obj, step))
-        if by_python.is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
+        if _is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
             bpy.app.timers.register(refine_dragged, first_interval=BETWEEN_LOOKS)
 
 
@@ -292,12 +294,17 @@ def is_dragging() -> bool:
     return any(operator.bl_idname.startswith(DRAGGING_OPERATORS) for operator in running)
 
 
+def _is_rough(obj: bpy.types.Object) -> bool:
+    """Whether an object is to be shown better once the user has let go."""
+    return any(evaluator.is_rough(obj) for evaluator in EVALUATORS.values())
+
+
 def refine_dragged() -> float | None:
     """Have objects shown in full quality once the user has let go. A timer: returns when to look again, if at all."""
     if is_dragging():
         return BETWEEN_LOOKS
     for obj in _watch.bound_objects():
-        if by_python.is_rough(obj):
+        if _is_rough(obj):
             obj.update_tag()
     return None
 
@@ -343,10 +350,20 @@ def _on_undo(*_) -> None:
         evaluator.expect_undo()
     _watch.look_again()
     show_returned(_watch.hidden)
+    follow_fixes(check_settings(bpy.context))
+
+
+def _finish_strokes() -> None:
+    """Bring up to date at once what would be once the user has let go, before it is rendered or saved."""
+    for obj in _watch.bound_objects():
+        if _is_rough(obj):
+            step = Step(bpy.context.evaluated_depsgraph_get())
+            _report(obj, lambda obj=obj, step=step: find_evaluator(obj).follow(obj, step))
 
 
 @persistent
 def _before_save(*_) -> None:
+    _finish_strokes()
     run_put_off()
     for obj in find_bound_objects():
         _guard(obj, lambda obj=obj: hand_over(obj))
@@ -365,6 +382,7 @@ def _after_save(*_) -> None:
 def _on_render_start(*_) -> None:
     if bpy.app.background:
         bpy.context.view_layer.update()  # what a script has posed since is followed now
+    _finish_strokes()
     _watch.is_rendering = True
 
 

@@ -73,17 +73,17 @@ def run_cow_counts(assets: Path) -> None:
     """
     shape = shapes.cow(assets)
     poses = list(shapes.cow_poses(shape).values())
-    for method in (name for name in methods() if has(name, "count", "iterations", "volume")):
-        graded = with_iterations(bind_skin(method, shape, count=FINEST, volume=0.0), CONVERGED)
+    for method in (name for name in methods() if has(name, "target_count", "iterations", "volume")):
+        graded = with_iterations(bind_skin(method, shape, target_count=FINEST, volume=0.0), CONVERGED)
         with one_size():
-            even = with_iterations(bind_skin(method, shape, count=FINEST, volume=0.0), CONVERGED)
+            even = with_iterations(bind_skin(method, shape, target_count=FINEST, volume=0.0), CONVERGED)
         reference = [0.5 * (graded.deform(pose) + even.deform(pose)) for pose in poses]
         rows = []
         for count in COUNTS:
-            rows.append(_count_row(method, shape, poses, reference, "by thickness", count=count))
+            rows.append(_count_row(method, shape, poses, reference, "by thickness", target_count=count))
             if count <= 3000:
                 with one_size():
-                    rows.append(_count_row(method, shape, poses, reference, "one", count=count))
+                    rows.append(_count_row(method, shape, poses, reference, "one", target_count=count))
         print(f"{label(method)}\n")
         print_table(
             ("radii", "asked", "particles", "bind s", "ms", "to converged, % of diagonal: rms", "max", "to finest: rms",
@@ -101,7 +101,7 @@ def _count_row(
     solid = close_surface(shape.points, shape.triangles)
     filled = [solid.measure(points).filled for points in posed]
     return (
-        radii, chosen["count"], count_particles(full), full.seconds, full.time(poses),
+        radii, chosen["target_count"], count_particles(full), full.seconds, full.time(poses),
         *_distances(posed, converged, shape.diagonal), *_distances(converged, reference, shape.diagonal),
         f"{min(filled):.4f} - {max(filled):.4f}",
     )  # fmt: skip

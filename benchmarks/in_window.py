@@ -36,6 +36,18 @@ def prepare_view(area: bpy.types.Area) -> dict[str, bpy.types.Region]:
     return {region.type: region for region in area.regions}
 
 
+def find_view() -> tuple[bpy.types.Area, bpy.types.Region]:
+    """The 3D View of the main window."""
+    area = next(area for area in bpy.context.window_manager.windows[0].screen.areas if area.type == "VIEW_3D")
+    return area, next(region for region in area.regions if region.type == "WINDOW")
+
+
+def in_view() -> Any:
+    """The context of the 3D View, as under the mouse."""
+    area, region = find_view()
+    return bpy.context.temp_override(window=bpy.context.window_manager.windows[0], area=area, region=region)
+
+
 def save_picture(image: Path, crop: str) -> None:
     """Save a part of the screen, such as "640x480+10+20"."""
     bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)

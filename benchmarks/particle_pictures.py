@@ -142,7 +142,7 @@ def draw_fill(arguments: Any, name: str) -> None:
         return
     scene, ink, balls, skin_material = light_scene(), emission("Ink", INK), colored("Balls"), translucent("Skin", SKIN)
     shape = shapes.cow(arguments.assets)
-    skin = bind_skin("PARTICLES", shape, count=COW_COUNT)
+    skin = bind_skin("PARTICLES", shape, target_count=COW_COUNT)
     rest = skin.module.particles(skin.binding)
     pose = shapes.cow_poses(shape)[COW_POSE]
     posed = skin.deform(pose), skin.pose_particles(pose)

@@ -35,7 +35,7 @@ def kernels(body: Body) -> dict[str, Callable[[], None]]:
     steps = {}
     for method, params in blending_variants():
         for choice in method.choices:
-            setattr(body.obj.supple, choice.property_name, getattr(params, choice.name))
+            setattr(body.obj.supple, choice.name, getattr(params, choice.name))
         prepared = by_python.prepare(stack.resolve_skinned(body.obj, body.obj.modifiers["Armature"]), method.key)
         poses = []
         for frame in (21, 20):
@@ -46,7 +46,7 @@ def kernels(body: Body) -> dict[str, Callable[[], None]]:
         label = method.name_variant(params)
         steps[label] = lambda prepared=prepared, turns=turns: prepared.pose(replace(next(turns), known={}))
         for choice in method.choices:
-            body.obj.supple.property_unset(choice.property_name)
+            body.obj.supple.property_unset(choice.name)
     return steps
 
 

@@ -63,12 +63,12 @@ RENDERED_FRAMES, RENDERED_SIZE, RENDERS = 20, 64, 4
 """Frames and pixels of a rendered animation, and how many of them count in a round."""
 
 CHOICES = {
-    "no Twist, no Linear Roots": (("OFF", 0.0), False),
+    "no Twist, no Less Swelling": (("OFF", 0.0), False),
     "Twist": (("AUTO", 0.0), False),
     "both": (("AUTO", 1.0), False),
     "both, a leg stretched": (("AUTO", 1.0), True),
 }
-"""What meshes are bound with: Twist and Linear Roots; and whether a bone is scaled."""
+"""What meshes are bound with: Twist and Less Swelling; and whether a bone is scaled."""
 STRETCHED = "lowerleg"
 
 CROWD, CROWD_BONES, CROWD_VERTICES = 30, 71, 2_000
@@ -133,7 +133,7 @@ def stretch_leg(character: Character) -> None:
 
 
 def run_choices(arguments: argparse.Namespace) -> None:
-    """DLBNT by nodes: what Twist, Linear Roots and a stretched bone cost, over what Preserve Volume takes"""
+    """DLBNT by nodes: what Twist, Less Swelling and a stretched bone cost, over what Preserve Volume takes"""
     scenes = {name: partial(open_character, arguments.assets, name) for name in list_characters(arguments.assets)}
     scenes |= {"one mesh": add_mesh, f"{CROWD} characters": add_crowd}
     rows = []

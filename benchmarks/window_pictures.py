@@ -274,7 +274,7 @@ def raise_elbow(copy: bpy.types.Object, armature: bpy.types.Object, height: floa
 
 
 def take_farm(assets: Path, images: Path) -> Iterator[float]:
-    """Bind a dressed character, and show the panel Hand Over and the dialog Send to Farm."""
+    """Bind a dressed character, and show the panel Hand Over and the dialog Write Farm Job."""
     armature, area, regions = yield from open_character(assets, "mh_human")
     bind_dressed(armature, area, regions, FARM_ASIDE)
     yield 1.0

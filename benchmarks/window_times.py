@@ -25,7 +25,7 @@ import bpy
 
 from harness import ASSETS, find_file, option, parse, print_table, print_versions, words_after_dashes
 from benchmarks.generated import add_person
-from benchmarks.in_window import run_in_window
+from benchmarks.in_window import in_view, run_in_window
 
 PAUSE = 1.5
 """Seconds after opening a file, and after a step, in which Blender draws what is left to draw."""
@@ -93,7 +93,7 @@ def _measure_bind(path: Path, way: str, times: Times) -> Iterator[float]:
         yield PAUSE
     bpy.ops.wm.open_mainfile(filepath=str(path))
     yield PAUSE
-    with _override():
+    with in_view():
         _choose_armature()
     yield PAUSE
     yield from note("Bind, the first in a file", bpy.ops.supple.bind)
@@ -104,7 +104,7 @@ def _measure_computing(path: Path, way: str, times: Times) -> Iterator[float]:
     """Automatic Weights and Check Character: in the window another Blender computes, and they end by themselves."""
     bpy.ops.wm.open_mainfile(filepath=str(path))
     yield PAUSE
-    with _override():
+    with in_view():
         _choose_armature()
     yield PAUSE
     manager = bpy.context.window_manager
@@ -121,7 +121,7 @@ def _measure_computing(path: Path, way: str, times: Times) -> Iterator[float]:
     )
     for name, operator, is_done in steps:
         start = _Clock()
-        with _override():
+        with in_view():
             operator("INVOKE_DEFAULT" if way == WINDOW else "EXEC_DEFAULT")
         while not is_done():
             if start.read()[0] > LONGEST:
@@ -150,14 +150,14 @@ class _Note:
     def __call__(self, name: str, *steps: Callable[..., Any]) -> Iterator[float]:
         """Take steps: functions, and operators as by a click or from a script; in the window, draw it then."""
         start = _Clock()
-        with _override():
+        with in_view():
             for step in steps:
                 is_operator = hasattr(step, "idname")
                 step("INVOKE_DEFAULT" if self._way == WINDOW else "EXEC_DEFAULT") if is_operator else step()
         while bpy.context.window_manager.windows[0].modal_operators:
             yield 0.02
         self._times.setdefault((name, self._way), []).append(start.read())
-        with _override():
+        with in_view():
             if self._way == WINDOW:
                 done = _Clock()
                 bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
@@ -170,14 +170,6 @@ def _choose_armature() -> None:
     for obj in layer.objects:
         obj.select_set(obj.type == "ARMATURE")
     layer.objects.active = next(obj for obj in layer.objects if obj.type == "ARMATURE")
-
-
-def _override() -> Any:
-    """The context of the 3D View, as under the mouse."""
-    window = bpy.context.window_manager.windows[0]
-    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
-    region = next(region for region in area.regions if region.type == "WINDOW")
-    return bpy.context.temp_override(window=window, area=area, region=region)
 
 
 if __name__ == "__main__":

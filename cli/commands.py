@@ -12,7 +12,7 @@ from ..bridge.files.writing import check_writable, open_replacing
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..options import LOOKS, CheckOptions, CopyOptions, WeightOptions
-from ..settings.choices import find_method, store_of
+from ..settings.choices import find_method, store_of, take_defaults
 from ..settings.objects import settings_of
 from ..tasks.bake.inputs import open_with_inputs
 from ..tasks.check import run as checks
@@ -108,7 +108,9 @@ def report_particles(objects: list[bpy.types.Object]) -> None:
 def choose_settings(objects: list[bpy.types.Object], arguments: argparse.Namespace) -> None:
     """Set what is given of the choices of the objects' method; SkinningError where it has no such choice."""
     for obj in objects:
-        method = find_method(arguments.method or settings_of(obj).method)
+        settings = settings_of(obj)
+        method = find_method(arguments.method or settings.method)
+        take_defaults(settings, method.key)
         for name in CHOICES:
             value = getattr(arguments, name)
             if value is None:
@@ -117,7 +119,7 @@ def choose_settings(objects: list[bpy.types.Object], arguments: argparse.Namespa
             if choice is None:
                 raise SkinningError(f"{method.key} has no option for {name.replace('_', ' ')}: leave it out")
             choice.check(value)
-            setattr(store_of(settings_of(obj), method), choice.property_name, value)
+            setattr(store_of(settings, method), choice.name, value)
 
 
 def choose_frames(scene: bpy.types.Scene, given: tuple[range, ...] | None) -> tuple[range, ...]:

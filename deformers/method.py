@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
@@ -96,7 +96,7 @@ class Method:
 
     def default_of(self, choice: Option) -> Any:
         """The value that `Params` has if nothing is chosen."""
-        return next(field.default for field in fields(self.params) if field.name == choice.name)
+        return getattr(self.params, choice.name)
 
     def variants(self) -> Iterator[Any]:
         """`Params` for each combination of words to choose from."""

@@ -16,12 +16,12 @@ UNLIMITED = 1e30
 class Option:
     """A field that a user sets: of a method's `Params`, or of a task's options. Its type is that of its default.
 
-    Two methods that have an option of one name share its property: they take the same `Option`.
+    Two methods that have an option of one name share its property: they take the same `Option`, each with its default.
 
     Attributes
     ----------
     name : str
-        Of the field.
+        Of the field, and of the property.
     label, tooltip : str
         In the panel; an option without a label is no property.
     items : tuple of (key, label, tooltip)
@@ -38,8 +38,6 @@ class Option:
         Whether it holds for each pose by itself: a change needs no new binding.
     overruled_by : str
         Name of another option: this one counts only where that one is 0.
-    stored_as : str
-        The property, where it is not called as the field.
     word : (number, str), optional
         A value that is no number to a user, and what is shown for it, such as 0 and "Unlimited".
     group : str
@@ -63,7 +61,6 @@ class Option:
     fine: tuple[int, float] | None = None
     per_pose: bool = False
     overruled_by: str = ""
-    stored_as: str = ""
     word: tuple[float, str] | None = None
     group: str = ""
     default: Any = None
@@ -81,11 +78,6 @@ class Option:
     def words(self) -> dict[str, Any]:
         """Keys by how the command line has them: in small letters, but for options of methods as they are."""
         return {str(key) if self.default is None else str(key).lower(): key for key in self.keys}
-
-    @property
-    def property_name(self) -> str:
-        """Name of the property that keeps it."""
-        return self.stored_as or self.name
 
     def check(self, value: Any) -> None:
         """See that a value is allowed.

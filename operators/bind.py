@@ -87,8 +87,8 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
 
     method: EnumProperty(name="Method", description="How the skin is deformed", items=METHOD_ITEMS)
     evaluate: EnumProperty(
-        name="Evaluate",
-        description="Compute the deformation with nodes in the file, or with Supple's Python code",
+        name="Deform With",
+        description="Deform with nodes, which stay in the file and need no Supple, or with Supple's Python code",
         items=EVALUATE_ITEMS,
     )
     whole: BoolProperty(
@@ -121,8 +121,10 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
             self.tell(str(error), "WARNING" if bound else "ERROR")
         if not bound:
             return {"CANCELLED"}
-        whole = f"Bound {len(bound)} of {len(bound) + len(prepared.failed)} meshes"
-        return whole if self.whole else describe_bind(bound, settings_of(bound[0]).method)
+        count = len(bound) + len(prepared.failed)
+        if self.whole and count > 1:
+            return f"Bound {len(bound)} of {count} meshes"
+        return describe_bind(bound, settings_of(bound[0]).method)
 
 
 class SUPPLE_OT_unbind(SuppleOperator, bpy.types.Operator):

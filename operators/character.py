@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..tasks.skin.bind import prepare_each, prepare_supple, unbind
 from ..tasks.skin.step import without_changes
 from ..tasks.steps import Steps, take_all
 from ..tasks.subject.character import has_armature_modifier, lacks_weights
+from ..tasks.subject.corrected import list_flesh
 from ..tasks.subject.looks import read_look
 from ..tasks.subject.stack import find_armature_modifier, flip, is_flipped
 from ..tasks.weights import automatic as weights
@@ -28,7 +28,7 @@ from ..tasks.weights.automatic import Result
 from .base import SuppleOperator
 from .bind import bind_now
 from .computing import ComputingOperator
-from .corrections import left_mode
+from .corrections import out_of_mode
 from .weights import WeightsOperator, chosen_armature
 
 
@@ -91,7 +91,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         unbound = list_to_make(context)
         bound = [obj for obj in list_ticked(context) if settings_of(obj).is_bound]
         if not is_chosen:  # others stay as they are
-            bound = [obj for obj in bound if unbound and is_of_look(obj)]
+            bound = [obj for obj in bound if unbound and is_of_look(obj) and list_flesh([obj])]
         if not look.method:
             self.is_interactive = False  # Redo executes this instance
             return remove_look(bound)
@@ -133,7 +133,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         elif made or kept:
             yield from self.add_flesh([*made, *kept])
         done, all_of_them, method = self._bound + len(kept), len(names) + len(kept), METHODS[look.method].label
-        return "; ".join([f"{done} of {all_of_them} meshes are bound by {method}", *parts])
+        return "; ".join([describe_bound(done, all_of_them, method), *parts])
 
     def add_flesh(self, meshes: list[bpy.types.Object]) -> Steps[None]:
         """Add flesh, once what is bound is seen."""
@@ -141,8 +141,8 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         if self._is_watched:
             yield None
         try:
-            with left_mode(bpy.context) if self._is_watched else nullcontext():
-                report = yield from add_flesh(meshes)
+            steps = add_flesh(meshes)
+            report = yield from (out_of_mode(bpy.context, steps) if self._is_watched else steps)
         except SkinningError as error:
             self.tell(str(error))
             return
@@ -163,6 +163,13 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         return said
 
 
+def describe_bound(done: int, count: int, method: str) -> str:
+    """How many meshes of how many are bound."""
+    if count == 1:
+        return f"{done} mesh is bound by {method}" if done else "No mesh is bound"
+    return f"{done} of {count} meshes are bound by {method}"
+
+
 def is_of_look(obj: bpy.types.Object) -> bool:
     """Whether a mesh is bound by the method and the settings of a look, with or without flesh."""
     return bool(LOOKS[look].method) if (look := read_look([obj])) in LOOKS else False
@@ -174,6 +181,8 @@ def remove_look(bound: list[bpy.types.Object]) -> str:
         return "Blender's own Armature modifier deforms these meshes already"
     unbind(bound)
     remove_flesh(bound)
+    if len(bound) == 1:
+        return "1 mesh is deformed by Blender's own Armature modifier"
     return f"{len(bound)} meshes are deformed by Blender's own Armature modifier"
 
 

@@ -16,14 +16,14 @@ from ..settings.properties import read_options
 from ..tasks.check.faults import Finding
 from ..tasks.check.findings import find_faults
 from ..tasks.check.fix import MOST_ROUNDS, fix_each
-from ..tasks.check.lines import list_lines, write_line
+from ..tasks.check.lines import Report, find_report, follow_fixes, list_lines
 from ..tasks.check.run import Checked, check_character
 from ..tasks.check.show import show_finding
 from ..tasks.check.view import find_view
 from ..tasks.reports import check_reports
 from ..viewport.framing import frame_sphere, read_eye
 from .base import SuppleOperator
-from .computing import ComputingOperator
+from .computing import ComputingOperator, SlowOperator
 
 NOT_CHECKED = "Select a mesh that has an Armature modifier, and check its character"
 
@@ -67,7 +67,6 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
             raise SkinningError(f"'{checked.armature}' was deleted: check another character")
         meshes = [obj for mesh in checked.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
         faults = find_faults(checked, meshes)
-        check_reports.keep(armature, faults)
         list_lines(check_settings(context), armature, faults, len(checked.poses))
         for reason in checked.refused.values():
             self.tell(reason, "WARNING")
@@ -83,23 +82,29 @@ class FindingOperator(SuppleOperator):
     requires = (needs_findings,)
 
     def run(self, context: bpy.types.Context) -> Any:
+        self.act_on_active(context)
+
+    def act_on_active(self, context: bpy.types.Context) -> None:
+        """Find the fault, and `act`."""
         settings, armature = check_settings(context), cast(bpy.types.Object, find_armature(context))
         line = settings.findings[min(settings.active, len(settings.findings) - 1)]
-        faults = check_reports.find(armature)
-        if faults is None or line.number >= len(faults):
+        report = find_report(armature)
+        if report is None or line.number >= len(report.faults):
             raise SkinningError("The report no longer exists: check the character again")
-        self.act(context, armature, faults[line.number], line)
+        self.act(context, armature, report.faults[line.number], line)
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
         """Do it to a fault, and to its line of the list."""
         raise AssertionError("each operator has its own")
 
 
-class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
+class SUPPLE_OT_check_show(SlowOperator, FindingOperator, bpy.types.Operator):
     """Go to the worst frame of the fault, or repeat the test pose of the joint. Undo restores the pose"""
 
     bl_idname = "supple.check_show"
     bl_label = "Show Fault"
+
+    subject = "the pose"
 
     number: IntProperty(
         name="Line", description="Row of the list; the active row if -1", default=-1, min=-1, options={"SKIP_SAVE"}
@@ -109,6 +114,9 @@ class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
         if self.number >= 0:
             check_settings(context).active = self.number
         return super().run(context)
+
+    def work(self, context: bpy.types.Context) -> None:
+        self.act_on_active(context)
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = check_settings(context)
@@ -136,24 +144,24 @@ class FixOperator(ComputingOperator):
 
     def run(self, context: bpy.types.Context) -> Any:
         settings, armature = check_settings(context), cast(bpy.types.Object, find_armature(context))
-        faults, lines = check_reports.find(armature), self.list_lines(settings)
-        if faults is None or any(line.number >= len(faults) for line in lines):
+        report, lines = find_report(armature), self.list_lines(settings)
+        if report is None or any(line.number >= len(report.faults) for line in lines):
             raise SkinningError("The report no longer exists: check the character again")
         self._count, self._mended = len(lines), set[int]()
-        left = list(faults)
+        left, number = Report(list(report.faults), set(report.fixed)), settings_of(armature).fixes + 1
 
-        def note(number: int, found: Finding | None) -> None:
-            if found is not None:
-                left[number] = found
-            self._mended = self._mended | {number} if found is None else self._mended - {number}
-            for line in settings.findings:
-                if line.number == number:
-                    line.is_mended = found is None
-                    if found is not None:
-                        write_line(line, number, found)
-            check_reports.keep(armature, left)
+        def note(key: int, found: Finding | None) -> None:
+            if found is None:
+                left.fixed.add(key)
+            else:
+                left.faults[key] = found
+                left.fixed.discard(key)
+            self._mended = left.fixed - report.fixed
+            settings_of(armature).fixes = number
+            cast(dict[int, Any], check_reports.find(armature))[number] = left
+            follow_fixes(settings)
 
-        chosen = {line.number: faults[line.number] for line in lines}
+        chosen = {line.number: report.faults[line.number] for line in lines}
         return self.take(context, fix_each(chosen, note, self.rounds))
 
     def stop(self) -> str:

@@ -8,12 +8,14 @@ from typing import Any, cast
 
 import bpy
 
-from ..deformers import SkinningError
 from ..tasks.steps import Steps, StepsBeside, only, take_all
 from .base import WaitingOperator
 
-CHECK_INTERVAL = 0.05
-"""Seconds for which steps are taken before the window is drawn, and after which they go on."""
+CHECK_INTERVAL = 0.02
+"""Seconds after which steps go on."""
+
+STEP_TIME = 0.05
+"""Seconds for which steps are taken before the window is drawn."""
 
 STATUS_INTERVAL = 0.5
 """Least seconds between two changes of the status bar: each has Blender draw it, which takes from the computing."""
@@ -23,7 +25,8 @@ class ComputingOperator(WaitingOperator):
     """Mix-in: takes long steps in one go from Python, and from the user interface between two drawings of the window.
 
     `run` calls `compute` with a function that touches nothing of Blender's, or `take` with steps (see `Steps`);
-    `finish` is called with what they have returned, and says what was done.
+    `finish` is called with what they have returned, and says what was done. Where a user waits, the first step is taken
+    once progress is shown, and it is shown until all that follows what was done has followed.
     """
 
     computes = False
@@ -34,12 +37,17 @@ class ComputingOperator(WaitingOperator):
     canceled = ""
     """What is reported after Esc."""
     is_interactive = False
-    """Whether a user waits in front of a window: set by `invoke`."""
+    """Whether a user waits in front of a window: set by `watch`."""
     _steps: StepsBeside | None = None
+    """What is being done, until it ends."""
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self.is_interactive = not bpy.app.background and context.window is not None
+        self.watch(context)
         return self.execute(context)
+
+    def watch(self, context: bpy.types.Context) -> None:
+        """Note whether a user waits in front of a window."""
+        self.is_interactive = not bpy.app.background and context.window is not None
 
     def compute(self, context: bpy.types.Context, function: Callable[[Callable[[float], None]], Any]) -> Any:
         """Compute, by another Blender where a user waits, and `finish`: see `Child.order`."""
@@ -53,10 +61,9 @@ class ComputingOperator(WaitingOperator):
         self._steps = StepsBeside(steps, self.computes)
         self._status, self._status_time, self._start = "", 0.0, time.monotonic()
         self.begin_waiting(context, CHECK_INTERVAL, 100)
-        result = self._go_on(context)  # what takes but a moment is done at once
-        if result == {"RUNNING_MODAL"}:
-            context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
-        return result
+        self.show_progress(context)
+        context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
+        return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
@@ -65,22 +72,25 @@ class ComputingOperator(WaitingOperator):
         return self._go_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
 
     def _go_on(self, context: bpy.types.Context) -> set[str]:
+        result = {"CANCELLED"}
         try:
-            self._steps.take(CHECK_INTERVAL)
+            result = self.attempt(lambda: self._advance(context))
+        finally:
+            if "RUNNING_MODAL" not in result:
+                self.end(context)
+        return result
+
+    def _advance(self, context: bpy.types.Context) -> Any:
+        """Take steps for a moment; after the last, `finish`. Returns and raises as `run` does."""
+        assert self._steps is not None  # until `end`
+        try:
+            self._steps.take(STEP_TIME)
         except StopIteration as end:
-            self.end(context)
-            result = end.value
-            return self.attempt(lambda: self.finish(context, result))
-        except SkinningError as error:
-            self.tell(str(error), "ERROR")
-        except BaseException:
-            self.end(context)
-            raise
-        else:
-            self.show_progress(context)
-            return {"RUNNING_MODAL"}
-        self.end(context)
-        return {"CANCELLED"}
+            result = self.finish(context, end.value)
+            context.view_layer.update()  # what follows a change may take as long as the change
+            return result
+        self.show_progress(context)
+        return {"RUNNING_MODAL"}
 
     def stop(self) -> Any:
         """After Esc, say that nothing was changed, unless something was: returns as `run` does."""
@@ -93,9 +103,10 @@ class ComputingOperator(WaitingOperator):
 
     def show_progress(self, context: bpy.types.Context) -> None:
         """Show the progress, and how long it takes yet, under the mouse and in the status bar."""
-        done, now = round(100 * self._steps.share), time.monotonic()
+        share = self._steps.share if self._steps is not None else 0.0
+        done, now = round(100 * share), time.monotonic()
         status = f"{done} % of {self.subject}. Esc to cancel"
-        if left := estimate_left(self._steps.share, now - self._start):
+        if left := estimate_left(share, now - self._start):
             status = f"{done} % of {self.subject}, {left} s left. Esc to cancel"
         if status != self._status and now - self._status_time >= STATUS_INTERVAL:
             self._status, self._status_time = status, now
@@ -107,8 +118,31 @@ class ComputingOperator(WaitingOperator):
             self.end(context)
 
     def end(self, context: bpy.types.Context) -> None:
-        self._steps.close()
+        steps, self._steps = self._steps, None
+        if steps is not None:
+            steps.close()
         self.end_waiting(context)
+
+
+class SlowOperator(ComputingOperator):
+    """Mix-in: what it does may take long, and cannot be cut into steps: where a user waits, progress is shown first."""
+
+    canceled = "Canceled: nothing was changed"
+
+    def run(self, context: bpy.types.Context) -> Any:
+        return self.take(context, self._work_later(context))
+
+    def _work_later(self, context: bpy.types.Context) -> Steps:
+        yield None
+        return self.work(context)
+
+    def work(self, context: bpy.types.Context) -> Any:
+        """Do it: returns and raises as `run` does."""
+        raise AssertionError("each operator has its own")
+
+    def finish(self, _context: bpy.types.Context, result: Any) -> Any:
+        """All is done."""
+        return result
 
 
 def estimate_left(share: float, seconds: float) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
@@ -19,6 +19,7 @@ from ..tasks.corrections.keys import find_correction, remove
 from ..tasks.corrections.names import follow_names
 from ..tasks.corrections.posed_copy import begin, stop
 from ..tasks.corrections.poses import show_bone_pose
+from ..tasks.steps import Steps
 from ..tasks.subject.character import has_armature_modifier
 from ..tasks.subject.chosen_bones import select_bones
 from ..tasks.subject.corrected import (
@@ -31,6 +32,9 @@ from ..tasks.subject.corrected import (
 from ..translations import translate
 from .base import SuppleOperator
 from .bind import chosen_meshes
+from .computing import SlowOperator
+
+T = TypeVar("T")
 
 SELECT = "Select a mesh that has an Armature modifier, or its armature"
 UNDER_WAY = "A pose is being corrected: press Keep or Discard first"
@@ -77,7 +81,7 @@ def needs_corrections(context: bpy.types.Context) -> str:
 
 @contextmanager
 def left_mode(context: bpy.types.Context) -> Iterator[None]:
-    """Leave the mode of an active mesh; it comes back where what is done fails.
+    """Leave the mode of an active mesh; it comes back where what is done fails, or is canceled.
 
     That is a step of undo: from what follows, Blender does not get back to a stroke of a brush.
     """
@@ -88,10 +92,17 @@ def left_mode(context: bpy.types.Context) -> Iterator[None]:
         bpy.ops.ed.undo_push(message="Set Object Mode")
     try:
         yield
-    except SkinningError:
-        if mode != "OBJECT":
-            bpy.ops.object.mode_set(mode=mode)
+    except (SkinningError, GeneratorExit):
+        mode_set: Any = bpy.ops.object.mode_set
+        if mode != "OBJECT" and mode_set.poll():
+            mode_set(mode=mode)
         raise
+
+
+def out_of_mode(context: bpy.types.Context, steps: Steps[T]) -> Steps[T]:
+    """Take steps in `left_mode`."""
+    with left_mode(context):
+        return (yield from steps)
 
 
 def shape(mode: Any) -> None:
@@ -131,37 +142,39 @@ def joints_property(description: str) -> Any:
     )
 
 
-class SUPPLE_OT_correct_pose(SuppleOperator, bpy.types.Operator):
+class SUPPLE_OT_correct_pose(SlowOperator, bpy.types.Operator):
     """Replace the character with a copy in this pose, to sculpt or edit until you keep or discard it"""
 
     bl_idname = "supple.correct_pose"
     bl_label = "Correct This Pose"
     requires = (needs_none_under_way, needs_meshes_to_correct)
+    subject = "the posed copy"
 
     mode: EnumProperty(name="Mode", description="How to shape the posed copy", items=MODE_ITEMS, options=SKIP)
 
-    def run(self, context: bpy.types.Context) -> None:
+    def work(self, context: bpy.types.Context) -> None:
         meshes = list_to_correct(context)
         with left_mode(context):
             begin(meshes, context.view_layer)
         shape(self.mode)
 
 
-class UnderWayOperator(SuppleOperator):
+class UnderWayOperator(SlowOperator):
     """Mix-in: ends the correction that is under way."""
 
     requires = (needs_under_way,)
+    subject = "the correction"
 
-    def run(self, context: bpy.types.Context) -> str | None:
+    def work(self, context: bpy.types.Context) -> str | None:
         meshes = list_under_way(context)
         with left_mode(context):
-            done = self.end(context, meshes)
+            done = self.end_correction(context, meshes)
         armature = find_deforming_armature(meshes[0])
         if armature is not None and armature.mode == "POSE":  # it was posed there, and is posed on
             activate_armature(context, armature)
         return done
 
-    def end(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> str | None:
+    def end_correction(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> str | None:
         """End the correction of meshes: what is to be said of it."""
         raise AssertionError("each operator has its own")
 
@@ -180,6 +193,7 @@ class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
     )
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self.watch(context)
         return cast(set[str], context.window_manager.invoke_props_dialog(self, title="Keep", confirm_text="Keep"))
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -193,7 +207,7 @@ class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
         layout.prop(self, "joints", placeholder=translate("At the sculpted spot"))
         layout.prop(self, "reader")
 
-    def end(self, context: bpy.types.Context, _meshes: list[bpy.types.Object]) -> str:
+    def end_correction(self, context: bpy.types.Context, _meshes: list[bpy.types.Object]) -> str:
         copies = list_posed_copies(context)
         if not copies:
             raise SkinningError("The posed copy was deleted: press Discard to show the character again")
@@ -208,7 +222,7 @@ class SUPPLE_OT_correction_discard(UnderWayOperator, bpy.types.Operator):
     bl_idname = "supple.correction_discard"
     bl_label = "Discard"
 
-    def end(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
+    def end_correction(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
         stop(meshes, context.view_layer)
 
 

@@ -23,6 +23,7 @@ from .corrections import (
     list_to_correct,
     needs_meshes_to_correct,
     needs_none_under_way,
+    out_of_mode,
     split_names,
 )
 
@@ -55,7 +56,7 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
     canceled = "Correct From canceled: nothing was changed"
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self.is_interactive = not bpy.app.background and context.window is not None
+        self.watch(context)
         armature = find_armature(context)
         if not self.joints and armature is not None and armature.mode == "POSE":
             self.joints = ", ".join(find_chosen_bones(armature))
@@ -74,9 +75,9 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
             layout.prop(self, "angles")
 
     def run(self, context: bpy.types.Context) -> Any:
-        with left_mode(context):
-            joints, angles = split_names(self.joints), read_angles(self.angles)
-            return self.take(context, correct_from(list_to_correct(context), self.source, joints, angles))
+        joints, angles = split_names(self.joints), read_angles(self.angles)
+        steps = correct_from(list_to_correct(context), self.source, joints, angles)
+        return self.take(context, out_of_mode(context, steps))
 
     def finish(self, _context: bpy.types.Context, report: Any) -> str:
         """Say what was made."""
@@ -100,8 +101,7 @@ class SUPPLE_OT_flesh_add(ComputingOperator, bpy.types.Operator):
     canceled = "Flesh canceled: nothing was changed"
 
     def run(self, context: bpy.types.Context) -> Any:
-        with left_mode(context):
-            return self.take(context, correct_from(list_to_correct(context)))
+        return self.take(context, out_of_mode(context, correct_from(list_to_correct(context))))
 
     def finish(self, _context: bpy.types.Context, report: Any) -> str:
         """Say what was made."""

@@ -19,7 +19,7 @@ from ..tasks.pose.skins import find_nearest, find_skins, find_under_ray
 from ..viewport.pins import dragged_point
 from ..viewport.view import Mouse, find_view, read_mouse
 from .base import SuppleOperator
-from .mouse_tools import CANCEL, ModalTool
+from .mouse_tools import CANCEL, FOLLOWED_AFTER, ModalTool
 
 SELECT = "Select the armature of a mesh, and go to Pose Mode first"
 PIN_RADIUS = 10.0
@@ -130,6 +130,7 @@ class SUPPLE_OT_drag_skin(ModalTool, bpy.types.Operator):
         self._armature, self._view, self._pressed = armature, view, mouse
         self._grabbed, self._start = found
         self._drag: SkinDrag | None = None
+        self._is_starting = False
         return super().invoke(context, event)
 
     def keys(self) -> str:
@@ -137,12 +138,15 @@ class SUPPLE_OT_drag_skin(ModalTool, bpy.types.Operator):
 
     def react(self, context: bpy.types.Context, event: bpy.types.Event, mouse: Mouse) -> set[str]:
         if event.type in CANCEL and event.value == "PRESS":
+            self._stop_starting(context)
             self.restore()
             return {"CANCELLED"}
         try:
+            if self._is_starting and (event.type == "TIMER" or event.value == "RELEASE"):
+                self._start_drag(context)
             if event.type == "LEFTMOUSE" and event.value == "RELEASE":
                 return self._release(context)
-            if event.type == "MOUSEMOVE":
+            if event.type == "MOUSEMOVE" and not self._is_starting:
                 self._follow(context, mouse)
         except SkinningError as error:
             self.restore()
@@ -152,15 +156,25 @@ class SUPPLE_OT_drag_skin(ModalTool, bpy.types.Operator):
 
     def _follow(self, context: bpy.types.Context, mouse: Mouse) -> None:
         if self._drag is None:
-            if max(abs(mouse - self._pressed)) < context.preferences.inputs.drag_threshold_mouse:
-                return
-            self._drag = SkinDrag(self._armature, context.view_layer, self._grabbed, read_options(DragOptions, self))
-            self.mesh, self.point = self._grabbed.obj.name, self._drag.start
-            self._began.enter_context(dragged_point(self._grabbed))
+            if max(abs(mouse - self._pressed)) >= context.preferences.inputs.drag_threshold_mouse:
+                self._is_starting = True
+                self.begin_waiting(context, FOLLOWED_AFTER, 1)
+                self.show_waiting(context, 0, "the skin is read")
+            return
         self.target = self._view.carry(mouse, self._start)
         self.path.add().location = self.target
         self._drag.move(self.target)
         self.redraw(context)
+
+    def _start_drag(self, context: bpy.types.Context) -> None:
+        """Read the character, which takes long the first time: progress is shown by now."""
+        self._is_starting = False
+        try:
+            self._drag = SkinDrag(self._armature, context.view_layer, self._grabbed, read_options(DragOptions, self))
+        finally:
+            self.end_waiting(context)
+        self.mesh, self.point = self._grabbed.obj.name, self._drag.start
+        self._began.enter_context(dragged_point(self._grabbed))
 
     def _release(self, context: bpy.types.Context) -> set[str]:
         if self._drag is not None:
@@ -173,7 +187,13 @@ class SUPPLE_OT_drag_skin(ModalTool, bpy.types.Operator):
         if self._drag is not None:
             self._drag.restore()
 
+    def _stop_starting(self, context: bpy.types.Context) -> None:
+        if self._is_starting:
+            self._is_starting = False
+            self.end_waiting(context)
+
     def cancel(self, context: bpy.types.Context) -> None:
+        self._stop_starting(context)
         self.restore()
         super().cancel(context)
 

@@ -72,7 +72,7 @@ class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
         copy_options(CopyOptions, copy_settings(armature), self, only_unset=True)
         with without_changes():
             self.plan = plan_bones(list_copied(context))
-        self.is_interactive = not bpy.app.background and context.window is not None
+        self.watch(context)
         return self.ask(context)
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -136,7 +136,7 @@ class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
         target = copy_settings(armature).target.lower()
         folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
         self.filepath = str(folder / f"{bpy.path.clean_name(armature.name)}{SUFFIXES.get(target, [''])[0]}")
-        self.is_interactive = not bpy.app.background
+        self.watch(context)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 

@@ -25,7 +25,7 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
     """Write a job that bakes meshes on many machines in chunks of frames, and optionally renders them"""
 
     bl_idname = "supple.send_to_farm"
-    bl_label = "Send to Farm"
+    bl_label = "Write Farm Job"
     bl_options = {"REGISTER"}
 
     engine: EnumProperty(name="Engine", description="Render farm manager that runs the job", items=ENGINE_ITEMS)
@@ -85,7 +85,7 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
         self._names = ", ".join(obj.name for obj in self.list_meshes(context))
         self._take_defaults(context)
         self.save = bpy.data.is_dirty
-        return self.ask(context, "Save and Send" if self.save else "Send")
+        return self.ask(context, "Save and Write" if self.save else "Write")
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.label(text=self._names, icon="MESH_DATA", translate=False)

@@ -15,7 +15,7 @@ from ..tasks.patterns.edit import check_index
 from ..translations import translate
 from ..viewport.pattern_view import PatternView
 from ..viewport.view import Mouse, read_mouse
-from .base import SuppleOperator
+from .base import WaitingOperator
 from .patterns import PatternOperator, needs_mesh, needs_pattern
 
 MODES = ("OBJECT", "POSE", "PAINT_WEIGHT")
@@ -25,18 +25,26 @@ NAVIGATION = ("MIDDLEMOUSE", "WHEEL", "TRACKPAD", "MOUSEROTATE", "MOUSESMARTZOOM
 
 PRESSED = ("PRESS", "DOUBLE_CLICK")
 
+FOLLOWED_AFTER = 0.02
+"""Seconds in which a window shows that something follows."""
+
 CONFIRM = ("RET", "NUMPAD_ENTER", "SPACE")
 
 CANCEL = ("ESC", "RIGHTMOUSE")
 
 
-class ModalTool(SuppleOperator):
+class ModalTool(WaitingOperator):
     """Mix-in: runs until it is confirmed or canceled, with a text that lists the keys.
 
     Without a window `run` does what the operator's properties say.
     """
 
+    followed_by = ""
+    """What follows at the end and may take long, as in "the skin follows": it is said before."""
+
     _began: ExitStack
+    _result: set[str] | None = None
+    """How the tool ends, while what follows is waited for."""
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if context.window is None:
@@ -79,6 +87,8 @@ class ModalTool(SuppleOperator):
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         message = None
+        if self._result is not None:
+            return self._let_follow(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
         try:
             result = self.react(context, event, read_mouse(event))
         except SkinningError as error:
@@ -89,15 +99,33 @@ class ModalTool(SuppleOperator):
             finally:
                 self._end(context)
             raise
+        if result & {"FINISHED", "CANCELLED"} and self.followed_by:
+            self._result = result
+            self.begin_waiting(context, FOLLOWED_AFTER, 1)
+            self.show_waiting(context, 0, self.followed_by)
+            return {"RUNNING_MODAL"}
         if result & {"FINISHED", "CANCELLED"}:
             self._end(context)
-        elif "PASS_THROUGH" not in result:
+        elif "PASS_THROUGH" not in result and event.type != "TIMER":  # to show it draws the window
             self.show_message(context, message)
+        return result
+
+    def _let_follow(self, context: bpy.types.Context) -> set[str]:
+        """End the tool, and show progress until all has followed."""
+        result, self._result = self._result, None
+        assert result is not None  # as `modal` has seen
+        try:
+            self._end(context)
+            context.view_layer.update()
+        finally:
+            self.end_waiting(context)
         return result
 
     def cancel(self, context: bpy.types.Context) -> None:
         """End the tool because Blender wants it, as when another file is opened."""
         self._end(context)
+        if self._result is not None:
+            self.end_waiting(context)
 
     def _end(self, context: bpy.types.Context) -> None:
         self._began.close()

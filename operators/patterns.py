@@ -25,7 +25,7 @@ from ..tasks.patterns.edit import (
 from ..tasks.patterns.library import OWN_IMAGE
 from ..tasks.patterns.meaning import find_driving_armature, has_angle
 from ..tasks.patterns.node_setup import describe_shared
-from ..tasks.patterns.sets import WHOLE, add_set, find_set_meshes
+from ..tasks.patterns.sets import WHOLE, SetReport, add_set, find_set_meshes
 from ..tasks.patterns.show import describe
 from ..tasks.patterns.spots import suggest_bone
 from ..tasks.subject.chosen_bones import find_active_armature
@@ -33,6 +33,7 @@ from ..translations import translate
 from .bake import RELATIVE_PATH
 from .base import SuppleOperator
 from .bind import chosen_meshes
+from .computing import ComputingOperator
 
 SKIP: set[Any] = {"SKIP_SAVE"}
 """A button starts from the default each time."""
@@ -207,7 +208,7 @@ def guess_bone(context: bpy.types.Context, preset: str) -> str:
         return bone.name if bone is not None else ""
 
 
-class SUPPLE_OT_pattern_set_add(SuppleOperator, bpy.types.Operator):
+class SUPPLE_OT_pattern_set_add(ComputingOperator, bpy.types.Operator):
     """Add a full set of patterns for the body, each driven by its joint: on the skin, or on the selected meshes"""
 
     bl_idname = "supple.pattern_set_add"
@@ -217,11 +218,17 @@ class SUPPLE_OT_pattern_set_add(SuppleOperator, bpy.types.Operator):
     region: EnumProperty(name="Region", description="Part of the body", items=REGION_ITEMS)
     folds: EnumProperty(name="Folds Driven By", description="What drives folds", items=DRIVER_ITEMS)
 
-    def run(self, context: bpy.types.Context) -> None:
+    subject = "the patterns"
+    canceled = "Canceled: no pattern was added"
+
+    def run(self, context: bpy.types.Context) -> Any:
         active = cast(bpy.types.Object, context.active_object)
         armature = cast(bpy.types.Object, find_active_armature(active))
         meshes = find_set_meshes(active, context.selected_objects, armature, context.view_layer)
-        report = add_set(armature, meshes, self.region, self.folds)
+        return self.take(context, add_set(armature, meshes, self.region, self.folds))
+
+    def finish(self, _context: bpy.types.Context, report: SetReport) -> None:
+        """Say what was added."""
         self.tell(report.describe(), "WARNING" if report.skipped else "INFO")
 
 

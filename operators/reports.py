@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 from bpy.props import StringProperty
 
 from ..deformers import SkinningError
 from ..settings.character import find_shown
-from ..tasks.check.this_frame import measure_shown
+from ..tasks.check.this_frame import Measures, measure_shown
 from ..tasks.reports import close_report
 from ..tasks.subject.character import has_armature_modifier
 from .base import SuppleOperator
+from .computing import ComputingOperator
 
 
 def needs_shown(context: bpy.types.Context) -> str:
@@ -18,16 +21,21 @@ def needs_shown(context: bpy.types.Context) -> str:
     return "" if obj is not None and has_armature_modifier(obj) else "Select a mesh that has an Armature modifier"
 
 
-class SUPPLE_OT_measure(SuppleOperator, bpy.types.Operator):
+class SUPPLE_OT_measure(ComputingOperator, bpy.types.Operator):
     """Measure how well the mesh keeps its shape in the current pose, and how far Blender's own methods are from it"""
 
     bl_idname = "supple.measure"
     bl_label = "Measure"
     bl_options = {"REGISTER"}
     requires = (needs_shown,)
+    subject = "the measures"
+    canceled = "Measure canceled"
 
-    def run(self, context: bpy.types.Context) -> str:
-        measures = measure_shown(find_shown(context), context.scene, context.evaluated_depsgraph_get())
+    def run(self, context: bpy.types.Context) -> Any:
+        return self.take(context, measure_shown(find_shown(context), context.scene, context.evaluated_depsgraph_get()))
+
+    def finish(self, _context: bpy.types.Context, measures: Measures) -> str:
+        """Say what was measured."""
         return ". ".join(measures.describe())
 
 

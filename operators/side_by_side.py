@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 
 from ..settings.events import redraw
 from ..settings.side_by_side import find_compared, has_ghosts, hide_ghosts, show_ghosts
 from ..tasks.side_by_side.ghosts import prepare_ghosts
-from .base import SuppleOperator
+from ..tasks.steps import Steps
+from .computing import ComputingOperator
 
 
 def needs_compared(context: bpy.types.Context) -> str:
@@ -15,7 +18,7 @@ def needs_compared(context: bpy.types.Context) -> str:
     return "" if is_there else "Select a mesh that has an Armature modifier, or its armature"
 
 
-class SUPPLE_OT_side_by_side(SuppleOperator, bpy.types.Operator):
+class SUPPLE_OT_side_by_side(ComputingOperator, bpy.types.Operator):
     """Show the chosen methods as ghosts next to the character, in the same pose; press again to remove the ghosts"""
 
     bl_idname = "supple.side_by_side"
@@ -23,16 +26,25 @@ class SUPPLE_OT_side_by_side(SuppleOperator, bpy.types.Operator):
     bl_options = {"REGISTER"}
     requires = (needs_compared,)
 
-    def run(self, context: bpy.types.Context) -> None:
+    subject = "the ghosts"
+    canceled = "Side by Side canceled"
+
+    def run(self, context: bpy.types.Context) -> Any:
         armature = find_compared(context)
-        if armature is None or has_ghosts(armature):
-            hide_ghosts()
-        else:
-            show_ghosts(armature)
-            manager = context.window_manager
-            manager.progress_begin(0.0, 1.0)
-            prepare_ghosts(armature, context, manager.progress_update)
-            manager.progress_end()
+        if armature is not None and not has_ghosts(armature):
+            return self.take(context, self.list_steps(context, armature))
+        hide_ghosts()
+        redraw(context.window_manager, context)
+        return {"FINISHED"}
+
+    def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps[bpy.types.Object]:
+        """Bind the ghosts; returns whose they are. They are shown once all are there."""
+        yield from prepare_ghosts(armature, context)
+        return armature
+
+    def finish(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        """Show them."""
+        show_ghosts(armature)
         redraw(context.window_manager, context)
 
 

@@ -68,7 +68,7 @@ class SUPPLE_OT_swing_add(SwingOperator, bpy.types.Operator):
     )
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        self.is_interactive = not bpy.app.background and context.window is not None
+        self.watch(context)
         return self.ask(context)
 
     def draw(self, context: bpy.types.Context) -> None:

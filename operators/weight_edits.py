@@ -11,11 +11,13 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 from ..bridge.meshes.data import mesh_of
 from ..deformers.weight_editing.transfer import Params
 from ..settings.character import find_armature
+from ..tasks.steps import Steps
 from ..tasks.weights import checks, edits, transfer
 from ..tasks.weights.reports import count, list_names
 from ..tasks.weights.targets import Scope
 from ..translations import translate
 from .base import SuppleOperator
+from .computing import ComputingOperator
 from .weights import chosen_meshes, needs_meshes
 
 BONES_ITEMS = (
@@ -73,8 +75,12 @@ def split_source(context: bpy.types.Context) -> tuple[bpy.types.Object, list[bpy
     return source, [obj for obj in chosen_meshes(context) if obj.data != source.data]
 
 
-class EditOperator(MeshesOperator):
-    """Mix-in: for all vertices or the selected ones, and for all bones or some."""
+class EditOperator(ComputingOperator):
+    """Mix-in: for all vertices of the selected meshes or the selected ones, and for all bones or some."""
+
+    requires = (needs_meshes,)
+    subject = "the weights"
+    canceled = "Canceled: no weight was changed"
 
     selected_only: BoolProperty(
         name="Selected Only",
@@ -90,12 +96,32 @@ class EditOperator(MeshesOperator):
             self.selected_only = any(edits.has_mask(obj) for obj in meshes)
         return Scope(self.selected_only, self.bones)
 
+    def run(self, context: bpy.types.Context) -> Any:
+        return self.take(context, self.edit(context, chosen_meshes(context)))
+
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
+        """Edit meshes; messages."""
+        raise AssertionError("each operator has its own")
+
+    def finish(self, _context: bpy.types.Context, messages: list[str]) -> str:
+        """Say what was done."""
+        return " ".join(messages)
+
 
 class AskingOperator(EditOperator):
     """Mix-in: a click opens a dialog that says what will change, with the options; scripts are not asked."""
 
+    is_asking = False
+    """Whether what is drawn is the dialog; else it is Adjust Last Operation, where all has changed."""
+
+    def run(self, context: bpy.types.Context) -> Any:
+        self.is_asking = False
+        return super().run(context)
+
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         def begin() -> set[str]:
+            self.watch(context)
+            self.is_asking = True
             return self.ask(context) if self.wants_to_ask(context) else self.execute(context)
 
         return self.attempt(begin)
@@ -108,7 +134,7 @@ class AskingOperator(EditOperator):
     def draw(self, context: bpy.types.Context) -> None:
         operator = cast(bpy.types.Operator, self)
         layout = operator.layout
-        for icon, text in self.explain(context):
+        for icon, text in self.explain(context) if self.is_asking else ():
             layout.label(text=translate(text), icon=icon, translate=False)
         column = layout.column()
         column.use_property_split = True
@@ -153,7 +179,7 @@ class SUPPLE_OT_weights_smooth(AllAskingOperator, bpy.types.Operator):
         name="Repeats", description="Number of smoothing passes", default=4, min=1, soft_max=50, max=1000
     )
 
-    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         return edits.smooth_weights(meshes, self.scope(meshes), self.method, self.strength, self.repeats)
 
 
@@ -172,7 +198,7 @@ class SUPPLE_OT_weights_sharpen(AllAskingOperator, bpy.types.Operator):
         subtype="FACTOR",
     )
 
-    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         return edits.sharpen_weights(meshes, self.scope(meshes), self.amount)
 
 
@@ -186,7 +212,7 @@ class SUPPLE_OT_weights_limit(EditOperator, bpy.types.Operator):
         name="Bones per Vertex", description="Maximum number of bones per vertex", default=4, min=1, soft_max=12
     )
 
-    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         return edits.limit_weights(meshes, self.scope(meshes), self.limit)
 
 
@@ -196,7 +222,7 @@ class SUPPLE_OT_weights_normalize(EditOperator, bpy.types.Operator):
     bl_idname = "supple.weights_normalize"
     bl_label = "Normalize"
 
-    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         return edits.normalize_weights(meshes, self.scope(meshes))
 
 
@@ -206,7 +232,7 @@ class SUPPLE_OT_weights_stiffen(EditOperator, bpy.types.Operator):
     bl_idname = "supple.weights_stiffen"
     bl_label = "Stiffen"
 
-    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         return edits.stiffen_weights(meshes, self.scope(meshes))
 
 
@@ -227,7 +253,7 @@ class SUPPLE_OT_weights_prune(EditOperator, bpy.types.Operator):
         step=1,
     )
 
-    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         return edits.prune_weights(meshes, self.scope(meshes), self.threshold)
 
 
@@ -247,7 +273,7 @@ class SUPPLE_OT_weights_mirror(AskingOperator, bpy.types.Operator):
             lines.append(("MOD_MIRROR", f"Copies {edits.describe_sides(armature, self.direction)}"))
         return lines
 
-    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         return edits.mirror_weights(meshes, self.scope(meshes), self.direction)
 
 
@@ -294,7 +320,7 @@ class SUPPLE_OT_weights_transfer(AskingOperator, bpy.types.Operator):
         ]
         return [*lines, ("ERROR", f"Weights there are replaced: {self.painted}")] if self.painted else lines
 
-    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         source, targets = split_source(context)
         return transfer.transfer_weights(source, targets, self.scope(targets), Params(self.reach, self.angle))
 

@@ -7,8 +7,10 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
+from ..bridge.meshes.data import mesh_of
 from ..deformers.weight_editing.line_fields import HANDLES
 from ..deformers.weight_editing.line_moves import LARGEST_FALLOFF
+from ..tasks.skin.step import without_changes
 from ..tasks.subject.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from ..tasks.weights.line_mirror import add_mirrored
 from ..tasks.weights.lines import WeightLines, describe_result, list_moves, read_first_lines, set_moves
@@ -17,6 +19,10 @@ from ..viewport.weight_line_tool import WeightLineTool
 from .mouse_tools import NAVIGATION, PRESSED, ModalTool, needs_mode
 
 CANCEL, CONFIRM = ("ESC", "RIGHTMOUSE"), ("RET", "NUMPAD_ENTER", "SPACE")
+MOST_FOLLOWED = 3000
+"""Vertices of a mesh that follows each movement in all it has of its weights. A larger one does so when the tool ends:
+until then, Blender's own modifiers follow, and what Python deforms stays."""
+
 WHEEL = ("WHEELUPMOUSE", "WHEELDOWNMOUSE")
 
 
@@ -42,6 +48,7 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
     bl_idname = "supple.weight_lines"
     bl_label = "Weight Lines"
     requires = (needs_deformed_meshes, needs_mode)
+    followed_by = "the skin follows the weights"
 
     bone: StringProperty(
         name="Bone",
@@ -101,6 +108,10 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
             self.tell(message, "WARNING")
         self._tool = WeightLineTool(self._lines, context, self.mirror)
         self._began.callback(self._tool.remove)
+        mesh = mesh_of(self._lines.obj)
+        if len(mesh.vertices) > MOST_FOLLOWED:
+            self._began.callback(mesh.update_tag)
+            self._began.enter_context(without_changes())
 
     def keys(self) -> str:
         if self._tool.is_dragging:

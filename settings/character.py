@@ -114,7 +114,7 @@ def _write_index(character: bpy.types.PropertyGroup, index: int) -> None:
 
 def _share(option: Option) -> dict[str, Any]:
     """What reads a setting of the first of the ticked meshes, and gives it to all."""
-    name, items = option.property_name, option.items
+    name, items = option.name, option.items
     numbers = {item[0]: item[4] if len(item) > 4 else index for index, item in enumerate(items)}
     keys = {number: key for key, number in numbers.items()}
 

@@ -18,6 +18,7 @@ from .properties import (
     BoolVectorProperty,
     CollectionProperty,
     EnumProperty,
+    FloatProperty,
     FloatVectorProperty,
     IntProperty,
     IntVectorProperty,
@@ -25,7 +26,7 @@ from .properties import (
     StringProperty,
 )
 
-SETTINGS_VERSION = 6
+SETTINGS_VERSION = 7
 
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
 """Methods that fill the solid inside a skin with particles."""
@@ -48,7 +49,8 @@ BAKE_ITEMS = (
 SKIN_OPTIONS = (
     Option("method", "Method", "How the skin follows the bones", items=METHOD_ITEMS, default=DEFAULT_METHOD),
     Option(
-        "evaluate", "Evaluate", "Compute the deformation with nodes in the file, or with Supple's Python code",
+        "evaluate", "Deform With",
+        "Deform with nodes, which stay in the file and need no Supple, or with Supple's Python code",
         items=EVALUATE_ITEMS, default="NODES",
     ),
     Option(
@@ -75,8 +77,9 @@ class ObjectSettings(bpy.types.PropertyGroup):
     """`object.supple`"""
 
     linear_group: StringProperty(
-        name="Linear Group",
-        description="Vertex group that mixes in linear blending: 0 follows the method, 1 is linear",
+        name="Parts as Blender",
+        description="Vertex group of parts that deform as with Blender's own Armature modifier, such as a skirt: 0 "
+        "follows the method, 1 is linear blending",
         update=show_change,
     )
     is_ticked: BoolProperty(
@@ -107,6 +110,9 @@ class ObjectSettings(bpy.types.PropertyGroup):
     evaluate_problem: StringProperty(name="Why Not Nodes", options={"HIDDEN"})
     is_problem_closed: BoolProperty(options={"HIDDEN"})
     version: IntProperty(default=SETTINGS_VERSION, options={"HIDDEN"})
+    defaults_of: StringProperty(default=DEFAULT_METHOD, options={"HIDDEN"})
+    centers_bulge_limit: FloatProperty(default=0.5, options={"HIDDEN"})  # of files that `migrate` takes up
+    centers_contact: FloatProperty(default=0.3, options={"HIDDEN"})
     is_bound: BoolProperty(name="Bound", options={"HIDDEN"})
     armature_modifier: StringProperty(name="Armature Modifier", options={"HIDDEN"})
     carrier: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
@@ -122,6 +128,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     message: StringProperty(name="Message", options={"HIDDEN", "SKIP_SAVE"})
     remedy: StringProperty(name="Remedy", options={"HIDDEN", "SKIP_SAVE"})
     dismissed: StringProperty(options={"HIDDEN"})
+    fixes: IntProperty(options={"HIDDEN"})
     is_handle: BoolProperty(name="Handle", options={"HIDDEN"})
     is_parented_by_supple: BoolProperty(options={"HIDDEN"})
     weights_report: StringProperty(

@@ -66,7 +66,7 @@ def with_options(kind: type[TaskOptions]) -> Callable[[type], type]:
 
 def draw_option(layout: bpy.types.UILayout, owner: Any, option: Option) -> None:
     """Draw an option that has a column of names; a value that is a word to a user with this word before it."""
-    name = option.property_name
+    name = option.name
     if option.word is None or getattr(owner, name) != option.word[0]:
         layout.prop(owner, name)
         return

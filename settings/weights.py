@@ -12,7 +12,7 @@ from ..options import WeightOptions, rows_of
 from .properties import make_property, with_options
 
 CHOICES = {
-    choice.property_name: make_property(replace(choice, default=0, lowest=0))
+    choice.name: make_property(replace(choice, default=0, lowest=0))
     for method in METHODS.values()
     for choice in method.choices
 }

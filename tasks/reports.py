@@ -43,8 +43,9 @@ farm_reports: PerObject[str] = PerObject()
 particle_reports: PerObject[ParticleReport] = PerObject()
 """Of the objects that Python deforms by a method of particles; never saved."""
 
-check_reports: PerObject[list[Any]] = PerObject()
-"""What was found when a character was last checked, `Finding`s, by its armature; never saved."""
+check_reports: PerObject[dict[int, Any]] = PerObject()
+"""What was found when a character was last checked, and what each fix has left, `Report`s: by its armature, and by how
+many fixes it has had, `fixes` of its settings, which undo takes back; never saved."""
 
 pose_times: PerObject[float] = PerObject()
 """Milliseconds that the latest pose took of each object that Python deforms; never saved."""

@@ -26,6 +26,16 @@ def only(function: Callable[[Progress], Any]) -> Steps:
     return (yield function)
 
 
+def computed(function: Callable[[], T]) -> Steps[T]:
+    """One step, computed; `function` cannot tell the share that is done."""
+    return (yield partial(without_progress, function))
+
+
+def without_progress(function: Callable[[], T], _progress: Progress) -> T:
+    """What a function computes that cannot tell the share that is done."""
+    return function()
+
+
 def take_all(steps: Steps, progress: Progress = lambda share: None) -> Any:
     """Take steps in one go.
 

@@ -23,8 +23,8 @@ from .panels import PartPanel
 from .reports import draw_hint, draw_message
 
 HINT = (
-    "Pose the character where the skin looks wrong, press Correct Pose, and sculpt it: the correction appears whenever "
-    "the joint takes this pose"
+    "Pose the character where the skin looks wrong, and choose Sculpt This Pose below: what you sculpt appears "
+    "whenever the joint takes this pose"
 )
 TOOLS = "Use any tool of Sculpt Mode and Edit Mode that keeps the number of vertices"
 GONE = "The posed copy of '{}' was deleted: press Discard to show the character again"

@@ -45,7 +45,7 @@ class VIEW3D_PT_supple_hand_over(PartPanel, bpy.types.Panel):
         whole = is_whole(context)
         column = layout.column(align=True)
         column.menu(VIEW3D_MT_supple_bake.__name__, icon="FILE_CACHE")
-        draw_button(column, "supple.send_to_farm", text="Send to Farm...").whole = whole
+        draw_button(column, "supple.send_to_farm", text="Write Farm Job...").whole = whole
         if settings is not None:
             self.draw_bake(context, settings)
         self.draw_copy(context)

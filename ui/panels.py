@@ -94,7 +94,7 @@ def draw_choices(
             if choice.overruled_by:
                 row.enabled = getattr(store, choice.overruled_by) == 0
             for moment in MOMENTS:
-                name = choice.property_name + moment
+                name = choice.name + moment
                 if hasattr(store, name):
                     draw_setting(row, store, name, name in mixed)
 

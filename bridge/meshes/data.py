@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
+from itertools import chain
+from operator import methodcaller
+from typing import Any, cast
 
 import bpy
+import bmesh
 import numpy as np
 
 from ...nodes.groups import OWN
@@ -203,7 +206,7 @@ def write_key_points(key_block: bpy.types.ShapeKey, points: np.ndarray) -> None:
 def read_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
     """All entries of the vertex groups.
 
-    Vertex groups are the one kind of mesh data that Blender gives no array of: this walks them, which takes 1-3 s for
+    Vertex groups are the one kind of mesh data that Blender gives no array of: this walks them, which takes 1-2 s for
     a million vertices.
     """
     if _entries_read is None:
@@ -225,22 +228,29 @@ def reading_groups_once() -> Iterator[None]:
 
 
 def _walk_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
-    return read_groups_of(mesh, np.arange(len(mesh.vertices)), mesh.vertices)
+    """Those of a BMesh are lists, which is three times as fast as the vertices of the mesh."""
+    edited = bmesh.new()
+    try:
+        edited.from_mesh(mesh, face_normals=False, vertex_normals=False)
+        layer: Any = edited.verts.layers.deform.active
+        found = [] if layer is None else [vertex[layer] for vertex in edited.verts]
+        counts = np.fromiter(map(len, found), np.intp, len(found))
+        groups, values = (chain.from_iterable(map(methodcaller(name), found)) for name in ("keys", "values"))
+        arrays = np.fromiter(groups, np.intp, counts.sum()), np.fromiter(values, np.float64, counts.sum())
+        return VertexGroups(np.repeat(np.arange(len(found)), counts), *arrays)
+    finally:
+        edited.free()
 
 
-def read_groups_of(
-    mesh: bpy.types.Mesh, indices: np.ndarray, vertices: Iterable[bpy.types.MeshVertex] | None = None
-) -> VertexGroups:
+def read_groups_of(mesh: bpy.types.Mesh, indices: np.ndarray) -> VertexGroups:
     """The entries of the vertex groups at some vertices.
 
     Parameters
     ----------
     indices : int array, shape (N,)
         Of the vertices, ascending.
-    vertices : iterable of MeshVertex, optional
-        The same ones, where that is faster.
     """
-    chosen = [mesh.vertices[index] for index in indices.tolist()] if vertices is None else vertices
+    chosen = [mesh.vertices[index] for index in indices.tolist()]
     counts = [len(vertex.groups) for vertex in chosen]
     groups = [entry.group for vertex in chosen for entry in vertex.groups]
     values = [entry.weight for vertex in chosen for entry in vertex.groups]

@@ -59,6 +59,7 @@ def write_weights(obj: bpy.types.Object, names: Sequence[str], weights: np.ndarr
     """
     is_edited = mesh_of(obj).is_editmode
     before = _read_stored(obj, names, 0.0)  # what is no number differs from all that is written
+    is_changed = False
     for column, name in enumerate(names):
         group = obj.vertex_groups.get(name)
         if group is None and not weights[:, column].any():
@@ -68,7 +69,7 @@ def write_weights(obj: bpy.types.Object, names: Sequence[str], weights: np.ndarr
         changed = np.flatnonzero(weights[:, column] != before[:, column])
         if not changed.size:
             continue
-        values = weights[changed, column]
+        is_changed, values = True, weights[changed, column]
         if is_edited:
             _edit(obj, group.index, changed, values)
             continue
@@ -78,7 +79,7 @@ def write_weights(obj: bpy.types.Object, names: Sequence[str], weights: np.ndarr
             group.remove(gone)
     if is_edited:
         bmesh.update_edit_mesh(mesh_of(obj), loop_triangles=False, destructive=False)
-    else:
+    elif is_changed:
         mesh_of(obj).update_tag()
 
 

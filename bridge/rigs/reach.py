@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import bpy
@@ -23,7 +23,6 @@ from .twists import (
     Moved,
     Rotations,
     interpolate_keys,
-    measure_twists,
     rotations_of_channel,
 )
 
@@ -45,7 +44,12 @@ MOST_SAMPLES = 256
 
 
 def read_reach(
-    armature: bpy.types.Object, skeleton: Skeleton, rotations: Rotations, moved: Moved, keys: Sequence[Keys]
+    armature: bpy.types.Object,
+    skeleton: Skeleton,
+    rotations: Rotations,
+    moved: Moved,
+    keys: Sequence[Keys],
+    twists: Mapping[str, float],
 ) -> Reach:
     """What the bones of an armature can do.
 
@@ -59,6 +63,8 @@ def read_reach(
         What these move.
     keys : sequence of Keys
         Of its actions.
+    twists : mapping of str to float
+        From `measure_twists`.
     """
     bones, count = _Bones(armature, skeleton, rotations), len(skeleton.joints.parents)
     problem = _find_problem(armature, bones, rotations, moved, keys)
@@ -67,7 +73,6 @@ def read_reach(
         return Reach(problem, np.zeros((0, count, 4)), unknown, np.full(count, np.inf), bones.moves_joints)
     most = MOST_SAMPLES // max(1, len(keys)) + 1
     samples = [bones.pose({}, 1), *(bones.pose(of_action, most) for of_action in keys if of_action)]
-    twists = measure_twists(rotations, moved, keys)
     return Reach(
         "",
         rotations=np.concatenate(samples)[:, bones.of_joints],

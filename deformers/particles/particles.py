@@ -46,14 +46,13 @@ CHOICES = (
         group="size",
     ),
     Option(
-        name="count",
+        name="target_count",
         label="Particles",
         tooltip="Approximate number of particles, used where Smallest Radius is 0",
         lowest=LEAST_PARTICLES,
         highest=MOST_PARTICLES,
         slider=(None, 10_000),
         overruled_by="smallest_radius",
-        stored_as="target_count",
         group="size",
     ),
     Option(
@@ -98,7 +97,7 @@ class Params:
     iterations : int
         More are more accurate and slower.
     smallest_radius : float
-        Of a particle, in object space; 0: what gives about `count` particles.
+        Of a particle, in object space; 0: what gives about `target_count` particles.
     volume : float
         Share of the volume change to correct, 0 to 1.
     """
@@ -106,7 +105,7 @@ class Params:
     stiffness: float = 1.0
     iterations: int = 8
     smallest_radius: float = 0.0
-    count: int = 2000
+    target_count: int = 2000
     volume: float = 1.0
 
     def __post_init__(self) -> None:
@@ -211,7 +210,7 @@ def bind(rest: Rest, params: Params) -> Binding:
     skeleton, count = rest.joints, len(rest.points)
     weights = normalize_weights(rest.weights, count, len(skeleton.parents)).by_vertex()
     rest = replace(rest, weights=weights, joints=add_still_joint(skeleton))
-    filled = fill_character(rest, skeleton, params.smallest_radius, params.count, params.stiffness)
+    filled = fill_character(rest, skeleton, params.smallest_radius, params.target_count, params.stiffness)
     flesh = None if filled.solid is None else _bind_flesh(rest, skeleton, filled.solid)
     return Binding(params, _bind_skin(rest, skeleton), flesh, filled.messages)
 

@@ -7,7 +7,7 @@ follows agree with each other. For a joint and its parent they always do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Reach:
         How far each joint twists by its own channels, at most, radians.
     bones : bool array
         Of all bones of the armature, those that move a joint.
+    known : dict
+        What was computed from it.
     """
 
     problem: str
@@ -43,6 +45,7 @@ class Reach:
     is_free: np.ndarray
     twists: np.ndarray
     bones: np.ndarray
+    known: dict[Joints, np.ndarray] = field(default_factory=dict, repr=False)
 
 
 def find_pairs(weights: Weights, joints: Joints) -> np.ndarray:
@@ -84,9 +87,10 @@ def do_signs_agree(reach: Reach, joints: Joints, pairs: np.ndarray) -> bool:
     between = above[first] ^ above[second]
     if (between & reach.is_free).any():
         return False
-    signed = np.concatenate(
-        [_align(reach.rotations, joints), np.tile(np.eye(1, 4), (len(reach.rotations), 1, 1))], axis=1
-    )
+    if joints not in reach.known:
+        at_rest = np.tile(np.eye(1, 4), (len(reach.rotations), 1, 1))
+        reach.known[joints] = np.concatenate([_align(reach.rotations, joints), at_rest], axis=1)
+    signed = reach.known[joints]
     products = np.einsum("spi,spi->sp", signed[:, first], signed[:, second])
     return bool((products >= LEAST_AGREEMENT).all())
 

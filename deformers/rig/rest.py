@@ -144,6 +144,22 @@ class SdefKeys:
             )
 
 
+@dataclass(eq=False)
+class Found:
+    """What takes long to find of a mesh, and hardly depends on a few of its weights: see `once_found`.
+
+    Attributes
+    ----------
+    values : dict
+        By what has found them.
+    is_former : bool
+        Whether they were found for other weights, as before a stroke of the brush.
+    """
+
+    values: dict[tuple, Any] = field(default_factory=dict)
+    is_former: bool = False
+
+
 @dataclass(frozen=True)
 class Rest:
     """A character at rest.
@@ -167,6 +183,8 @@ class Rest:
         there is this one.
     sdef : SdefKeys or None
         Centers that the model brings along, for the methods that rotate about centers.
+    found : Found or None
+        What was found of the mesh already; None to find all anew.
     """
 
     points: np.ndarray
@@ -179,6 +197,7 @@ class Rest:
     object_to_armature: np.ndarray | None = None
     surfaces: tuple[Any, ...] = ()
     sdef: SdefKeys | None = None
+    found: Found | None = None
 
     @property
     def armature_points(self) -> np.ndarray:
@@ -329,6 +348,21 @@ def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joint
         if key not in pose.known:
             pose.known[key] = find(joints, pose.extended_to(joints), params)
         return pose.known[key]
+
+    return find_once
+
+
+def once_found(find: Callable[..., T]) -> Callable[..., T]:
+    """Have what is found of a mesh at rest, and of other values that can be compared, taken from `Rest.found`."""
+
+    @wraps(find)
+    def find_once(rest: Rest, *others: Any) -> T:
+        if rest.found is None:
+            return find(rest, *others)
+        key = find, rest.joints, *others
+        if key not in rest.found.values:
+            rest.found.values[key] = find(rest, *others)
+        return rest.found.values[key]
 
     return find_once
 

@@ -27,7 +27,7 @@ from ..rig.rest import Joints, Pose, Rest, normalize_weights
 from ..rig.spread_twists import SpreadTurns
 from .blocks import RUN_SIZE, Block, find_runs, round_up, sort_values, sort_vertices, wrap_points
 from .joint_limits import LimitRows, sort_limits
-from .joint_shares import LimitParams, find_joint_shares
+from .joint_shares import LimitParams, share_joints
 from .rotation_centers import CENTERS, CenterRows, RotationCenters, Turns, sort_centers
 from .stages import (
     IDENTITY_COEFFICIENTS,
@@ -161,8 +161,7 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
 def _bind_limits(rest: Rest, params: Any, ranks: np.ndarray) -> LimitRows | None:
     if not isinstance(params, LimitParams) or not max(params.bulge_limit, params.contact) > 0.0:
         return None
-    shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
-    return sort_limits(shares, rest.joints, params.bulge_limit, params.contact, ranks)
+    return sort_limits(share_joints(rest), rest.joints, params.bulge_limit, params.contact, ranks)
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:

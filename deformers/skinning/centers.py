@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..algebra.polar import decompose_polar, find_rigid
 from ..method import Method
 from ..option import Option
 from ..rig.fractions import Fractions
-from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_a_pose
+from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_a_pose, once_found
 from ..rig.sdef import find_sdef_pairs
 from ..rig.skeleton import Chains
 from ..rig.surfaces import WeightedSurface
@@ -81,11 +81,7 @@ INFO = Method(
     label="Centers",
     tooltip="Rotate and stretch about the middle of the limb: joints neither collapse nor bulge",
     params=Params,
-    choices=(
-        SHARPNESS,
-        replace(BULGE_LIMIT, stored_as="centers_bulge_limit"),
-        replace(CONTACT, stored_as="centers_contact"),
-    ),
+    choices=(SHARPNESS, BULGE_LIMIT, CONTACT),
     has_nodes=True,
     sees_all_meshes=True,
 )
@@ -102,6 +98,7 @@ def bind(rest: Rest, params: Params) -> Binding:
     return blending.bind(rest, params, place_centers(rest, params))
 
 
+@once_found
 def place_centers(rest: Rest, params: Params) -> RotationCenters:
     """The centers that vertices rotate about, and what sharpness has moved them.
 

@@ -11,7 +11,7 @@ from ..geometry.neighbors import find_nearest
 from ..geometry.solid import label_islands, weld
 from ..geometry.vectors import smooth_step
 from ..option import Option
-from ..rig.rest import Joints, Weights, normalize_weights, once_for_joints
+from ..rig.rest import Joints, Rest, Weights, normalize_weights, once_for_joints, once_found
 from ..rig.skeleton import distances_to_bones
 
 BULGE_LIMIT = Option(
@@ -170,6 +170,12 @@ def _list_sides(joints: Joints, hinges: np.ndarray) -> tuple[np.ndarray, np.ndar
             below[joint, column] = 1.0
             reached += np.flatnonzero((joints.parents == joint) & straight).tolist()
     return above, below
+
+
+@once_found
+def share_joints(rest: Rest) -> JointShares:
+    """The same of a mesh at rest as `find_joint_shares` gives."""
+    return find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
 
 
 def find_joint_shares(

@@ -14,8 +14,8 @@ from .joint_shares import find_hinges, find_shoulders
 
 LIMB_ROOTS = Option(
     name="limb_roots",
-    label="Linear Roots",
-    tooltip="How linearly skin is blended at shoulders, hips and knuckles, unless a linear group says so",
+    label="Less Swelling",
+    tooltip="How much shoulders, hips and knuckles are blended linearly, as dual quaternions let them swell",
     highest=1.0,
     unit="FACTOR",
     help="how linearly shoulders, hips and knuckles are blended, with DLBNT",

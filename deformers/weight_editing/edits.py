@@ -125,6 +125,19 @@ def smooth_weights(
     return result
 
 
+def smooth_surface(
+    weights: np.ndarray,
+    points: np.ndarray,
+    triangles: np.ndarray,
+    strength: float,
+    repeats: int,
+    locked: np.ndarray,
+    chosen: np.ndarray,
+) -> np.ndarray:
+    """`smooth_weights` along the edges of triangles, int array of shape (T, 3), between points, shape (V, 3)."""
+    return smooth_weights(weights, find_links(points, triangles), strength, repeats, locked, chosen)
+
+
 def _average_copies(weights: np.ndarray, welded: np.ndarray) -> np.ndarray:
     """Weights, shape (V, B), where the first vertex at each position has the mean of those there that have any."""
     if (welded == np.arange(len(welded))).all():

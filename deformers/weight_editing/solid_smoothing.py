@@ -6,7 +6,7 @@ import numpy as np
 
 from ..automatic_weights.heat_system import HeatSystem
 from ..geometry.mesh_laplacian import check_faces
-from ..geometry.solid import measure_size, read_surface
+from ..geometry.solid import measure_size, read_surface, weld
 from ..geometry.solid_cells import link_cells
 
 RESOLUTION = 96
@@ -15,8 +15,52 @@ RESOLUTION = 96
 TOLERANCE = 1e-5
 """Largest change of a weight in the solver's last step."""
 
+SMALLEST_NEW_WEIGHT = 1e-3
+"""A vertex gets no smaller weight of a bone that did not influence it: every bone reaches all of a solid a little."""
+
 FARTHEST = 7.0
 """Weights are found no farther from where a bone has any than so many times the reach: e^-7 of them is left there."""
+
+
+def smooth_solid(
+    weights: np.ndarray,
+    points: np.ndarray,
+    triangles: np.ndarray,
+    strength: float,
+    repeats: int,
+    locked: np.ndarray,
+    chosen: np.ndarray,
+) -> np.ndarray:
+    """Bring weights nearer to those that `smooth_through` gives.
+
+    Parameters
+    ----------
+    weights : float32 array, shape (V, B)
+    points : float array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+    strength : float
+        0 changes nothing, 1 takes the smooth weights.
+    repeats : int
+        Weights spread as far as so many steps of diffusion between cells.
+    locked, chosen : bool arrays, shapes (B,) and (V,)
+        Bones that do not change, and vertices that do: with those at the same position.
+
+    Returns
+    -------
+    float32 array, shape (V, B)
+        Rows with the same sums.
+    """
+    free = ~locked
+    spread = smooth_through(points, triangles, weights, repeats**0.5)
+    mixed = weights[:, free] + np.float32(strength) * (spread[:, free] - weights[:, free])
+    mixed[(mixed < SMALLEST_NEW_WEIGHT) & (weights[:, free] == 0)] = 0.0
+    rooms, sums = weights[:, free].sum(axis=1), mixed.sum(axis=1)
+    mixed *= np.divide(rooms, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
+    welded = weld(points)
+    rows = np.isin(welded, welded[chosen]) & (sums > 0)
+    result = weights.copy()
+    result[np.ix_(rows, free)] = mixed[rows]
+    return result
 
 
 def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarray, reach: float = 2.0) -> np.ndarray:

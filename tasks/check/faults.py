@@ -14,6 +14,7 @@ from ...deformers.skinning import centers
 from ...options import WeightOptions
 from ...settings.objects import settings_of
 from ..skin.bind import bind
+from ..steps import take_all
 from ..weights.automatic import assign_weights
 from ..weights.edits import normalize_weights, smooth_weights, stiffen_weights
 from ..weights.reports import count
@@ -150,20 +151,20 @@ def _take_away(obj: bpy.types.Object, finding: Finding) -> list[str]:
         index for index in finding.vertices if not any(entry.weight > 0.0 for entry in obj.data.vertices[index].groups)
     ]
     messages = [f"Removed '{finding.bone}' from {count(len(finding.vertices), 'vertex')}."]
-    return messages + (_give_weights(obj, finding) if bare else normalize_weights([obj], scope))
+    return messages + (_give_weights(obj, finding) if bare else take_all(normalize_weights([obj], scope)))
 
 
 def _smooth(obj: bpy.types.Object, finding: Finding) -> list[str]:
-    return smooth_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)}), "SOLID", 1.0, REPEATS)
+    return take_all(smooth_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)}), "SOLID", 1.0, REPEATS))
 
 
 def _close_seam(obj: bpy.types.Object, finding: Finding) -> list[str]:
     """Smoothing gives all vertices at one position the same weights."""
-    return smooth_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)}), "SURFACE", 1.0, 1)
+    return take_all(smooth_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)}), "SURFACE", 1.0, 1))
 
 
 def _stiffen(obj: bpy.types.Object, finding: Finding) -> list[str]:
-    return stiffen_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)}))
+    return take_all(stiffen_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)})))
 
 
 def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
@@ -172,10 +173,8 @@ def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
     if finding.method != centers.INFO.key:
         bind([obj], centers.INFO.key)
         return [f"Bound '{obj.name}' by {label_method(centers.INFO.key)}."]
-    kept = FAULTS[finding.kind].setting
-    chosen = (choice.property_name for choice in METHODS[centers.INFO.key].choices if choice.name == kept)
-    name = next(chosen, None)
-    if name is None or getattr(settings, name) >= 1.0:
+    name = FAULTS[finding.kind].setting
+    if not name or getattr(settings, name) >= 1.0:
         raise SkinningError(
             f"'{finding.bone}' {finding.describe()} by {label_method(finding.method)}: smooth the weights around it, "
             "or choose Particles"

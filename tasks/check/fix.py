@@ -75,7 +75,7 @@ def fix_each(
                 continue
             tried.add(change)
             try:
-                messages += fix_finding(_find_mesh(fault), fault)
+                messages += fix_finding(_find_mesh(fault.mesh), fault)
             except SkinningError as error:
                 messages.append(end_sentence(str(error)))
         bpy.context.view_layer.update()
@@ -84,9 +84,12 @@ def fix_each(
         for done, mesh in enumerate(meshes):
             of_mesh = {key: fault for key, fault in before.items() if fault.mesh == mesh}
             at = start + share * (0.5 + 0.5 * done / len(meshes))
-            found = yield from _measure(
-                _find_mesh(of_mesh[min(of_mesh)]), list(of_mesh.values()), at, 0.5 * share / len(meshes)
-            )
+            try:
+                found = yield from _measure(_find_mesh(mesh), list(of_mesh.values()), at, 0.5 * share / len(meshes))
+            except SkinningError as error:  # others go on without it
+                messages.append(end_sentence(str(error)))
+                left |= of_mesh
+                continue
             for key, fault in zip(of_mesh, found, strict=True):
                 note(key, fault)
                 if fault is not None:
@@ -97,10 +100,10 @@ def fix_each(
     return list(dict.fromkeys(messages))
 
 
-def _find_mesh(fault: Finding) -> bpy.types.Object:
-    obj = bpy.context.scene.objects.get(fault.mesh)
+def _find_mesh(name: str) -> bpy.types.Object:
+    obj = bpy.context.scene.objects.get(name)
     if obj is None:
-        raise SkinningError(f"'{fault.mesh}' was deleted or renamed: check the character again")
+        raise SkinningError(f"'{name}' was deleted or renamed: check the character again")
     return obj
 
 

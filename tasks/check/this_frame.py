@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import bpy
 import numpy as np
@@ -13,12 +14,14 @@ from ...bridge.rigs.armatures import Skeleton, read_pose, read_skeleton
 from ...deformers import METHODS, Pose, Rest, SkinningError
 from ...deformers.errors import find_unusable
 from ...deformers.measures.difference import MILLIMETERS, Difference, measure_difference
-from ...deformers.measures.limbs import Reach, Section, find_limbs, find_owners
-from ...deformers.measures.space import Space, close_surface
-from ...deformers.measures.stretch import TEAR, EdgeStretch, measure_stretch
+from ...deformers.measures.limbs import Reach, Section
+from ...deformers.measures.posed_shape import measure_shape
+from ...deformers.measures.space import Space
+from ...deformers.measures.stretch import TEAR, EdgeStretch
 from ...settings.objects import settings_of
 from ..reports import measure_reports
 from ..skin.model import Choices, PosableSkin, SkinSource
+from ..steps import Steps, computed
 from ..subject.character import check_shown_vertices, has_armature_modifier, object_to_armature, read_character
 from ..subject.stack import SkinnedObject, check_not_edited, find_deforming_modifier, resolve_skinned
 
@@ -113,7 +116,9 @@ def _describe_difference(difference: Difference) -> str:
     return f"{difference.largest:,.2f} mm at most, {difference.rms:,.2f} mm rms"
 
 
-def measure_shown(obj: bpy.types.Object | None, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Measures:
+def measure_shown(
+    obj: bpy.types.Object | None, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph
+) -> Steps[Measures]:
     """Measure a mesh as it is shown in the current frame, and keep the report for the panel.
 
     Parameters
@@ -132,25 +137,21 @@ def measure_shown(obj: bpy.types.Object | None, scene: bpy.types.Scene, depsgrap
     """
     skinned = _check_measurable(obj)
     obj, skin = skinned.obj, _read_posed_skin(skinned, scene, depsgraph)
-    rest, pose, joints = skin.rest, skin.pose, skin.skeleton.joints
-    space = np.eye(4) if pose.object_to_armature is None else pose.object_to_armature
-    at_rest, posed = (points @ space[:3, :3].T + space[:3, 3] for points in (rest.points, skin.points))
-    triangles = np.empty((0, 3), np.intp) if rest.triangles is None else rest.triangles
-    owners = find_owners(rest.weights, len(rest.points), len(joints.parents))
-    limbs = find_limbs(at_rest, triangles, owners, joints)
-    solid = close_surface(rest.points, triangles)
-    reach, section = limbs.find_farthest(posed, pose.rest_to_pose), limbs.find_smallest_section(posed)
+    title, edges = f"Frame {scene.frame_current}, {_find_title(obj)}", read_edges(mesh_of(obj))
+    yield 0.1
+    from_linear = _compare(skin, "SSD")
+    yield 0.2
+    from_preserve_volume = _compare(skin, "DLB")
+    rest = replace(skin.rest, object_to_armature=skin.pose.object_to_armature)
+    shape = yield from computed(partial(measure_shape, rest, skin.pose.rest_to_pose, skin.points, edges))
+    *_, reach, section = shape
     measures = Measures(
-        title=f"Frame {scene.frame_current}, {_find_title(obj)}",
-        space=solid.measure(skin.points),
-        rest_space=solid.rest,
-        stretch=measure_stretch(rest.points, skin.points, read_edges(mesh_of(obj))),
-        reach=reach,
-        section=section,
+        title,
+        *shape,
         reach_bone=skin.skeleton.name_joint(reach.bone),
         section_bone=skin.skeleton.name_joint(section.bone),
-        from_linear=_compare(skin, "SSD"),
-        from_preserve_volume=_compare(skin, "DLB"),
+        from_linear=from_linear,
+        from_preserve_volume=from_preserve_volume,
     )
     measure_reports.keep(obj, "\n".join(measures.describe()))
     return measures

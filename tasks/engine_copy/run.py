@@ -113,9 +113,9 @@ class BonePlan:
     former: int
 
     def describe(self, helpers: int) -> list[str]:
-        """Sentences without full stops, for so many helpers at most at a joint; -1 for no limit."""
+        """Sentences without full stops, for so many added bones at most at a joint; -1 for no limit."""
         most = self.bending * limit_helpers(helpers)
-        lines = [f"{self.joints} bones of the character, and at most {most} helpers at {self.bending} joints"]
+        lines = [f"{self.joints} bones of the character, and at most {most} added bones at {self.bending} joints"]
         return [*lines, f"The last copy has {self.former} bones"] if self.former else lines
 
 

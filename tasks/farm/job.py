@@ -71,7 +71,7 @@ def check_job(job: FarmJob) -> None:
 def check_on_disk(file: Path) -> None:
     """Raise SkinningError where the open file is not on the disk, in whatever state."""
     if not bpy.data.filepath or not file.is_file():
-        raise SkinningError("The file has unsaved changes, but workers open it from disk: save it first")
+        raise SkinningError("The file was never saved, and workers open it from disk: save it first")
 
 
 def check_saved(file: Path) -> None:

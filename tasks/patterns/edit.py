@@ -174,10 +174,16 @@ def lay_new(
             fit_pattern(charts.mesh, pattern, entry, size, landing)
             lay_out(obj, charts, pattern)
     except SkinningError:
-        with muted():
-            settings_of(obj).patterns.remove(len(settings_of(obj).patterns) - 1)
+        remove_last(obj, 1)
         raise
     return pattern
+
+
+def remove_last(obj: bpy.types.Object, count: int) -> None:
+    """Take so many patterns from the end of an object's list; what shows them is left to `update`."""
+    with muted():
+        for _ in range(count):
+            settings_of(obj).patterns.remove(len(settings_of(obj).patterns) - 1)
 
 
 def _follow_landing(pattern: PatternSettings, landing: Landing, is_rotated: bool) -> None:

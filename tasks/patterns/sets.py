@@ -10,13 +10,14 @@ import bpy
 from ...deformers import SkinningError
 from ...deformers.anatomy.landmarks import Spot, find_spot, sides_of
 from ...settings.objects import settings_of
+from ..steps import Steps
 from ..subject.character import has_armature_modifier, list_deformed
 from ..subject.rig_presets import read_all_landmarks, read_presets
-from .edit import lay_new
+from .edit import lay_new, remove_last
 from .layout import check_mesh
 from .library import MADE_KEY, all_entries, ensure_image
 from .show import update
-from .spots import Anatomy, Landing, find_anatomy, land
+from .spots import Anatomy, find_anatomy, land
 
 WHOLE = "ALL"
 """The region that is all of the body."""
@@ -64,7 +65,7 @@ def find_set_meshes(
 
 def add_set(
     armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], region: str = WHOLE, folds: str = ""
-) -> SetReport:
+) -> Steps[SetReport]:
     """Add all patterns that belong on a body, each on the mesh that is its skin there, driven by its joint.
 
     Parameters
@@ -88,24 +89,23 @@ def add_set(
         )
     usable = [obj for obj in meshes if _is_usable(obj)]
     report = SetReport(anatomy.rig.preset.name, skipped=problems)
-    entries = all_entries()
-    for spot in _find_spots(anatomy, region):
-        key = spot.landmark.key(spot.side)
-        label = f"{spot.landmark.name} {spot.side.lower()}".strip()
-        landings = [(obj, found) for obj in usable if (found := land(obj, armature, anatomy.body, spot)) is not None]
-        if key not in entries:
-            report.skipped.append(f"{label} (the library has no pattern '{key}')")
-        elif not landings:
-            report.skipped.append(f"{label} (no skin there)")
-        else:
-            obj, landing = min(landings, key=lambda pair: pair[1].depth)
-            _add(report, obj, landing, key, label, folds)
-    if not report.added:
-        raise SkinningError(
-            f"No pattern was added to '{armature.name}': {'; '.join(report.skipped) or 'the body has no landmarks'}"
-        )
-    for obj in report.added:
-        update(obj)
+    spots = _find_spots(anatomy, region)
+    try:
+        for number, spot in enumerate(spots):
+            yield number / (len(spots) + 1)
+            _add(report, usable, armature, anatomy, spot, folds)
+        if not report.added:
+            raise SkinningError(
+                f"No pattern was added to '{armature.name}': {'; '.join(report.skipped) or 'the body has no landmarks'}"
+            )
+        for number, obj in enumerate(report.added):
+            yield (len(spots) + number / len(report.added)) / (len(spots) + 1)
+            update(obj)
+    except GeneratorExit:
+        for obj, names in report.added.items():
+            remove_last(obj, len(names))
+            update(obj)
+        raise
     return report
 
 
@@ -130,8 +130,26 @@ def _find_spots(anatomy: Anatomy, region: str) -> list[Spot]:
     return [spot for spot in found if spot is not None]
 
 
-def _add(report: SetReport, obj: bpy.types.Object, landing: Landing, key: str, label: str, folds: str) -> None:
-    spot, entry = landing.spot, all_entries()[key]
+def _add(
+    report: SetReport,
+    meshes: Sequence[bpy.types.Object],
+    armature: bpy.types.Object,
+    anatomy: Anatomy,
+    spot: Spot,
+    folds: str,
+) -> None:
+    """Add the pattern of a spot to the mesh that is the skin there, and note what was done."""
+    key, entries = spot.landmark.key(spot.side), all_entries()
+    label = f"{spot.landmark.name} {spot.side.lower()}".strip()
+    if key not in entries:
+        report.skipped.append(f"{label} (the library has no pattern '{key}')")
+        return
+    landings = [(obj, found) for obj in meshes if (found := land(obj, armature, anatomy.body, spot)) is not None]
+    if not landings:
+        report.skipped.append(f"{label} (no skin there)")
+        return
+    obj, landing = min(landings, key=lambda pair: pair[1].depth)
+    entry = entries[key]
     for pattern in settings_of(obj).patterns:
         if pattern.bone == spot.bone and pattern.image is not None and pattern.image.get(MADE_KEY) == key:
             report.skipped.append(f"{label} (already exists)")

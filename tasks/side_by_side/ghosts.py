@@ -6,7 +6,7 @@ then computed as the live preview computes it, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import bpy
@@ -24,6 +24,7 @@ from ...settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME
 from ..skin.by_python import RESHAPING_MODES
 from ..skin.model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
 from ..skin.poses import Poses
+from ..steps import Steps
 from ..subject.character import (
     check_evaluated,
     check_modifiers_above,
@@ -126,27 +127,15 @@ def choose_ghosts(manager: bpy.types.WindowManager, shown: str) -> list[str]:
     return [key for key, label in GHOST_LABELS.items() if key in manager.supple_ghosts and label != shown]
 
 
-def prepare_ghosts(
-    armature: bpy.types.Object,
-    context: bpy.types.Context,
-    progress: Callable[[float], None] | None = None,
-) -> None:
-    """Bind all ghosts of an armature's meshes that are chosen, which may take seconds.
-
-    Parameters
-    ----------
-    progress : callable, optional
-        Called with the share that is done, 0 to 1.
-    """
+def prepare_ghosts(armature: bpy.types.Object, context: bpy.types.Context) -> Steps[None]:
+    """Bind all ghosts of an armature's meshes that are chosen, which may take seconds."""
     meshes = find_ghosted(armature, context.view_layer)
     keys = choose_ghosts(context.window_manager, describe_shown(meshes))
     depsgraph = context.evaluated_depsgraph_get()
-    poses = Poses(depsgraph)
-    for number, obj in enumerate(meshes):
-        for key in keys:
-            pose_ghost(obj, key, depsgraph, poses)
-        if progress is not None:
-            progress((number + 1) / len(meshes))
+    poses, pairs = Poses(depsgraph), [(obj, key) for obj in meshes for key in keys]
+    for number, (obj, key) in enumerate(pairs):
+        pose_ghost(obj, key, depsgraph, poses)
+        yield (number + 1) / len(pairs)
 
 
 def note_changes(depsgraph: bpy.types.Depsgraph) -> None:

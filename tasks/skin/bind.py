@@ -362,7 +362,9 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
         raise SkinningError("Nothing to make independent: select a mesh that is bound")
     for obj in bound:
         if needs_supple(settings_of(obj)):
-            raise SkinningError(f"'{obj.name}' is deformed by Python, which needs Supple: choose Evaluate: Nodes first")
+            raise SkinningError(
+                f"'{obj.name}' is deformed by Python, which needs Supple: choose Deform With: Nodes first"
+            )
         check_not_baked(obj)
     for obj in bound:
         _forget(obj)
@@ -421,19 +423,20 @@ def _unbind_one(obj: bpy.types.Object) -> None:
 def migrate(obj: bpy.types.Object) -> None:
     """Bring settings that an older Supple has saved up to date."""
     settings = settings_of(obj)
-    if settings.version < 2:
-        settings.evaluate = "PYTHON"  # there were no nodes yet
-    if settings.version < 3:
-        for hidden in (settings.carrier, settings.watcher):  # they bore no mark yet
-            carriers.mark_former(hidden)
-    if settings.version < 4:
-        with muted():
+    with muted():
+        if settings.version < 2:
+            settings.evaluate = "PYTHON"  # there were no nodes yet
+        if settings.version < 3:
+            for hidden in (settings.carrier, settings.watcher):  # they bore no mark yet
+                carriers.mark_former(hidden)
+        if settings.version < 4:
             settings.twist = "OFF"  # joints had no fractions yet
-    if settings.version < 5 and not settings.is_property_set("centers_contact"):
-        with muted():
+        if settings.version < 5 and not settings.is_property_set("centers_contact"):
             settings.centers_contact = 1.0  # was the default
-    if settings.version < 6 and not settings.is_property_set("limb_roots"):
-        with muted():
+        if settings.version < 6 and not settings.is_property_set("limb_roots"):
             settings.limb_roots = 0.0  # limbs began as all joints did
+        if settings.version < 7 and settings.method == "CENTERS":  # it had these for itself
+            settings.bulge_limit, settings.contact = settings.centers_bulge_limit, settings.centers_contact
+            settings.defaults_of = settings.method
     if settings.version < SETTINGS_VERSION:
         settings.version = SETTINGS_VERSION

@@ -201,11 +201,11 @@ def have_armatures(bound: BoundObject, method: str) -> bool:
     )
 
 
-def write_linear_group(obj: bpy.types.Object, linear: np.ndarray | None) -> str:
-    """Write how linearly vertices are blended, shape (V,) or None, to a vertex group of Supple's own: its name."""
+def write_linear_group(obj: bpy.types.Object, linear: np.ndarray | None) -> None:
+    """Write how linearly vertices are blended, shape (V,) or None, to a vertex group of Supple's own."""
     if linear is None:
         _remove_linear_group(obj)
-        return ""
+        return
     active = obj.vertex_groups.active.name if obj.vertex_groups.active else ""
     write_weights(obj, [LINEAR_GROUP], linear.astype(np.float32)[:, None])
     group = obj.vertex_groups[LINEAR_GROUP]
@@ -213,4 +213,3 @@ def write_linear_group(obj: bpy.types.Object, linear: np.ndarray | None) -> str:
         group.lock_weight = True  # Blender's tools that normalize weights leave it alone
     if active and obj.vertex_groups.active.name != active:
         obj.vertex_groups.active_index = obj.vertex_groups.find(active)
-    return LINEAR_GROUP

@@ -19,7 +19,7 @@ from ...bridge import modifiers
 from ...bridge.files.render_frames import print_line
 from ...bridge.meshes.data import mesh_of
 from ...bridge.meshes.influences import has_sdef, remove_influences, write_influences, write_turns
-from ...bridge.modifiers import clear_inputs
+from ...bridge.modifiers import LINEAR_GROUP, clear_inputs
 from ...bridge.per_object import PerObject
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
@@ -125,6 +125,8 @@ class _Seen:
     """What they were given; None where that is a library's, or there is a problem."""
     setup_is_stale: bool = False
     """Whether undo, or somebody by hand, may have changed what they were given."""
+    weights_are_stale: bool = False
+    """Whether weights of Supple's own may be among that, which take long to read."""
     reach: Reach | None = None
     """What its bones can do, as it was last looked at."""
 
@@ -158,7 +160,9 @@ def forget(obj: bpy.types.Object) -> None:
     _seen.forget(obj)
 
 
-def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | None = None) -> None:
+def apply(
+    bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | None = None, weights_are_stale: bool = True
+) -> None:
     """Give an object's node modifier what it takes.
 
     Parameters
@@ -167,10 +171,12 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         What `prepare` has found.
     surroundings : Surroundings, optional
         The object's, if they were read already.
+    weights_are_stale : bool
+        Whether the mesh may not have Supple's own vertex group as it is to be.
     """
     former = _read_joints(bound.supple)
     if setup.influences is None:
-        _blend_by_armature(bound, setup)
+        _blend_by_armature(bound, setup, weights_are_stale)
     else:
         _blend_by_nodes(bound, setup, setup.influences)
     joints = _read_joints(bound.supple)
@@ -189,7 +195,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup))
 
 
-def _blend_by_armature(bound: BoundObject, setup: NodeSetup) -> None:
+def _blend_by_armature(bound: BoundObject, setup: NodeSetup, weights_are_stale: bool) -> None:
     """Have Blender's own Armature modifier blend the joints."""
     choices = setup.choices
     spread, twists, counts, lines = setup.character.skeleton.joints.spread, setup.twists, (0, 0), None
@@ -201,8 +207,10 @@ def _blend_by_armature(bound: BoundObject, setup: NodeSetup) -> None:
         _leave_inputs(bound.supple)
         bound.supple.node_group = group
     modifiers.name_supple_modifier(bound.supple, follows_weights=True)
+    linear_group = choices.linear_group or (LINEAR_GROUP if setup.linear is not None else "")
+    if weights_are_stale and not choices.linear_group:
+        write_linear_group(bound.obj, setup.linear)
     write_turns(mesh_of(bound.obj), twists, lines)
-    linear_group = choices.linear_group or write_linear_group(bound.obj, setup.linear)
     install_armatures(bound, choices.method, linear_group)
 
 
@@ -269,7 +277,7 @@ def keep_only(_objects: Iterable[bpy.types.Object]) -> None:
 
 
 def expect_undo() -> None:
-    """Have all armatures compared, as after undo, and nodes given again what they take.
+    """Have all armatures compared, as after undo, and nodes given again what they take, but for weights.
 
     A mesh that undo has changed Blender reports. Where a state was stored before nodes had followed it, undo brings
     back what they had before.
@@ -281,7 +289,7 @@ def expect_undo() -> None:
 def expect_other_setup(obj: bpy.types.Object) -> None:
     """Have an object's nodes given again what they take, as where Blender reports a mesh that is the same."""
     if seen := _seen.find(obj):
-        seen.setup_is_stale = True
+        seen.setup_is_stale = seen.weights_are_stale = True
 
 
 def follows_settings(_obj: bpy.types.Object) -> bool:
@@ -293,7 +301,7 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
     """Bring a bound object's nodes up to a step: whether they were looked at. A pose by itself needs nothing."""
     if step.is_render or (step.is_pose_alone and is_up_to_date(obj)):
         return False
-    if is_baking(obj) and not step.changed:
+    if is_baking(obj) and not step.changed and not is_rough(obj):
         return False
     refresh(obj, step)
     return True
@@ -304,6 +312,12 @@ def bring_to_pose(obj: bpy.types.Object, _step: Step) -> None:
     find_supple_modifier(obj)
 
 
+def is_rough(obj: bpy.types.Object) -> bool:
+    """Whether an object's nodes have what was found before a stroke of a brush."""
+    seen = _seen.find(obj)
+    return seen is not None and seen.setup is not None and seen.setup.is_rough
+
+
 def is_up_to_date(obj: bpy.types.Object) -> bool:
     """Whether an object's nodes were looked at, and nothing is left to look at but changes that Blender reports."""
     seen = _seen.find(obj)
@@ -311,7 +325,7 @@ def is_up_to_date(obj: bpy.types.Object) -> bool:
         return False
     if seen.skeleton.bendy and (seen.setup is None or seen.setup.influences is not None):
         return False
-    return not (seen.armature_is_stale or seen.joints_are_stale or seen.setup_is_stale)
+    return not (seen.armature_is_stale or seen.joints_are_stale or seen.setup_is_stale or is_rough(obj))
 
 
 def refresh(obj: bpy.types.Object, step: Step) -> None:
@@ -345,6 +359,7 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
         _seen.keep(obj, _Seen(skeleton, surroundings, object_to_armature(obj, armature), ""))
         return
     is_new = seen is None or obj.data in changed or is_one_changed(obj, changed)
+    is_new = is_new or (is_rough(obj) and not step.is_dragging)
     is_new = is_new or surroundings != seen.surroundings or skeleton is not seen.skeleton
     if seen is not None and seen.setup_is_stale:
         is_new = is_new or seen.space != find_bound_space(obj, armature)
@@ -356,7 +371,7 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
         seen = _seen.keep(obj, _bring_up_to_date(bound, source, surroundings, above))
         _bring_along(bound, step)
     elif seen.setup_is_stale and seen.setup is not None:
-        apply(bound, seen.setup, surroundings)
+        apply(bound, seen.setup, surroundings, seen.weights_are_stale)
     if seen.problem:
         raise SkinningError(seen.problem)
     by_nodes = seen.setup is None or seen.setup.influences is not None

@@ -139,9 +139,9 @@ def find(obj: bpy.types.Object) -> LiveObject | None:
 
 
 def is_rough(obj: bpy.types.Object) -> bool:
-    """Whether an object shows a pose of the quality for dragging."""
+    """Whether an object shows a pose of the quality for dragging, or by what was found before a stroke of a brush."""
     live = _live.find(obj)
-    return live is not None and live.is_rough
+    return live is not None and (live.is_rough or live.bound.is_rough)
 
 
 def expect_undo() -> None:
@@ -197,6 +197,8 @@ def bring_to_pose(obj: bpy.types.Object, step: Step) -> None:
         Where the object can not be deformed; its carrier is left as it was.
     """
     _note_changes(obj, step.changed)
+    if (live := _live.find(obj)) is not None and live.bound.is_rough and not step.is_dragging:
+        live.mesh_is_stale = True
     supple, depsgraph = find_supple_modifier(obj), step.depsgraph
     if not (supple.show_render if step.is_render else supple.show_viewport):
         return

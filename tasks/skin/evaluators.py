@@ -53,6 +53,10 @@ class Evaluator(Protocol):
         """Whether `follow` will see what the settings of a bound object have become."""
         ...
 
+    def is_rough(self, obj: bpy.types.Object, /) -> bool:
+        """Whether `follow` will show a bound object better once the user has let go."""
+        ...
+
     def expect_undo(self) -> None:
         """Have what undo may have changed compared in the next step."""
         ...

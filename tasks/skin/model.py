@@ -25,7 +25,7 @@ from ...settings.choices import read_params, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS
 from ..subject.character import find_method_in_use, object_to_armature, read_character, uses_envelopes
 from ..subject.stack import SkinnedObject
-from ..subject.surfaces import find_bound_space, with_surfaces
+from ..subject.surfaces import find_bound_space, is_found_before, with_surfaces
 from ..subject.twist import NO_TWIST, TwistChoice, read_choice, with_twists
 from .poses import find_skeleton
 
@@ -220,7 +220,8 @@ class UnboundSkin:
         if binding is None:
             binding = DEFORMERS[choices.method].bind(self.rest, choices.params)
         kept = self.rest if choices.method in PARTICLE_METHODS else None
-        return PosableSkin(choices, self.skeleton, self.groups, self.space, self.bound_space, binding, kept)
+        is_rough = is_found_before(self.rest)
+        return PosableSkin(choices, self.skeleton, self.groups, self.space, self.bound_space, binding, kept, is_rough)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +242,8 @@ class PosableSkin:
         What the method has made of the mesh.
     rest : Rest or None
         What was bound, where binding is so slow that it is compared first.
+    is_rough : bool
+        See `NodeSetup.is_rough`.
     """
 
     choices: Choices
@@ -250,6 +253,7 @@ class PosableSkin:
     bound_space: Matrix
     binding: Any
     rest: Rest | None = None
+    is_rough: bool = False
 
     @classmethod
     def of(cls, source: SkinSource, known: PosableSkin | None = None) -> PosableSkin:

@@ -23,12 +23,12 @@ from ...deformers.rig.twist_packing import fill_faces, pack_twists
 from ...deformers.rig.twist_shares import TwistShares, find_twist_shares
 from ...deformers.skinning.centers import place_centers
 from ...deformers.skinning.joint_limits import AtRest, find_at_rest
-from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
+from ...deformers.skinning.joint_shares import JointShares, share_joints
 from ...deformers.skinning.limb_roots import with_linear_roots
 from ...deformers.skinning.rotation_centers import RotationCenters
 from ..subject.character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
 from ..subject.stack import SkinnedObject
-from ..subject.surfaces import with_surfaces
+from ..subject.surfaces import is_found_before, with_surfaces
 from ..subject.twist import find_reach
 from .by_armature import find_native_pairs, is_native
 from .model import Choices, SkinSource
@@ -64,6 +64,8 @@ class NodeSetup:
         Goes with `shares`: how the vertices are about their joints.
     shape_changes : bool
         Whether these may be elsewhere before they are posed: by shape keys or modifiers above, or as the object moves.
+    is_rough : bool
+        Whether some of it was found before the stroke of a brush that goes on.
     linear : float array, shape (V,), or None
         How linearly vertices are blended where limbs begin; None where they are not, or a vertex group says so.
     twists : float32 array, shape (P, V, 3), or None
@@ -84,6 +86,7 @@ class NodeSetup:
     shares: JointShares | None = None
     at_rest: AtRest | None = None
     shape_changes: bool = False
+    is_rough: bool = False
 
     @property
     def groups(self) -> list[str]:
@@ -133,6 +136,7 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     space = np.array(source.bound_space, np.float64)
     rest, params, centers = replace(character.rest, object_to_armature=space), choices.params, None
     linear = None if choices.linear_group else with_linear_roots(rest, getattr(params, "limb_roots", 0.0)).linear
+    rest = with_surfaces(rest, skinned, skeleton, choices.method)
     is_interpolable = is_interpolated(obj, above)
     shares = _find_twist_shares(rest, is_interpolable)
     is_left = has_keyed_toggles(skinned) or (shares is not None and _is_moved(skinned))
@@ -144,14 +148,15 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     check_bones(skinned, skeleton)
     if METHODS[choices.method].sees_all_meshes:
         check_centers(skinned, above, params)
-        centers = place_centers(with_surfaces(rest, skinned, skeleton, choices.method), params)
+        centers = place_centers(rest, params)
     influences, of_joints, at_rest, shape_changes = _pack(obj, is_interpolable, rest, centers), None, None, False
     if max(params.bulge_limit, params.contact) > 0.0 and not influences.is_interpolable:
-        of_joints = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
+        of_joints = share_joints(rest)
         at_rest = find_at_rest(rest.armature_points.T, np.maximum(of_joints.joints, 0), rest.joints)
         shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, of_joints)
     twists = _pack_twists(obj, rest, shares, is_interpolable)
-    return NodeSetup(character, choices, linear, twists, pairs, influences, centers, of_joints, at_rest, shape_changes)
+    blended = influences, centers, of_joints, at_rest, shape_changes, is_found_before(rest)
+    return NodeSetup(character, choices, linear, twists, pairs, *blended)
 
 
 def _may_move(skinned: SkinnedObject) -> bool:

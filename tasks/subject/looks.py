@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isclose
 from typing import Any
 
 import bpy
 
 from ...deformers import METHODS
 from ...options import LOOKS
-from ...settings.choices import store_of
+from ...settings.choices import are_same
 from ...settings.objects import settings_of
 from .corrected import list_flesh
 
 CUSTOM, MIXED = "CUSTOM", "MIXED"
 """Instead of a look's key: method or settings are those of none; the meshes differ."""
 
-RIGID = {"centers_bulge_limit": 0.0, "centers_contact": 0.0, "twist": "OFF"}
+RIGID = {"twist": "OFF"}
 """Settings of meshes that follow one bone: nothing bends, and what costs time there has no effect."""
 
 
 def list_defaults(method: str) -> dict[str, Any]:
     """The settings that a look gives to meshes, by name: the defaults of its method."""
     chosen = METHODS[method]
-    return {choice.property_name: chosen.default_of(choice) for choice in chosen.choices} | {"twist": "AUTO"}
+    return {choice.name: chosen.default_of(choice) for choice in chosen.choices} | {"twist": "AUTO"}
 
 
 def read_look(meshes: Sequence[bpy.types.Object]) -> str:
@@ -38,10 +37,6 @@ def read_look(meshes: Sequence[bpy.types.Object]) -> str:
     return next(found, CUSTOM)
 
 
-def _are_same(stored: Any, value: Any) -> bool:
-    return isclose(stored, value, abs_tol=1e-6) if isinstance(value, float) else stored == value
-
-
 def _read_method(obj: bpy.types.Object) -> str:
     """The method that a mesh is bound by, if its settings are those of a look; "" if it is not bound."""
     settings = settings_of(obj)
@@ -49,9 +44,7 @@ def _read_method(obj: bpy.types.Object) -> str:
         return ""
     if settings.method not in {look.method for look in LOOKS.values()}:
         return CUSTOM
-    store = store_of(settings, METHODS[settings.method])
     for name, value in list_defaults(settings.method).items():
-        stored = settings.twist if name == "twist" else getattr(store, name)
-        if not any(_are_same(stored, allowed) for allowed in (value, RIGID.get(name, value))):
+        if not any(are_same(getattr(settings, name), allowed) for allowed in (value, RIGID.get(name, value))):
             return CUSTOM
     return settings.method

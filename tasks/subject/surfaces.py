@@ -14,6 +14,7 @@ from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.carriers import is_hidden_object
 from ...deformers import METHODS, Rest, SkinningError
+from ...deformers.rig.rest import Found
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.objects import settings_of
 from .character import has_armature_modifier, object_to_armature, read_rest, read_sdef
@@ -30,16 +31,26 @@ _read: dict[int, dict[int, WeightedSurface]] | None = None
 """Within `reading_meshes_once`: of each armature, by `session_uid`, the surface of each mesh, by that of the mesh."""
 
 
+_is_in_stroke = False
+
+_found: PerObject[tuple[tuple, Found]] = PerObject()
+"""Of each object: its method, joints and number of vertices, and what was found of it."""
+
+
 @contextmanager
-def reading_meshes_once() -> Iterator[None]:
-    """Read the weights, and the surface, of each mesh no more than once meanwhile: nothing of them may be changed."""
-    global _read
-    before, _read = _read, {} if _read is None else _read
+def reading_meshes_once(is_in_stroke: bool = False) -> Iterator[None]:
+    """Read the weights, and the surface, of each mesh no more than once meanwhile: nothing of them may be changed.
+
+    In a stroke of a brush, what takes long to find of a mesh is what was found before.
+    """
+    global _read, _is_in_stroke
+    before, _read = (_read, _is_in_stroke), {} if _read is None else _read
+    _is_in_stroke = is_in_stroke
     try:
         with reading_groups_once():
             yield
     finally:
-        _read = before
+        _read, _is_in_stroke = before
 
 
 def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method: str) -> Rest:
@@ -47,6 +58,11 @@ def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method
 
     A mesh that can not be read, such as one without weights, is left out. The same methods take its points of SDEF.
     """
+    if _read is not None and not METHODS[method].fills_solid:
+        key, known = (method, rest.joints, len(rest.points)), _found.find(skinned.obj)
+        if _is_in_stroke and known is not None and known[0] == key and known[1].values:
+            return replace(rest, found=Found(known[1].values, is_former=True))
+        rest = replace(rest, found=_found.keep(skinned.obj, (key, Found()))[1])
     if not METHODS[method].sees_all_meshes:
         return rest
     surfaces = {} if _read is None else _read.setdefault(skinned.armature.session_uid, {})
@@ -56,6 +72,11 @@ def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method
     surfaces[own] = _keep(skinned.obj, rest)
     others = (surface for mesh, surface in surfaces.items() if mesh != own)
     return replace(rest, surfaces=(surfaces[own], *others), sdef=read_sdef(skinned.obj, skeleton))
+
+
+def is_found_before(rest: Rest) -> bool:
+    """Whether some of what is found of a mesh is what was found before a stroke."""
+    return rest.found is not None and rest.found.is_former
 
 
 def _read_others(skinned: SkinnedObject, skeleton: Skeleton) -> dict[int, WeightedSurface]:

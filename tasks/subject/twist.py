@@ -41,6 +41,8 @@ class _Needs:
     """By `session_uid`."""
     found: tuple[Rotations, Moved]
     keys: list[Keys]
+    twists: dict[str, float]
+    """How far each bone twists, radians."""
     counts: dict[str, tuple[int, bool]]
     """By name of the bone, where it needs any: how many, and whether it twists by more than `HALF_TURN`; the same
     object as long as it is equal."""
@@ -202,7 +204,7 @@ def find_reach(skeleton: Skeleton, armature: bpy.types.Object) -> Reach:
     """
     needs, plain = _find_needs(armature), skeleton.plain or skeleton
     if needs.reach is None or needs.reach[0] is not plain:
-        needs.reach = plain, read_reach(armature, plain, *needs.found, needs.keys)
+        needs.reach = plain, read_reach(armature, plain, *needs.found, needs.keys, needs.twists)
     return needs.reach[1]
 
 
@@ -224,7 +226,7 @@ def _find_needs(armature: bpy.types.Object) -> _Needs:
         counts = needs.counts
     used = (*np.unique(rotations.modes).tolist(), SCALE)
     reach = None if needs is None or not _can_keep_reach(needs, found, keys) else needs.reach
-    return _needs.keep(armature, _Needs(uids, found, keys, counts, used=used, reach=reach))
+    return _needs.keep(armature, _Needs(uids, found, keys, twists, counts, used=used, reach=reach))
 
 
 def _can_keep_reach(needs: _Needs, found: tuple[Rotations, Moved], keys: list[Keys]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import bpy
@@ -18,15 +19,13 @@ from ...deformers import SkinningError
 from ...deformers.geometry.solid import label_islands, weld
 from ...deformers.weight_editing import edits, mirror
 from ...deformers.weight_editing.mirror import pair_names
-from ...deformers.weight_editing.solid_smoothing import smooth_through
+from ...deformers.weight_editing.solid_smoothing import smooth_solid
+from ..steps import Steps, computed
 from .checks import find_stiff
 from .copies import read_copies
 from .parts import find_deforming_armature, own_meshes, read_skins
 from .reports import count, list_names
 from .targets import ALL_WEIGHTS, Edited, Scope, Target, aim, keep_chosen, write
-
-SMALLEST_NEW_WEIGHT = 1e-3
-"""A vertex gets no smaller weight of a bone that did not influence it: every bone reaches all of a solid a little."""
 
 VISIBLE_LOSS = 0.05
 """Share of a vertex's weight whose loss can be seen."""
@@ -44,7 +43,7 @@ def smooth_weights(
     method: str = "SURFACE",
     strength: float = 0.5,
     repeats: int = 4,
-) -> list[str]:
+) -> Steps[list[str]]:
     """Smooth weights.
 
     Parameters
@@ -59,46 +58,32 @@ def smooth_weights(
     list of str
         Messages.
     """
-
-    def change(target: Target) -> Edited:
-        return SMOOTHINGS[method](target, strength, repeats), []
-
-    return _edit(objects, scope, change, "Smoothed {}".format)
-
-
-def _smooth_surface(target: Target, strength: float, repeats: int) -> np.ndarray:
-    links = edits.find_links(target.skin.points, target.skin.triangles)
-    return edits.smooth_weights(target.skin.weights, links, strength, repeats, **target.masks)
+    targets, plan = _read(objects, scope), []
+    for target in targets:
+        weights = yield from computed(smoothing(target, method, strength, repeats))
+        plan.append((target, weights, []))
+    return write(plan, "Smoothed {}".format)
 
 
-def smooth_solid(target: Target, strength: float, repeats: int) -> np.ndarray:
-    """Smooth through the solid: repeats spread weights as far as so many steps of diffusion between cells."""
-    points, before = target.skin.points, target.skin.weights
-    if not len(target.skin.triangles):
-        names = list_names([f"'{part.obj.name}'" for part in target.skin.parts])
+SMOOTHINGS = {"SURFACE": edits.smooth_surface, "SOLID": smooth_solid}
+
+
+def smoothing(target: Target, method: str, strength: float, repeats: int) -> Callable[[], np.ndarray]:
+    """What computes smoothed weights of a target, shape (V, B); raises SkinningError where it has no volume."""
+    skin = target.skin
+    if method == "SOLID" and not len(skin.triangles):
+        names = list_names([f"'{part.obj.name}'" for part in skin.parts])
         raise SkinningError(
             f"{names}: no faces, so no volume to smooth through. Add faces, or smooth along the surface"
         )
-    spread = smooth_through(points, target.skin.triangles, before, repeats**0.5)
-    free = ~target.locked
-    mixed = before[:, free] + np.float32(strength) * (spread[:, free] - before[:, free])
-    mixed[(mixed < SMALLEST_NEW_WEIGHT) & (before[:, free] == 0)] = 0.0
-    rooms, sums = before[:, free].sum(axis=1), mixed.sum(axis=1)
-    mixed *= np.divide(rooms, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
-    welded = weld(points)
-    rows = np.isin(welded, welded[target.chosen]) & (sums > 0)
-    result = before.copy()
-    result[np.ix_(rows, free)] = mixed[rows]
-    return result
+    return partial(
+        SMOOTHINGS[method], skin.weights, skin.points, skin.triangles, strength, repeats, target.locked, target.chosen
+    )
 
 
-SMOOTHINGS: dict[str, Callable[[Target, float, int], np.ndarray]] = {
-    "SURFACE": _smooth_surface,
-    "SOLID": smooth_solid,
-}
-
-
-def sharpen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS, amount: float = 0.3) -> list[str]:
+def sharpen_weights(
+    objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS, amount: float = 0.3
+) -> Steps[list[str]]:
     """Strengthen the large weights of each vertex at the cost of its small weights; returns messages."""
 
     def change(target: Target) -> Edited:
@@ -107,7 +92,7 @@ def sharpen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIG
     return _edit(objects, scope, change, "Sharpened {}".format)
 
 
-def normalize_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS) -> list[str]:
+def normalize_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS) -> Steps[list[str]]:
     """Scale the weights of each vertex to a sum of 1; returns messages."""
 
     def change(target: Target) -> Edited:
@@ -120,7 +105,7 @@ def normalize_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WE
     return _edit(objects, scope, change, "Normalized {}".format)
 
 
-def stiffen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS) -> list[str]:
+def stiffen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS) -> Steps[list[str]]:
     """Give each island with a vertex that may change the mean of its weights, so that it moves as one piece.
 
     Without a selection, these are the stiff parts that *Check Character* finds. Returns messages.
@@ -142,12 +127,12 @@ def stiffen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIG
         target.chosen[:] = np.isin(islands, islands[target.chosen])
         return edits.stiffen_weights(target.skin.weights, islands, **target.masks), []
 
-    return _edit(objects, scope, change, "Stiffened {}".format)
+    return (yield from _edit(objects, scope, change, "Stiffened {}".format))
 
 
 def prune_weights(
     objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS, threshold: float = 0.01
-) -> list[str]:
+) -> Steps[list[str]]:
     """Remove weights below a threshold; returns messages."""
 
     def change(target: Target) -> Edited:
@@ -159,7 +144,7 @@ def prune_weights(
     return _edit(objects, scope, change, "Pruned {}".format)
 
 
-def limit_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS, limit: int = 4) -> list[str]:
+def limit_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS, limit: int = 4) -> Steps[list[str]]:
     """Keep the largest weights of each vertex; returns messages that say how much weight was removed."""
 
     def change(target: Target) -> Edited:
@@ -183,7 +168,7 @@ def describe_loss(loss: np.ndarray, limit: int) -> str:
 
 def mirror_weights(
     objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS, direction: str = "POSITIVE"
-) -> list[str]:
+) -> Steps[list[str]]:
     """Copy weights from one side of the armature to the other.
 
     Parameters
@@ -233,10 +218,19 @@ def _edit(
     scope: Scope,
     change: Callable[[Target], Edited],
     describe: Callable[[str], str],
-) -> list[str]:
+) -> Steps[list[str]]:
     """Edit the weights of meshes, those of each armature together, and write them once all are edited."""
-    targets = keep_chosen([aim(skin, scope) for skin in read_skins(objects, needs_faces=False)])
-    return write([(target, *change(target)) for target in targets], describe)
+    targets, plan = _read(objects, scope), []
+    for number, target in enumerate(targets):
+        yield (number + 1) / (len(targets) + 2)
+        plan.append((target, *change(target)))
+    yield 1.0 - 1.0 / (len(targets) + 2)
+    return write(plan, describe)
+
+
+def _read(objects: Iterable[bpy.types.Object], scope: Scope) -> list[Target]:
+    """The weights to edit; raises SkinningError where there are none."""
+    return keep_chosen([aim(skin, scope) for skin in read_skins(objects, needs_faces=False)])
 
 
 def clean_groups(objects: Iterable[bpy.types.Object]) -> list[str]:

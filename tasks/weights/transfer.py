@@ -12,6 +12,7 @@ from ...deformers import SkinningError
 from ...deformers.weight_editing import edits, transfer
 from ...deformers.weight_editing.mirror import pair_names
 from ...settings.objects import settings_of
+from ..steps import Steps
 from ..subject.character import lacks_weights
 from .copies import complete_sides
 from .parts import WeightedSkin, add_armature_modifier, find_deforming_armature, lacks_modifier, own_meshes, read_skins
@@ -24,7 +25,7 @@ def transfer_weights(
     objects: Iterable[bpy.types.Object],
     scope: Scope = ALL_WEIGHTS,
     params: transfer.Params | None = None,
-) -> list[str]:
+) -> Steps[list[str]]:
     """Copy the weights of a mesh to meshes that lie on it.
 
     Parameters
@@ -58,7 +59,11 @@ def transfer_weights(
     for obj in objects:
         (skin,) = read_skins([obj], origin.armature, needs_faces=False)
         targets.append(aim(skin, scope))
-    plan = [(target, *_transfer_one(origin, target, params or transfer.Params())) for target in keep_chosen(targets)]
+    targets, plan = keep_chosen(targets), []
+    for number, target in enumerate(targets):
+        yield (number + 1) / (len(targets) + 2)
+        plan.append((target, *_transfer_one(origin, target, params or transfer.Params())))
+    yield 1.0 - 1.0 / (len(targets) + 2)
     names = list_names([f"'{obj.name}'" for obj in objects])
     messages = write(plan, lambda changed: f"Copied the weights of '{source.name}' to {changed} of {names}")
     for target, edited, notes in plan:

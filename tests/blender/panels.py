@@ -82,6 +82,6 @@ def draw_dialog(name: str, **properties) -> list[str]:
     own = [vars(cls) for cls in reversed(operator.__mro__) if "supple" in cls.__module__]
     values = {key: value for part in own for key, value in part.items() if not key.startswith("__")}
     kind = getattr(bpy.ops.supple, operator.bl_idname.partition(".")[2] or name.partition("_OT_")[2]).get_rna_type()
-    given = {"layout": Recorder(shown), "bl_rna": kind, "properties": SimpleNamespace(bl_rna=kind)}
-    type("Drawn", (), values | properties | given)().draw(bpy.context)
+    given = {"is_asking": True, "layout": Recorder(shown), "bl_rna": kind, "properties": SimpleNamespace(bl_rna=kind)}
+    type("Drawn", (), values | given | properties)().draw(bpy.context)
     return shown

@@ -9,6 +9,7 @@ import bpy
 import pytest
 
 from supple.deformers import METHODS
+from supple.settings.choices import take_defaults
 from supple.settings.objects import settings_of
 
 BLENDS = tuple(
@@ -32,8 +33,9 @@ def parametrize_blends(blends: tuple[tuple[str, Any], ...]) -> pytest.MarkDecora
 
 def choose(obj: bpy.types.Object, method: str, params: Any) -> None:
     """Set an object's choices of a method to those of `params`."""
+    take_defaults(settings_of(obj), method)
     for choice in METHODS[method].choices:
-        setattr(settings_of(obj), choice.property_name, getattr(params, choice.name))
+        setattr(settings_of(obj), choice.name, getattr(params, choice.name))
 
 
 def without_limits(params: Any) -> Any:

@@ -6,11 +6,15 @@ import bpy
 import numpy as np
 import pytest
 
-from scenes import add_tube, add_twin, bind, distance, evaluated_points, turn, undo, update
+from scenes import add_tube, add_twin, bind, distance, evaluated_points, save, select, turn, undo, update
+from supple import preview
 from supple.bridge.meshes import data as meshes
+from supple.deformers.skinning import centers
+from supple.settings.choices import read_params
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_meshes
 from supple.tasks.skin.bind import unbind
+from supple.tasks.skin.evaluators import find_evaluator
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 by_both = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
@@ -145,6 +149,88 @@ def test_limits_are_chosen_while_bound():
     settings_of(obj).contact = settings_of(obj).bulge_limit = 0.0
     update()
     np.testing.assert_allclose(evaluated_points(obj), free, rtol=0, atol=1e-6)
+
+
+def read_limits(obj: bpy.types.Object, method: str) -> list[float]:
+    """What an object has for *Bulge Limit* and *Contact*, and what a method takes of it."""
+    settings, params = settings_of(obj), read_params(settings_of(obj), method)
+    found = settings.bulge_limit, settings.contact, params.bulge_limit, params.contact
+    return [round(value, 3) for value in found]
+
+
+def test_limits_have_the_default_of_the_method_until_one_is_chosen():
+    obj, _ = add_tube()
+    assert read_limits(obj, "DLBNT") == [0.0, 0.0, 0.0, 0.0]
+    assert read_limits(obj, "CENTERS") == [0.0, 0.0, 0.5, 0.3], "as a ghost has them"
+    bind(obj, method="CENTERS")
+    assert read_limits(obj, "CENTERS") == [0.5, 0.3, 0.5, 0.3]
+    assert read_limits(obj, "SSD") == [0.5, 0.3, 0.0, 0.0]
+    for method in ("PARTICLES", "DLB"):
+        settings_of(obj).method = method
+    assert read_limits(obj, "DLB") == [0.0, 0.0, 0.0, 0.0]
+    settings_of(obj).method = "CENTERS"
+    settings_of(obj).contact = 0.0
+    bind(obj, method="CENTERS")
+    assert read_limits(obj, "CENTERS") == [0.5, 0.0, 0.5, 0.0]
+    settings_of(obj).bulge_limit = 0.75
+    bpy.ops.ed.undo_push(message="chosen")
+    settings_of(obj).method = "DLBNT"
+    assert read_limits(obj, "DLBNT") == [0.75, 0.0, 0.75, 0.0]
+    bpy.ops.ed.undo_push(message="another method")
+    undo()
+    obj = bpy.data.objects["Tube"]
+    assert read_limits(obj, "CENTERS") == [0.75, 0.0, 0.75, 0.0]
+
+
+def dab(obj: bpy.types.Object, weight: float) -> None:
+    """Give a ring at the joint another weight."""
+    points = meshes.read_points(obj.data)
+    ring = np.flatnonzero(np.abs(points[:, 1] - 1.1) < 0.06).tolist()
+    assert ring
+    obj.vertex_groups["bone.1"].add(ring, weight, "REPLACE")
+    obj.data.update_tag()
+    update()
+
+
+@by_both
+@pytest.mark.versions
+@pytest.mark.parametrize("end", ["rest", "frame", "save", "bake"])
+def test_a_stroke_is_blended_at_once_and_its_centers_follow(end, monkeypatch, tmp_path, evaluator):
+    obj, armature = add_tube()
+    bend(armature)
+    bind(obj, method="CENTERS", evaluate=evaluator)
+    select(obj)
+    bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+    before, found = evaluated_points(obj), []
+    find_centers = centers.find_centers
+    monkeypatch.setattr(centers, "find_centers", lambda *given: found.append(given) or find_centers(*given))
+    monkeypatch.setattr(preview, "is_dragging", lambda: True)
+    for weight in (0.3, 0.9):
+        dab(obj, weight)
+        in_stroke = evaluated_points(obj)
+        assert distance(in_stroke, before) > 1e-3
+    assert found == []
+    assert find_evaluator(obj).is_rough(obj)
+    monkeypatch.setattr(preview, "is_dragging", lambda: False)
+    if end == "rest":
+        assert preview.refine_dragged() is None
+        update()
+    elif end == "save":
+        save(tmp_path / "painted.blend")
+        bpy.context.view_layer.update()
+    elif end == "frame":
+        bpy.context.scene.frame_set(2)
+    else:
+        bpy.ops.supple.bake_shape_keys(frame_start=1, frame_end=2)
+    assert found
+    assert not find_evaluator(obj).is_rough(obj)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    after = evaluated_points(obj)
+    twin = add_twin(obj)
+    assert 1e-5 < distance(in_stroke, after) < 0.05
+    if end != "bake":
+        bind(twin, method="CENTERS", evaluate=evaluator)
+        assert distance(evaluated_points(twin), after) <= 1e-6
 
 
 def test_bind_reads_the_vertex_groups_of_each_mesh_once(monkeypatch):

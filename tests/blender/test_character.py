@@ -244,7 +244,7 @@ def test_make_supple_weights_what_has_no_weights(character):
         assert distance(rest_points(obj), evaluated_points(obj)) > 0.1
 
 
-def test_make_supple_leaves_rigid_meshes_without_limit_contact_and_fractions(character):
+def test_make_supple_leaves_rigid_meshes_without_fractions(character):
     body, sleeve, _ = character
     sleeve.vertex_groups.clear()
     sleeve.vertex_groups.new(name="bone.1").add(range(len(sleeve.data.vertices)), 1.0, "REPLACE")
@@ -253,11 +253,7 @@ def test_make_supple_leaves_rigid_meshes_without_limit_contact_and_fractions(cha
     steps.close()
     assert settings_of(sleeve).twist == "AUTO", "taken back"
     assert bpy.ops.supple.make() == {"FINISHED"}
-    chosen = [
-        (round(settings.centers_bulge_limit, 3), round(settings.centers_contact, 3), settings.twist)
-        for settings in map(settings_of, (body, sleeve))
-    ]
-    assert chosen == [(0.5, 0.3, "AUTO"), (0.0, 0.0, "OFF")]
+    assert [settings_of(obj).twist for obj in (body, sleeve)] == ["AUTO", "OFF"]
     assert distance(rest_points(sleeve), evaluated_points(sleeve)) > 0.1
 
 

@@ -13,7 +13,20 @@ from scenes_cli import DONE, FAILED, main, own_output
 from write_session import files_of_at_most, read_files
 
 from panels import draw
-from scenes import add_tube, animate_tube, evaluated_points, join_box, reset, save, select, skinned_meshes, turn
+from scenes import (
+    add_tube,
+    animate_tube,
+    evaluated_points,
+    join_box,
+    push,
+    redo,
+    reset,
+    save,
+    select,
+    skinned_meshes,
+    turn,
+    undo,
+)
 from supple.bridge.animation.curves import list_curves
 from supple.bridge.images import pictures
 from supple.deformers import SkinningError
@@ -256,7 +269,7 @@ def test_a_joint_that_overlaps_by_centers_gets_its_contact(tube):
     bind([tube], "CENTERS")
     fault = Finding(OVERLAP, tube.name, "bone.1", "CENTERS", 2.0, 0.3)
     assert fix_finding(tube, fault) == ["Contact of 'Tube' is now 1."]
-    assert (settings_of(tube).centers_contact, settings_of(tube).contact) == (1.0, 0.0)
+    assert settings_of(tube).contact == 1.0
     with pytest.raises(SkinningError, match="smooth the weights around it"):
         fix_finding(tube, fault)
 
@@ -311,6 +324,30 @@ def test_shown_frames_are_those_of_the_action(tube):
     settings.active = ["COLLAPSE" in line.key for line in settings.findings].index(True)
     assert press("check_show") == {"FINISHED"}
     assert (data.action, bpy.context.scene.frame_current) == (checked, 8)
+
+
+def test_undo_of_a_fix_brings_its_fault_back_into_the_list(tube):
+    spoil(tube, FAR)
+    settings = run_check(tube, 60.0)
+    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
+    push("Before")
+    assert press("check_fix") == {"FINISHED"}
+    push("Fix")
+    assert settings.findings[settings.active].is_mended
+    undo()
+    assert not settings.findings[settings.active].is_mended
+    assert settings.findings[settings.active].text == "1 vertex far away"
+    redo()
+    assert settings.findings[settings.active].is_mended
+
+
+def test_a_mesh_that_was_renamed_keeps_no_other_from_its_fix(tube):
+    spoil(tube, FAR)
+    settings = run_check(tube, 60.0)
+    tube.name = "Other"
+    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
+    assert press("check_fix_all") == {"FINISHED"}
+    assert not any(line.is_mended for line in settings.findings)
 
 
 def test_dismissed_faults_stay_away_and_come_back(tube):

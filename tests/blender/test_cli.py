@@ -197,7 +197,7 @@ def test_bind_takes_the_choices_of_a_method(tmp_path, plain_file):
     assert main("bind", plain_file, "--method", "CENTERS", *given, "--output", tmp_path / "new.blend") == DONE
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
     settings = settings_of(bpy.data.objects["Tube"])
-    chosen = settings.method, settings.sharpness, settings.centers_bulge_limit, settings.centers_contact
+    chosen = settings.method, settings.sharpness, settings.bulge_limit, settings.contact
     assert chosen == ("CENTERS", pytest.approx(0.6), 0.0, 0.75)
 
 

@@ -510,7 +510,7 @@ def test_the_dialog_says_how_many_bones_a_copy_has_at_most(copied):
     assert plan.joints <= report.bones <= plan.joints + 4 * plan.bending
     shown = open_dialog(copied.find_armature(), plan=plan, helpers=1)
     assert shown[:2] == [
-        f"{plan.joints} bones of the character, and at most {plan.bending} helpers at {plan.bending} joints",
+        f"{plan.joints} bones of the character, and at most {plan.bending} added bones at {plan.bending} joints",
         f"The last copy has {report.bones} bones",
     ]
     assert f"at most {4 * plan.bending} helpers" in plan.describe(-1)[0]

@@ -1,4 +1,4 @@
-"""The Send to Farm button: it writes the job that the command line writes, and says what is in the way."""
+"""The Write Farm Job button: it writes the job that the command line writes, and says what is in the way."""
 
 from __future__ import annotations
 
@@ -111,9 +111,7 @@ def test_what_is_in_the_way_is_said(tmp_path, saved, subtests):
 
 def test_a_file_that_was_never_saved_is_refused():
     add_bound()
-    with pytest.raises(
-        RuntimeError, match="The file has unsaved changes, but workers open it from disk: save it first"
-    ):
+    with pytest.raises(RuntimeError, match="The file was never saved, and workers open it from disk: save it first"):
         bpy.ops.supple.send_to_farm()
 
 

@@ -130,6 +130,18 @@ def test_looks_add_it_and_take_it_away(scene: bpy.types.Scene) -> None:
     assert settings_of(obj).bulge_limit == 0.0
 
 
+def test_a_new_mesh_gets_flesh_and_others_stay_as_they_are(scene: bpy.types.Scene) -> None:
+    obj, armature = add_body()
+    new = add_twin(obj)
+    settings_of(new).is_ticked = False
+    select(armature)
+    assert bpy.ops.supple.make(look="FAST") == {"FINISHED"}
+    settings_of(new).is_ticked = True
+    assert bpy.ops.supple.make() == {"FINISHED"}
+    assert read_look([obj]) == "FAST"
+    assert read_look([new]) == "FLESH"
+
+
 def test_what_can_not_be(scene: bpy.types.Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     obj, _ = add_body()
     with edit(obj.data) as mesh:

@@ -9,10 +9,11 @@ from panels import draw
 from scenes import add_face_key, add_tube, bind, evaluated_points, select, snapshot, turn, update
 from supple.deformers import SkinningError
 from supple.tasks.check.this_frame import Measures, measure_shown
+from supple.tasks.steps import take_all
 
 
 def measure(obj: bpy.types.Object) -> Measures:
-    return measure_shown(obj, bpy.context.scene, bpy.context.evaluated_depsgraph_get())
+    return take_all(measure_shown(obj, bpy.context.scene, bpy.context.evaluated_depsgraph_get()))
 
 
 @pytest.fixture

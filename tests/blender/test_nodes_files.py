@@ -315,7 +315,9 @@ def test_undo_of_make_independent():
 @built_groups
 def test_what_cannot_be_made_independent(tmp_path: Path):
     obj, _, twin = bound_tube()
-    with pytest.raises(SkinningError, match="'Twin' is deformed by Python, which needs Supple: choose Evaluate: Nodes"):
+    with pytest.raises(
+        SkinningError, match="'Twin' is deformed by Python, which needs Supple: choose Deform With: Nodes"
+    ):
         make_independent([obj, twin])
     assert settings_of(obj).is_bound
     select(twin)

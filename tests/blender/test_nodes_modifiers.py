@@ -190,8 +190,8 @@ def test_centers_are_averaged_where_a_modifier_above_adds_vertices():
     select(applied)
     bpy.ops.object.modifier_apply(modifier="Maker")
     for one, evaluate in ((obj, "NODES"), (applied, "PYTHON")):
-        settings_of(one).centers_bulge_limit = settings_of(one).centers_contact = 0.0
         bind(one, method="CENTERS", evaluate=evaluate)
+        settings_of(one).bulge_limit = settings_of(one).contact = 0.0
     strike(armature, 1.2)
     assert distance(evaluated_points(obj), evaluated_points(applied)) < 0.005
     bind(applied, method="DLBNT", evaluate="PYTHON")

@@ -21,6 +21,7 @@ from supple.settings.objects import settings_of
 from supple.tasks.patterns.layout import charts_of, find_center, find_sides
 from supple.tasks.patterns.maps import bind_points, read_amounts
 from supple.tasks.patterns.sets import add_set, find_set_meshes
+from supple.tasks.steps import take_all
 
 NEAR = 0.03 / 1.7
 """Of the stature: 3 cm on a body of 1.7 m."""
@@ -181,7 +182,7 @@ def center_of(obj, pattern):
 
 
 def add_to(armature, region: str = "ALL"):
-    report = add_set(armature, find_set_meshes(armature, (), armature, bpy.context.view_layer), region)
+    report = take_all(add_set(armature, find_set_meshes(armature, (), armature, bpy.context.view_layer), region))
     return report, {name: (obj, obj.supple.patterns[name]) for obj, names in report.added.items() for name in names}
 
 
@@ -372,7 +373,7 @@ def test_an_unknown_rig_is_refused_and_nothing_changed():
     obj, armature = add_tube()
     before = full_snapshot(obj)
     with pytest.raises(SkinningError, match="No rig preset matches"):
-        add_set(armature, [obj])
+        take_all(add_set(armature, [obj]))
     assert full_snapshot(obj) == before
 
 

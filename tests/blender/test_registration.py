@@ -326,7 +326,7 @@ def test_properties_of_choices_have_the_limits_of_methods(subtests):
         store = store_of(settings_of(obj), method).bl_rna.properties
         for choice in (choice for choice in method.choices if not choice.items):
             with subtests.test(method=method.key, choice=choice.name):
-                prop = store[choice.property_name]
+                prop = store[choice.name]
                 assert prop.hard_min == pytest.approx(choice.lowest)
                 assert (prop.hard_max == pytest.approx(choice.highest)) == (choice.highest < UNLIMITED)
 
@@ -340,7 +340,6 @@ def test_panels_before_bind():
     settings_of(obj).method = "SSD"
     assert draw(FINE_TUNE) == ["method", METHODS["SSD"].tooltip, *limits, *rest]
     settings_of(obj).method = "CENTERS"
-    limits = ["centers_bulge_limit", "centers_contact"]
     assert draw(FINE_TUNE) == ["method", METHODS["CENTERS"].tooltip, "sharpness", *limits, *rest]
     assert draw(HAND_OVER) == []
 

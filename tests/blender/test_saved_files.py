@@ -105,12 +105,18 @@ def test_what_was_bound_before_a_default_changed_is_what_it_was(tmp_path):
     for method in ("CENTERS", "CENTERS", "DLBNT", "DLBNT"):
         obj, _ = add_tube()
         bind(obj, method=method, evaluate="NODES")
+    for name in ("Tube", "Tube.001"):
+        settings_of(bpy.data.objects[name]).bulge_limit = settings_of(bpy.data.objects[name]).contact = 0.0
+    settings_of(bpy.data.objects["Tube.001"]).centers_bulge_limit = 0.75
     settings_of(bpy.data.objects["Tube"]).version = 4
+    settings_of(bpy.data.objects["Tube.001"]).version = 6
     settings_of(bpy.data.objects["Tube.002"]).version = 5
+    settings_of(bpy.data.objects["Tube.002"]).property_unset("limb_roots")
     save(tmp_path / "before.blend")
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "before.blend"))
     found = [settings_of(bpy.data.objects[name]) for name in ("Tube", "Tube.001", "Tube.002", "Tube.003")]
-    assert [settings.centers_contact for settings in found[:2]] == pytest.approx([1.0, 0.3])
+    assert [settings.bulge_limit for settings in found] == pytest.approx([0.5, 0.75, 0.0, 0.0])
+    assert [settings.contact for settings in found] == pytest.approx([1.0, 0.3, 0.0, 0.0])
     assert [settings.limb_roots for settings in found[2:]] == [0.0, 1.0]
     assert {settings.version for settings in found} == {SETTINGS_VERSION}
     bpy.context.scene.frame_set(2)

@@ -83,7 +83,7 @@ def test_ghosts_have_the_points_of_their_method_bound(subtests):
     obj, _ = add_posed_tube()
     test_overlay.close(obj.data)
     obj.supple.linear_group = obj.vertex_groups[0].name
-    obj.supple.order, obj.supple.centers_bulge_limit = "HG", 0.9
+    obj.supple.order, obj.supple.bulge_limit = "HG", 0.9
     obj.supple.particles.target_count, obj.supple.particles.radius = 100, 0.15
     obj.location = (0.2, 0.1, -0.1)
     bpy.context.view_layer.update()
@@ -163,7 +163,7 @@ def change_bones(obj: bpy.types.Object) -> None:
 
 
 def change_settings(obj: bpy.types.Object) -> None:
-    obj.supple.centers_bulge_limit, obj.supple.centers_contact = 0.0, 0.0
+    obj.supple.bulge_limit, obj.supple.contact = 0.2, 0.1
 
 
 def test_changes_are_followed(subtests: pytest.Subtests):

@@ -8,6 +8,7 @@ from scenes_twins import assert_tube_follows, bend, bound_tube
 from scenes import (
     add_tube,
     add_twin,
+    armature_modifier,
     bind,
     distance,
     edit_bones,
@@ -20,6 +21,7 @@ from scenes import (
     undo,
     update,
 )
+from supple.bridge.meshes import data as meshes
 from supple.settings.objects import settings_of
 from supple.tasks.skin import by_nodes
 
@@ -261,3 +263,39 @@ def test_undo_of_a_pose_prepares_no_mesh_again(monkeypatch):
     obj.data.update_tag()
     update()
     assert prepared == ["Tube"]
+
+
+def rotate_arm(angle: float) -> None:
+    bone = armature_modifier(bpy.data.objects["Body"]).object.pose.bones["upperarm_l"]
+    bone.rotation_mode, bone.rotation_euler = "XYZ", (0.0, 0.0, angle)
+    update()
+
+
+def test_undo_of_poses_reads_no_weights(asset, evaluator, monkeypatch):
+    """But the first undo after the mesh was changed: Blender has stored that it was tagged, and reports it."""
+    bpy.ops.wm.open_mainfile(filepath=str(asset("human")))
+    bind(bpy.data.objects["Body"], evaluate=evaluator)
+    read, walk = [], meshes._walk_vertex_groups  # noqa: SLF001
+    monkeypatch.setattr(meshes, "_walk_vertex_groups", lambda mesh: read.append(mesh.name) or walk(mesh))
+    for angle in (0.4, 0.8, 1.2):
+        read.clear()
+        push("before")
+        shape = evaluated_points(bpy.data.objects["Body"])
+        rotate_arm(angle)
+        push(f"pose {angle}")
+        undo()
+        update()
+        assert np.array_equal(evaluated_points(bpy.data.objects["Body"]), shape)
+    assert read == []
+    body = bpy.data.objects["Body"]
+    body.vertex_groups["upperarm_l"].add(range(len(body.data.vertices)), 0.5, "ADD")
+    body.data.update_tag()
+    update()
+    push("weights")
+    assert read
+    painted = evaluated_points(body)
+    assert distance(painted, shape) > 1e-3
+    for step, expected in ((undo, shape), (redo, painted)):
+        step()
+        update()
+        assert distance(evaluated_points(bpy.data.objects["Body"]), expected) <= 1e-6

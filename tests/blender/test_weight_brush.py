@@ -8,6 +8,7 @@ import pytest
 from scenes_weights import edit_elsewhere, set_weights, weights_of
 
 from scenes import add_tube, add_twin, push, rest_points, select, turn, undo, update
+from supple.tasks.steps import take_all
 from supple.tasks.weights.edits import smooth_weights
 from supple.tasks.weights.targets import ALL_WEIGHTS
 
@@ -44,7 +45,7 @@ def test_many_touches_reach_what_smooth_solid_makes():
     obj, _ = painted_tube()
     twin = add_twin(obj)
     paint(*[((0.0, 1.5, 0.0), 100.0)] * 20, strength=1.0, repeats=9)
-    smooth_weights([twin], ALL_WEIGHTS, "SOLID", 1.0, 9)
+    take_all(smooth_weights([twin], ALL_WEIGHTS, "SOLID", 1.0, 9))
     assert np.abs(weights_of(obj) - weights_of(twin)).max() < 1e-5
 
 

@@ -32,6 +32,7 @@ from panels import draw_dialog
 from scenes import add_tube, add_twin, join_box, rest_points, select, snapshot
 from supple.deformers.weight_editing.edits import find_links
 from supple.deformers.weight_editing.edits import smooth_weights as smooth_arrays
+from supple.tasks.steps import take_all
 from supple.tasks.weights import edits
 from supple.tasks.weights.parts import read_skins
 from supple.tasks.weights.targets import Scope
@@ -48,14 +49,14 @@ def make_rough(obj: bpy.types.Object) -> np.ndarray:
 EDITS: dict[str, tuple[dict, Callable]] = {
     "weights_smooth": (
         {"strength": 0.7, "repeats": 3},
-        lambda objects, scope: edits.smooth_weights(objects, scope, "SURFACE", 0.7, 3),
+        lambda objects, scope: take_all(edits.smooth_weights(objects, scope, "SURFACE", 0.7, 3)),
     ),
-    "weights_sharpen": ({"amount": 0.4}, lambda objects, scope: edits.sharpen_weights(objects, scope, 0.4)),
-    "weights_limit": ({"limit": 2}, lambda objects, scope: edits.limit_weights(objects, scope, 2)),
-    "weights_prune": ({"threshold": 0.2}, lambda objects, scope: edits.prune_weights(objects, scope, 0.2)),
+    "weights_sharpen": ({"amount": 0.4}, lambda objects, scope: take_all(edits.sharpen_weights(objects, scope, 0.4))),
+    "weights_limit": ({"limit": 2}, lambda objects, scope: take_all(edits.limit_weights(objects, scope, 2))),
+    "weights_prune": ({"threshold": 0.2}, lambda objects, scope: take_all(edits.prune_weights(objects, scope, 0.2))),
     "weights_mirror": (
         {"direction": "POSITIVE"},
-        lambda objects, scope: edits.mirror_weights(objects, scope, "POSITIVE"),
+        lambda objects, scope: take_all(edits.mirror_weights(objects, scope, "POSITIVE")),
     ),
 }
 """Operators that change rough weights: with which properties, and the task that does the same."""
@@ -164,7 +165,7 @@ def test_edits_of_selected_vertices_tear_no_seam(subtests):
             elif name == "transfer":
                 bpy.ops.object.mode_set(mode="OBJECT")
                 set_weights(body, np.roll(weights_of(body), 1, axis=1))
-                transfer_weights(body, [obj], Scope(selected_only=True))
+                take_all(transfer_weights(body, [obj], Scope(selected_only=True)))
             else:
                 run(name)
             bpy.ops.object.mode_set(mode="OBJECT")
@@ -340,7 +341,7 @@ def test_normalize_brings_sums_to_one():
     values = np.tile([0.5, 0.0, 0.0], (104, 1))
     values[:3] = 0.0
     set_weights(obj, values)
-    assert edits.normalize_weights([obj]) == [
+    assert take_all(edits.normalize_weights([obj])) == [
         "Normalized 101 vertices.",
         "3 vertices without weights cannot be normalized: use automatic weights.",
     ]
@@ -356,7 +357,9 @@ def test_stiffen_is_for_islands_with_selected_vertices_or_for_those_found():
     set_weights(obj, values)
     bpy.ops.supple.weights_stiffen()
     np.testing.assert_allclose(weights_of(obj), expected, atol=1e-6)
-    assert edits.stiffen_weights([obj]) == ["No stiff part bends: to stiffen other parts, select them in Edit Mode."]
+    assert take_all(edits.stiffen_weights([obj])) == [
+        "No stiff part bends: to stiffen other parts, select them in Edit Mode."
+    ]
     set_weights(obj, values)
     choose_vertices(obj, [int(box[0])])
     bpy.ops.supple.weights_stiffen()
@@ -369,14 +372,14 @@ def test_limit_tells_what_was_lost():
     values = np.tile([0.5, 0.5, 0.0], (104, 1))
     values[:4], values[4:6] = (0.5, 0.3, 0.2), (0.5, 0.46, 0.04)
     set_weights(obj, values)
-    told = edits.limit_weights([obj], limit=2)
+    told = take_all(edits.limit_weights([obj], limit=2))
     assert told[0] == "Limited 6 vertices."
     assert told[1] == (
         "6 vertices had more than 2 bones and lost at most 20 % of their weight, 14.7 % on average; 4 lost more than "
         "5 %."
     )
     assert weights_of(obj)[0] == pytest.approx((0.625, 0.375, 0.0))
-    assert edits.limit_weights([obj], limit=2)[1] == "No vertex has more than 2 bones: no weight was removed."
+    assert take_all(edits.limit_weights([obj], limit=2))[1] == "No vertex has more than 2 bones: no weight was removed."
 
 
 def test_prune_takes_small_weights_out():
@@ -384,7 +387,7 @@ def test_prune_takes_small_weights_out():
     values = np.tile([0.98, 0.02, 0.0], (104, 1))
     values[:10] = (0.995, 0.005, 0.0)
     set_weights(obj, values)
-    assert edits.prune_weights([obj], threshold=0.01) == [
+    assert take_all(edits.prune_weights([obj], threshold=0.01)) == [
         "Pruned 10 vertices.",
         "Removed 10 weights below 0.01.",
     ]
@@ -500,6 +503,7 @@ def test_the_dialog_says_what_will_change(name):
     shown = partial(draw_dialog, f"SUPPLE_OT_weights_{name}")
     assert shown(selected_only=False)[:2] == ["Tube", "All 104 vertices change"]
     assert shown(selected_only=True)[1] == "Only selected vertices change"
+    assert "All 104 vertices change" not in shown(selected_only=False, is_asking=False), "it has changed by then"
 
 
 def test_mirror_says_from_which_side_to_which():
@@ -513,5 +517,5 @@ def test_mirror_says_from_which_side_to_which():
     for direction, text in sides.items():
         assert draw_dialog("SUPPLE_OT_weights_mirror", direction=direction)[:2] == ["Tube", f"Copies {text}"]
         assert re.fullmatch(
-            rf"Mirrored \d+ vertices {re.escape(text)}\.", edits.mirror_weights([obj], direction=direction)[0]
+            rf"Mirrored \d+ vertices {re.escape(text)}\.", take_all(edits.mirror_weights([obj], direction=direction))[0]
         )

@@ -15,6 +15,7 @@ from scenes import add_twin, armature_modifier, reset, select
 from supple.deformers.weight_editing.transfer import Params
 from supple.operators import weight_edits
 from supple.settings.objects import settings_of
+from supple.tasks.steps import take_all
 from supple.tasks.weights import transfer
 from supple.tasks.weights.targets import Scope
 
@@ -43,7 +44,7 @@ def test_transfer_takes_weights_over():
     assert bpy.ops.supple.weights_transfer(reach=0.1, angle=1.0) == {"FINISHED"}
     assert apart(sleeve, body) < 0.02
     assert armature_modifier(sleeve).object == armature
-    told = transfer.transfer_weights(body, [twin], params=Params(0.1, 1.0))
+    told = take_all(transfer.transfer_weights(body, [twin], params=Params(0.1, 1.0)))
     assert told == [
         "Copied the weights of 'Tube' to 104 vertices of 'Sleeve.001'.",
         "Added an Armature modifier with 'Rig' to 'Sleeve.001'.",
@@ -57,7 +58,7 @@ def test_transfer_fills_in_what_is_out_of_reach():
     for vertex in sleeve.data.vertices:
         if vertex.co.y > 1.6:
             vertex.co.z += 3.0
-    told = transfer.transfer_weights(body, [sleeve], params=Params(0.05, 1.0))
+    told = take_all(transfer.transfer_weights(body, [sleeve], params=Params(0.05, 1.0)))
     assert re.fullmatch(r"'Sleeve': \d+ vertices of 104 have no match\.", told[1])
     assert told[2].startswith("'Sleeve': ")
     assert "got smooth weights" in told[2]
@@ -69,7 +70,7 @@ def test_transfer_fills_in_what_is_out_of_reach():
     assert apart(sleeve, body, HALF) < 0.02
     sleeve.location.x = 20.0
     bpy.context.view_layer.update()
-    transfer.transfer_weights(body, [sleeve])
+    take_all(transfer.transfer_weights(body, [sleeve]))
     assert "'Sleeve': 104 vertices of 104 have no match." in settings_of(sleeve).weights_report.splitlines()
 
 
@@ -80,7 +81,7 @@ def test_transfer_to_a_half_mesh_makes_groups_of_the_other_side():
     set_weights(body, np.tile([0.5, 0.5, 0.0], (104, 1)), names)
     sleeve = add_sleeve(body)
     sleeve.modifiers.new("Mirror", "MIRROR")
-    transfer.transfer_weights(body, [sleeve])
+    take_all(transfer.transfer_weights(body, [sleeve]))
     assert sorted(group.name for group in sleeve.vertex_groups) == ["arm.L", "arm.R", "bone.0"]
 
 
@@ -99,11 +100,11 @@ def test_transfer_between_places():
 def test_transfer_to_selected_vertices_only():
     body, _ = add_small_tube()
     sleeve = add_sleeve(body)
-    transfer.transfer_weights(body, [sleeve])
+    take_all(transfer.transfer_weights(body, [sleeve]))
     set_weights(sleeve, np.tile([0.0, 0.0, 1.0], (104, 1)))
     for vertex in sleeve.data.vertices:
         vertex.select = vertex.index < 52
-    transfer.transfer_weights(body, [sleeve], Scope(selected_only=True))
+    take_all(transfer.transfer_weights(body, [sleeve], Scope(selected_only=True)))
     assert apart(sleeve, body, HALF) < 0.02
     assert (weights_of(sleeve)[52:] == (0, 0, 1)).all()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import bpy
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from window import CHECK, FLIP_ROW, WAIT, Window, check, count_colored, part, take_picture, until
+from window import CHECK, FLIP_ROW, WAIT, Window, check, count_colored, part, press, take_picture, until
 
 from scenes import add_tube, turn
 
@@ -57,6 +57,8 @@ def check_character(window: Window) -> Iterator[float]:
     yield from until(lambda: settings.armature)
     take_picture("check-mended")
     check("... and the next check finds nothing", not settings.findings)
+    yield from fix_all(window, tube, stray)
+    tube, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
     turn(armature, "bone.1", (0.0, 0.0, 1.2))
     settings.heat = "STRETCH"
     window.look_down(armature)
@@ -67,6 +69,36 @@ def check_character(window: Window) -> Iterator[float]:
     plain = count_colored(window.look("check-plain"))
     check("Heat colors the bent joint, and is gone when it is off", colored > plain + 5000)
     settings.is_open = False
+
+
+def fix_all(window: Window, tube: bpy.types.Object, stray: int) -> Iterator[float]:
+    """Fix All is one step of undo, which brings the faults back into the list; Esc keeps what is fixed until then."""
+    settings = bpy.context.window_manager.supple_check
+    for group in tube.vertex_groups:
+        group.remove([stray])
+    tube.vertex_groups[-1].add([stray], 1.0, "REPLACE")
+    settings.armature = ""
+    window.call(bpy.ops.supple.check, False)
+    yield from until(lambda: settings.armature)
+    bpy.ops.ed.undo_push(message="Before the fixes")
+    for key in ("", "Escape"):
+        window.move("WINDOW", 300, 300)
+        yield WAIT
+        window.call(bpy.ops.supple.check_fix_all, True)
+        if key:
+            yield from press(key)
+        yield from until(lambda: not window.running)
+        tube = bpy.data.objects["Tube"]
+        fixed = [line.is_mended for line in settings.findings]
+        if not key:
+            check("Fix All fixes the fault", all(fixed) and follows_first(tube, stray))
+        else:
+            check("Esc stops Fix All, and the list says what is fixed", any(fixed) == follows_first(tube, stray))
+        if any(fixed):
+            yield from press("ctrl+z")
+        tube = bpy.data.objects["Tube"]
+        check("... one undo brings the fault back", not follows_first(tube, stray))
+        check("... also into the list", not any(line.is_mended for line in settings.findings))
 
 
 def follows_first(tube: bpy.types.Object, vertex: int) -> bool:

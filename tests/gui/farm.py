@@ -1,4 +1,4 @@
-"""Send to Farm by mouse: a dialog, which saves what is not saved, then a job and where it is."""
+"""Write Farm Job by mouse: a dialog, which saves what is not saved, then a job and where it is."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def _send(window: Window, folder: Path) -> Iterator[float]:
     before = (folder / "hero.blend").stat().st_mtime_ns
     yield from window.click_row(BUTTON_ROW + window.count_lines(part("ui.hand_over").HINT))
     take_picture("farm-dialog")
-    check("Send to Farm writes nothing before it has asked", not (folder / "hero_farm").exists())
+    check("Write Farm Job writes nothing before it has asked", not (folder / "hero_farm").exists())
     yield from press("Return")
     reports, template = part("tasks.reports").farm_reports, folder / "hero_farm" / "template.json"
     yield from until(lambda: template.exists() and reports, 10.0)
-    check("Save and Send saves the file", (folder / "hero.blend").stat().st_mtime_ns > before)
+    check("Save and Write saves the file", (folder / "hero.blend").stat().st_mtime_ns > before)
     check("... and writes a job", template.exists())
     check(
         "... with the command that submits it", "deadline bundle" in (folder / "hero_farm" / "README.txt").read_text()

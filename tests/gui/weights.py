@@ -144,6 +144,7 @@ def keep_painted_weights(window: Window) -> Iterator[float]:
     with window.override():
         bpy.ops.mesh.select_all(action="SELECT")
     window.call(bpy.ops.supple.weights_smooth, True)
+    yield from until(lambda: not window.running)
     window.set_mode("OBJECT")
     check("... and a selection at once", bool((stage.weights != smoothed).any()))
 
@@ -189,6 +190,7 @@ def drag_handles(window: Window, bound: bool) -> Iterator[float]:
     check("Ctrl Z takes back the latest drag alone", bool(np.allclose(stage.weights, once, atol=1e-6)))
 
     yield from press("Escape")
+    yield from until(lambda: not stage.running)
     check("Esc gives all weights back", bool((stage.weights == before).all()))
     check("... and the skin", distance(shape, evaluated_points(stage.obj)) < 1e-6)
     check("... and ends the tool", not stage.running)
@@ -225,6 +227,7 @@ def confirm_and_undo(window: Window) -> Iterator[float]:
     check("Ctrl and the wheel change the falloff", bool((stage.weights != whole).any()))
     done = stage.weights
     yield from press("Return")
+    yield from until(lambda: not stage.running)
     check("Enter ends the tool and keeps the weights", not stage.running and bool((stage.weights == done).all()))
     take_picture("weights-5-confirmed")
     moves = [
@@ -304,12 +307,14 @@ def brush_weights(window: Window) -> Iterator[float]:
             window.move("WINDOW", middle[0] + 12.0 * step, middle[1])
             yield WAIT
         if key is None:
+            yield from until(lambda: (stage.weights != before).any(), 20.0)  # smooth weights are computed meanwhile
             take_picture("weights-14-brush")
             check("the brush smooths while the mouse is down", bool((stage.weights != before).any()))
         else:
             yield from press(key)
             check("Esc takes the stroke back", bool(np.allclose(stage.weights, before, atol=1e-6)))
         yield from press_mouse(False)
+        yield from until(lambda: not window.running)
         if key is None:
             check("... and weights sum to 1", bool(np.allclose(stage.weights.sum(axis=1), 1.0, atol=1e-5)))
             yield from press("ctrl+z")

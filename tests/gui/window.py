@@ -25,6 +25,8 @@ PICTURES = Path(__file__).resolve().parents[2] / "dist" / "gui"
 WAIT = 0.05
 LOOPS = 6
 """How often Blender's loop goes round, at least, before the next step."""
+COMPUTED = 5.0
+"""Seconds after which a test goes on with what a click has started, though it is still computed."""
 PANEL_OPENS = 0.5
 """Seconds that Blender takes to move the panels below one that is opened or closed."""
 RESULTS: list[tuple[str, bool]] = []
@@ -132,6 +134,12 @@ class Window:
         """Operators that go on until they are confirmed or canceled, or done."""
         return [operator.bl_idname for operator in self.window.modal_operators]
 
+    @property
+    def is_computing(self) -> bool:
+        """Whether an operator goes on that ends by itself."""
+        computing = part("operators.computing").ComputingOperator
+        return any(issubclass(getattr(bpy.types, name, object), computing) for name in self.running)
+
     def move(self, kind: str, x: float, y: float) -> None:
         """Move the mouse to a place in a region, from its lower left corner; in two steps, as Blender wants it."""
         region = self.region(kind)
@@ -175,6 +183,7 @@ class Window:
         self.move("UI", region.width * share, region.height - unit * row)
         yield WAIT
         yield from click()
+        yield from until(lambda: not self.is_computing, COMPUTED)
 
     def open_panel(self, name: str, is_bound: bool = True) -> Iterator[float]:
         """Open a panel, or close it, while all above it are closed."""

@@ -54,7 +54,7 @@ def test_choices_of_one_property_are_the_same() -> None:
         kept: dict[str, Option] = {}
         for method in METHODS.values():
             for choice in method.choices if method.fills_solid == fills_solid else ():
-                assert kept.setdefault(choice.property_name, choice) == choice
+                assert kept.setdefault(choice.name, choice) == choice
 
 
 @every_method

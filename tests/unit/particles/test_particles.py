@@ -44,7 +44,7 @@ def section(shape: Shape, posed: np.ndarray, start: object, end: object) -> floa
 
 @pytest.fixture(scope="module")
 def arm_binding() -> Binding:
-    return method.bind(make_rest(ARM), Params(count=250))
+    return method.bind(make_rest(ARM), Params(target_count=250))
 
 
 # exact

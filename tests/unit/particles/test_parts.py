@@ -55,7 +55,7 @@ def make_part(offset: object, scale: float, weights: object) -> Shape:
 @each("offset", [(0, 0, 1.5), (0.6, 0.3, 0.2)])
 def test_a_part_of_one_bone_stays_rigid(offset: object) -> None:
     both = join(BOX, make_part(offset, 0.4, (0, 1)))
-    result = method.bind(make_rest(both), Params(count=300))
+    result = method.bind(make_rest(both), Params(target_count=300))
     assert result.messages == ()
     part = slice(len(BOX.points), None)
     for degrees in (40, 100):
@@ -97,7 +97,7 @@ def test_only_flesh_is_filled(scale: tuple, weights: tuple | None, filled: bool)
 
 def test_overlapping_shells_that_both_bend() -> None:
     both = join(BOX, replace(BOX, points=0.8 * BOX.points + [0.1, 0.3, 0.3]))
-    result = method.bind(make_rest(both), Params(count=300))
+    result = method.bind(make_rest(both), Params(target_count=300))
     posed = method.deform(result, Pose(BEND))
     within(method.deform(result, Pose(STILL)), both.points)
     assert edge_stretches(both.points, posed, mesh_edges(both.triangles)).max() < 3
@@ -139,7 +139,7 @@ def make_two_fingers() -> Shape:
 @each("degrees", [30, 80])
 def test_fingers_side_by_side_do_not_move_each_other(degrees: float) -> None:
     hand = make_two_fingers()
-    result = method.bind(make_rest(hand), Params(count=400))
+    result = method.bind(make_rest(hand), Params(target_count=400))
     assert result.messages == ()
     posed = method.deform(result, Pose(hand.pose({1: rotation((1, 0, 0), degrees)})))
     far = (hand.points[:, 0] > 0.35) & (hand.points[:, 1] > 0.9)
@@ -233,7 +233,7 @@ def test_a_plate_is_filled_in_reasonable_time(thickness: float) -> None:
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, 60.0)
     try:
-        result = method.bind(plate, Params(count=100))
+        result = method.bind(plate, Params(target_count=100))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
@@ -282,8 +282,8 @@ def test_points_that_are_no_numbers_are_refused(wrong: float) -> None:
         ({"smallest_radius": -0.1}, "Smallest radius is -0.1"),
         ({"smallest_radius": np.nan}, "Smallest radius is nan"),
         ({"smallest_radius": np.inf}, "Smallest radius is inf"),
-        ({"count": 19}, "Count is 19: choose 20 to 50000"),
-        ({"count": 100_001}, "Count"),
+        ({"target_count": 19}, "Target count is 19: choose 20 to 50000"),
+        ({"target_count": 100_001}, "Target count"),
         ({"volume": -0.1}, "Volume"),
         ({"volume": 1.1}, "Volume is 1.1: choose 0 to 1"),
         ({"volume": np.nan}, "Volume"),
@@ -296,9 +296,9 @@ def test_wrong_parameters_are_refused(wrong: dict, name: str) -> None:
 
 
 def test_limits_are_allowed() -> None:
-    low = Params(stiffness=0.01, iterations=1, smallest_radius=0.0, count=20, volume=0.0)
-    high = Params(stiffness=100.0, iterations=1000, smallest_radius=5.0, count=50_000, volume=1.0)
-    assert (low.stiffness, low.count, high.stiffness, high.count) == (0.01, 20, 100.0, 50_000)
+    low = Params(stiffness=0.01, iterations=1, smallest_radius=0.0, target_count=20, volume=0.0)
+    high = Params(stiffness=100.0, iterations=1000, smallest_radius=5.0, target_count=50_000, volume=1.0)
+    assert (low.stiffness, low.target_count, high.stiffness, high.target_count) == (0.01, 20, 100.0, 50_000)
 
 
 def test_circles_are_refused() -> None:

@@ -13,7 +13,7 @@ from supple.deformers.skinning import dlbnt
 from ..characters import rotation
 
 BOX, ARM = box(0.15), arm(0.016)
-FEW = Params(count=200)
+FEW = Params(target_count=200)
 STILL = np.tile(np.eye(4), (2, 1, 1))
 
 
