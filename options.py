@@ -16,6 +16,7 @@ from typing import Any
 from .deformers import COMPARED, DEFAULT_METHOD
 from .deformers.automatic_weights import METHODS
 from .deformers.option import Option
+from .deformers.swing.parts import PARTS
 from .deformers.weight_editing.edits import Mode
 
 
@@ -179,6 +180,71 @@ class MotionOptions(TaskOptions):
     holds_feet: bool = row(
         True, "Hold Feet", "Keep feet in place that are planted at the seam",
         help="do not keep planted feet in place at the seam", flag="--no-hold",
+    )  # fmt: skip
+
+
+def read_degrees(text: str) -> float:
+    match = re.fullmatch(r"\d{1,2}(\.\d*)?|\.\d+", text)
+    if match is None or not 0.0 < float(text) <= 60.0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an angle: use degrees up to 60")
+    return math.radians(float(text))
+
+
+def read_factor(text: str) -> float:
+    match = re.fullmatch(r"\d{1,2}(\.\d*)?|\.\d+", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number: use 0 or more, such as 0.5")
+    return float(text)
+
+
+@dataclass(frozen=True)
+class SwingOptions(TaskOptions):
+    """How parts of a character swing.
+
+    Attributes
+    ----------
+    angle : float
+        Radians; 0 for that of the part, as for frequency and damping.
+    """
+
+    preset: str = row(
+        "AUTO", "Part", "The part, which decides how it swings",
+        items=(
+            ("AUTO", "By Name", "Tails, ears, hair, cloaks, antennae and flesh, by the names of the bones"),
+            *((key, part.label, part.tooltip) for key, part in PARTS.items()),
+        ),
+        help="part, which decides how it swings; by the names of the bones if not given", metavar="PART",
+    )  # fmt: skip
+    actions: str = row(
+        "ALL", "Actions", "Actions in which the parts swing",
+        items=(
+            ("ALL", "All", "All actions of the armature"),
+            ("ACTIVE", "Active", "Only the active action of the armature"),
+        ),
+        help="actions in which the parts swing, all or active; all by default", metavar="WHICH",
+    )  # fmt: skip
+    angle: float = row(
+        0.0, "Angle", "How far bones swing in lively frames of the actions; 0 for the angle of the part",
+        word=(0.0, "Automatic"), highest=math.radians(60.0), unit="ANGLE",
+        help="how far bones swing in lively frames; by default the angle of the part", metavar="DEGREES",
+        read=read_degrees,
+    )  # fmt: skip
+    frequency: float = row(
+        0.0, "Frequency", "Swings per second; 0 for the frequency of the part",
+        word=(0.0, "Automatic"), highest=12.0, fine=(1, 10),
+        help="swings per second; by default the frequency of the part", metavar="HERTZ", read=read_factor,
+    )  # fmt: skip
+    damping: float = row(
+        0.0, "Damping", "How fast swings settle, from 0 to 1; 0 for the damping of the part",
+        word=(0.0, "Automatic"), highest=0.95, fine=(2, 5),
+        help="how fast swings settle, up to 0.95; by default the damping of the part", metavar="RATIO",
+        read=read_factor,
+    )  # fmt: skip
+    gravity: float = row(
+        0.0, "Gravity", "How much the parts hang down where the body turns them away from how they hang at rest",
+        highest=1.0, unit="FACTOR",
+        help="how much the parts hang down where the body turns, 0 to 1; 0 by default", metavar="FACTOR",
+        read=read_factor,
     )  # fmt: skip
 
 

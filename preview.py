@@ -31,7 +31,7 @@ from .tasks.skin.bind import count_changes, follow_settings, migrate
 from .tasks.skin.evaluators import EVALUATORS, find_evaluator
 from .tasks.skin.hidden import list_hidden, own_hidden, show_returned, unlock_interfaces
 from .tasks.skin.step import Step, is_without_changes
-from .tasks.subject import twist
+from .tasks.subject import swung, twist
 from .tasks.subject.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
 from .tasks.subject.surfaces import find_left_behind, reading_meshes_once
 
@@ -229,6 +229,8 @@ def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     changed = set() if is_without_changes() else find_changes(depsgraph)
     has_other_twists = twist.note_changes(depsgraph, is_frame)
     if depsgraph.mode != "RENDER":
+        if not is_frame:
+            swung.note_changes(depsgraph)
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)
     bound = _watch.bound_objects()

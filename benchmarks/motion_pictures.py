@@ -84,7 +84,7 @@ def draw_seams(arguments: Any, _name: str) -> None:
     """A walk that is closed to a loop, and a dance that goes on as a walk; what is blended in another color."""
     studio, seams = Studio.of(arguments), find("tasks.motion.seams")
     armature = open_character(arguments.assets, CHARACTER)
-    rate = find("tasks.motion.compare").find_rate(bpy.context.scene)
+    rate = find("tasks.subject.actions").find_rate(bpy.context.scene)
     report = take_all(seams.make_loop(armature, WALK, rate))
     rows = [("the end of a cycle, the seam, the beginning of the next", shoot_seam(report.blended, studio))]
     armature = open_character(arguments.assets, CHARACTER)

@@ -90,7 +90,7 @@ class Joins:
     def __init__(self, armature: Any, names: Sequence[str]) -> None:
         reading, seams = find("tasks.motion.reading"), find("tasks.motion.seams")
         compare, similarity = find("tasks.motion.compare"), find("deformers.motion.similarity")
-        self.rate = compare.find_rate(bpy.context.scene)
+        self.rate = find("tasks.subject.actions").find_rate(bpy.context.scene)
         self.report = take_all(seams.join_actions(armature, *names, self.rate))
         actions = [bpy.data.actions[name] for name in names]
         self.body, self.layout, carriers, (self.one, self.two) = take_all(
@@ -197,7 +197,7 @@ def measure_loops(arguments: argparse.Namespace) -> None:
     for character, names in LOOPS.items():
         for name in names:
             armature = open_character(arguments.assets, character)
-            rate = find("tasks.motion.compare").find_rate(bpy.context.scene)
+            rate = find("tasks.subject.actions").find_rate(bpy.context.scene)
             report = take_all(find("tasks.motion.seams").make_loop(armature, name, rate))
             rows.append((character, name, *list_loop(armature, report)))
     names = ("character", "action", "cycle", "apart, mm", "within: Supple", "own frames", "hard cut")
@@ -232,7 +232,7 @@ def measure_table(arguments: argparse.Namespace) -> None:
     armature = open_character(arguments.assets, "cmu")
     compare, similarity = find("tasks.motion.compare"), find("deformers.motion.similarity")
     reading = find("tasks.motion.reading")
-    rate = compare.find_rate(bpy.context.scene)
+    rate = find("tasks.subject.actions").find_rate(bpy.context.scene)
     whole, found = time_call(lambda: take_all(compare.compare_actions(armature, "cmu_05_06", "cmu_02_01", 0.4, rate)))
     actions = [bpy.data.actions[name] for name in ("cmu_05_06", "cmu_02_01")]
     _, _, _, (one, two) = take_all(reading.read_performances(reading.read_body(armature), actions))

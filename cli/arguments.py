@@ -10,7 +10,7 @@ from ..deformers import COMPARED, DEFAULT_METHOD, METHODS
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.corrections.rotation_choice import ANGLES
 from ..deformers.method import EVALUATE_ITEMS
-from ..options import LOOKS, CopyOptions, MotionOptions, WeightOptions
+from ..options import LOOKS, CopyOptions, MotionOptions, SwingOptions, WeightOptions
 from ..tasks.farm.commands import CHUNK
 from ..tasks.farm.engines import ENGINES
 from .messages import PROGRESS, tell
@@ -150,6 +150,19 @@ COMMANDS = (
         *take_options(MotionOptions),
         take_path("--output", "NEW.blend", "loop and join: file to save"),
         REPORT,
+    ),
+    Command(
+        "swing", "have tails, ears and hair swing behind the actions", "swing",
+        take("--bones", type=read_names, default=(), metavar="BONE,BONE",
+             help="bones that swing; by default those that have the name of the part"),
+        take("--region", metavar="GROUP", help="vertex group of a mesh that swings as flesh, instead of bones"),
+        take("--armature", metavar="NAME", help="armature; by default the only armature in the scene"),
+        *take_options(SwingOptions),
+        OneOf((
+            take("--update", action="store_true", help="compute the swing of the file again, by its own settings"),
+            take("--remove", action="store_true", help="remove the swing; with --bones, that of these bones"),
+        )),
+        NEW_FILE, REPORT, FILE,
     ),
     Command(
         "join", "join PC2 files of consecutive frames into one file", "join_files",

@@ -10,10 +10,11 @@ from ..bridge.files.blend_files import open_file, save_copy
 from ..bridge.files.writing import check_writable
 from ..deformers import SkinningError
 from ..options import MotionOptions
-from ..tasks.motion.compare import Comparison, compare_actions, find_rate
+from ..tasks.motion.compare import Comparison, compare_actions
 from ..tasks.motion.report import Report
 from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import take_all
+from ..tasks.subject.actions import find_rate
 from .messages import answer, answer_json, tell_shares
 from .options import read_options
 
@@ -61,7 +62,7 @@ def find_armature(name: str | None) -> bpy.types.Object:
     if len(chosen) == 1:
         return chosen[0]
     if not found:
-        raise SkinningError("The scene has no armature: there is no motion to compare")
+        raise SkinningError("The scene has no armature: open a file with an animated character")
     if name is not None:
         raise SkinningError(f"There is no armature '{name}': choose one of {known}")
     raise SkinningError(f"The scene has {len(found)} armatures: use --armature with one of {known}")

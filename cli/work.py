@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from . import bakes, commands, farm, motion
+from . import bakes, commands, farm, motion, swing
 
-MODULES = (commands, bakes, motion, farm)
+MODULES = (commands, bakes, motion, swing, farm)
 
 
 def find_work(name: str) -> Callable[[argparse.Namespace], None]:

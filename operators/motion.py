@@ -11,10 +11,11 @@ from ..options import MotionOptions
 from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
 from ..settings.properties import copy_options, read_options, with_options
-from ..tasks.motion.compare import Comparison, compare_actions, find_rate
+from ..tasks.motion.compare import Comparison, compare_actions
 from ..tasks.motion.report import Report
 from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import Steps
+from ..tasks.subject.actions import find_rate
 from .computing import ComputingOperator
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from .properties import BoolProperty, EnumProperty, FloatProperty, PointerProperty
+from .properties import BoolProperty, EnumProperty, FloatProperty, PointerProperty, StringProperty
 
 TWIST_ITEMS = (
     ("OFF", "Off", "Joints twist by at most half a turn", "NONE", 0),
@@ -21,6 +21,21 @@ SPREAD_ITEMS = (
 
 def _show_change(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     settings.id_data.update_tag()  # skeletons are compared where an armature has changed
+
+
+SWING_KEY = "supple_swing"
+"""Custom property of an action with a swing: what it was computed from, as a digest; "" where nothing swings in it."""
+
+
+class SwingSettings(bpy.types.PropertyGroup):
+    """`bone.supple.swing`: how a chain swings, on the lag bone of its first bone."""
+
+    part: StringProperty(name="Part", options={"HIDDEN"})
+    frequency: FloatProperty(name="Frequency", options={"HIDDEN"})
+    damping: FloatProperty(name="Damping", options={"HIDDEN"})
+    amount: FloatProperty(name="Amount", options={"HIDDEN"})
+    gravity: FloatProperty(name="Gravity", options={"HIDDEN"})
+    is_everywhere: BoolProperty(name="All Actions", options={"HIDDEN"})
 
 
 class BoneSettings(bpy.types.PropertyGroup):
@@ -65,16 +80,27 @@ class BoneSettings(bpy.types.PropertyGroup):
         options={"HIDDEN"},
         update=_show_change,
     )
+    is_lag: BoolProperty(
+        name="Lag Bone",
+        description="This bone has the keys of a swing: another bone copies its rotation",
+        options={"HIDDEN"},
+    )
+    is_flesh: BoolProperty(
+        name="Flesh",
+        description="This bone was added for a region that swings, and has weights of its parent",
+        options={"HIDDEN"},
+    )
+    swing: PointerProperty(type=SwingSettings, options={"HIDDEN"})
 
 
-_register_class, _unregister_class = bpy.utils.register_classes_factory((BoneSettings,))
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory((SwingSettings, BoneSettings))
 
 
 def register() -> None:
-    _register_class()
+    _register_classes()
     bpy.types.Bone.supple = PointerProperty(type=BoneSettings, name="Supple", description="Skin deformation")
 
 
 def unregister() -> None:
     del bpy.types.Bone.supple
-    _unregister_class()
+    _unregister_classes()

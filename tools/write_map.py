@@ -35,6 +35,7 @@ FEATURES = {
     "[Handles](handles.md)": r"/handles",
     "[Drag Skin](posing.md)": r"/posing/|tasks/pose/|/drag_skin$|/dragging$|/pins$|/pose_limits$",
     "[Motion](motions.md)": r"(?<!engine_copy)/motion",
+    "[Swing](swing.md)": r"/swings?(/|$)|/swung$",
 }
 
 

@@ -28,6 +28,7 @@ PAGES = (
     ("supple.send_to_farm*", "farms.html#before-the-first-job"),
     ("supple.make_independent*", "nodes.html#make-independent"),
     ("supple.motion*", "motions.html"),
+    ("supple.swing*", "swing.html"),
     ("supple.drag_skin*", "posing.html"),
     ("supple.clear_pins*", "posing.html"),
     ("supple.bake*", "how-it-works.html#bakes"),

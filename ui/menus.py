@@ -23,6 +23,7 @@ from .buttons import (
     OTHERS,
     PATTERNS,
     PLACES,
+    SWINGS,
     WEIGHT_EDITS,
     WEIGHTS,
     draw_button,
@@ -213,13 +214,23 @@ class VIEW3D_MT_supple_hand_over(bpy.types.Menu):
         draw_operators(self.layout, COPIES)
 
 
+class VIEW3D_MT_supple_swing(bpy.types.Menu):
+    """Tails, ears and hair that lag behind the actions, and settle"""
+
+    bl_label = "Swing"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        draw_operators(self.layout, SWINGS)
+
+
 class VIEW3D_MT_supple_motion(bpy.types.Menu):
-    """Loops and joins of actions"""
+    """Loops and joins of actions, and parts that swing"""
 
     bl_label = "Motion"
 
     def draw(self, _context: bpy.types.Context) -> None:
         draw_operators(self.layout, MOTIONS)
+        self.layout.menu("VIEW3D_MT_supple_swing", icon="FORCE_HARMONIC")
 
 
 class VIEW3D_MT_supple_pie(bpy.types.Menu):
@@ -335,6 +346,7 @@ _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
         VIEW3D_MT_supple_corrections,
         VIEW3D_MT_supple_bake,
         VIEW3D_MT_supple_hand_over,
+        VIEW3D_MT_supple_swing,
         VIEW3D_MT_supple_motion,
         VIEW3D_MT_supple,
         VIEW3D_MT_supple_pie,

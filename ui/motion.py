@@ -1,4 +1,4 @@
-"""The Motion panel: actions that are compared, the transitions between them, loops and joins."""
+"""The Motion panel: actions that are compared, the transitions between them, loops and joins; and swing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
 from ..settings.properties import draw_option
 from ..tasks.subject.corrected import list_under_way
+from ..tasks.subject.swung import find_notice
 from ..translations import translate
 from .buttons import draw_button
 from .panels import PartPanel, has_armature
 from .reports import draw_hint, draw_message
 
-HINT = "Find similar frames, make actions loop, and join actions without pops or sliding feet"
+HINT = "Find similar frames, make actions loop, join them without pops or sliding feet, and have tails and ears swing"
 
 
 class SUPPLE_UL_transitions(bpy.types.UIList):
@@ -38,7 +39,7 @@ class SUPPLE_UL_transitions(bpy.types.UIList):
 
 
 class VIEW3D_PT_supple_motion(PartPanel, bpy.types.Panel):
-    """Loops and joins of actions"""
+    """Loops and joins of actions, and parts that swing"""
 
     bl_label = "Motion"
     bl_order = 6
@@ -63,12 +64,12 @@ class VIEW3D_PT_supple_motion(PartPanel, bpy.types.Panel):
         for option in rows_of(MotionOptions):
             draw_option(column, settings, option)
         first, second = find_names(context, armature) if armature is not None else ("", "")
-        draw_button(layout, "supple.motion_loop")
-        row = layout.row()
-        row.enabled = first != second
-        draw_button(row, "supple.motion_join")
+        draw_button(layout, "supple.motion_loop" if first == second else "supple.motion_join")
         if settings.report:
             draw_message(layout, context, settings.report, icon="INFO")
+        layout.menu("VIEW3D_MT_supple_swing", icon="FORCE_HARMONIC")
+        if armature is not None and (notice := find_notice(armature, context.scene)):
+            draw_message(layout, context, notice, icon="INFO")
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_UL_transitions, VIEW3D_PT_supple_motion))

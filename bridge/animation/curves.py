@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import bpy
 import numpy as np
 
-from ..arrays import write_array
+from ..arrays import read_array, write_array
 
-LINEAR = 1
-"""Blender's number of that interpolation."""
+LINEAR, BEZIER = 1, 2
+"""Blender's numbers of these interpolations."""
+
+FREE = 0
+"""Blender's number of handles that stay where they are put."""
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """An F-curve with a key at each frame, linear between.
+    """An F-curve with a key at each frame, linear between, or smooth if it has slopes.
 
     Attributes
     ----------
@@ -29,6 +33,8 @@ class Curve:
     frames, values : float arrays, shape (n,)
     group : str
         That it is listed in; "" for none.
+    slopes : float array, shape (n,), optional
+        Change of the value per frame at each key.
     """
 
     path: str
@@ -36,6 +42,7 @@ class Curve:
     frames: np.ndarray
     values: np.ndarray
     group: str = ""
+    slopes: np.ndarray | None = None
 
 
 BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\](.*)', re.DOTALL)
@@ -49,17 +56,22 @@ def split_bone_path(path: str) -> tuple[str, str]:
 
 def _curve_lists(owner: bpy.types.ID) -> Iterator:
     """The collections that hold the F-curves of a data-block's action."""
+    yield from (holder.fcurves for holder in _list_holders(owner))
+
+
+def _list_holders(owner: bpy.types.ID) -> Iterator:
+    """What has the F-curves, and their groups, of the action that a data-block plays: of its own slot."""
     data = owner.animation_data
     if data is None or data.action is None:
         return
     if not hasattr(data, "action_slot"):  # before 4.4
-        yield data.action.fcurves
+        yield data.action
         return
     for layer in data.action.layers:
         for strip in layer.strips:
             bag = strip.channelbag(data.action_slot) if data.action_slot else None
             if bag is not None:
-                yield bag.fcurves
+                yield bag
 
 
 def list_curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
@@ -69,11 +81,16 @@ def list_curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
 
 def iterate_curves(action: bpy.types.Action) -> Iterator[bpy.types.FCurve]:
     """An action's F-curves, of all its slots."""
+    yield from (curve for holder in _list_all_holders(action) for curve in holder.fcurves)
+
+
+def _list_all_holders(action: bpy.types.Action) -> Iterator:
+    """What has the F-curves, and their groups, of each slot of an action."""
     if not hasattr(action, "layers"):  # before 4.4
-        yield from action.fcurves
+        yield action
         return
     for strip in (strip for layer in action.layers for strip in layer.strips):
-        yield from (curve for bag in strip.channelbags for curve in bag.fcurves)
+        yield from strip.channelbags
 
 
 def iterate_curve_paths(action: bpy.types.Action) -> Iterator[str]:
@@ -143,12 +160,55 @@ def new_action(name: str, curves: Sequence[Curve]) -> bpy.types.Action:
         made = listed.new(
             curve.path, index=curve.index, **({grouping: curve.group} if grouping and curve.group else {})
         )
-        points = made.keyframe_points
-        points.add(len(curve.frames))
-        write_array(points, "co", np.stack([curve.frames, curve.values], axis=1))
-        write_array(points, "interpolation", np.full(len(curve.frames), LINEAR), np.int32)
-        made.update()
+        _write_keys(made, curve)
     return action
+
+
+def _write_keys(made: bpy.types.FCurve, curve: Curve) -> None:
+    points, count = made.keyframe_points, len(curve.frames)
+    points.add(count)
+    write_array(points, "co", np.stack([curve.frames, curve.values], axis=1))
+    write_array(points, "interpolation", np.full(count, LINEAR if curve.slopes is None else BEZIER), np.int32)
+    if curve.slopes is not None:
+        thirds = np.diff(curve.frames) / 3.0
+        for side, offsets in (("left", -np.append(1.0, thirds)), ("right", np.append(thirds, 1.0))):
+            ends = np.stack([curve.frames + offsets, curve.values + offsets * curve.slopes], axis=1)
+            write_array(points, f"handle_{side}_type", np.full(count, FREE), np.int32)
+            write_array(points, f"handle_{side}", ends)
+    made.update()
+
+
+def add_curves(owner: bpy.types.ID, curves: Sequence[Curve], repeats: bool) -> None:
+    """Add F-curves to the action that a data-block plays, into its own slot.
+
+    Parameters
+    ----------
+    repeats : bool
+        Whether they begin anew after their last key, and before the first.
+    """
+    holder = next(_list_holders(owner))
+    listed, groups = holder.fcurves, holder.groups
+    for curve in curves:
+        made = listed.new(curve.path, index=curve.index)
+        if curve.group:
+            made.group = groups.get(curve.group) or groups.new(curve.group)
+        _write_keys(made, curve)
+        if repeats:
+            made.modifiers.new("CYCLES")
+
+
+def remove_bone_curves(action: bpy.types.Action, bones: Iterable[str]) -> None:
+    """Remove the F-curves of bones from all slots of an action, and groups of curves that are empty then."""
+    bones = set(bones)
+    for holder in _list_all_holders(action):
+        listed, groups = holder.fcurves, holder.groups
+        left = {curve.group.name for curve in listed if split_bone_path(curve.data_path)[0] in bones and curve.group}
+        for curve in [curve for curve in listed if split_bone_path(curve.data_path)[0] in bones]:
+            listed.remove(curve)
+        for name in left:
+            group = groups.get(name)
+            if group is not None and not len(group.channels):
+                groups.remove(group)
 
 
 def play_action(owner: bpy.types.ID, action: bpy.types.Action) -> None:
@@ -200,3 +260,41 @@ def show_strip(owner: bpy.types.ID, action: bpy.types.Action, start: int) -> bpy
         add_track(owner, data.action.name, data.action, round(data.action.frame_range[0]))
         data.action = None
     return add_track(owner, action.name, action, start, mute=False)
+
+
+def list_key_ranges(curves: Sequence[bpy.types.FCurve]) -> list[tuple[float, float]]:
+    """The first and the last frame with a key of each curve that has any."""
+    ranges = []
+    for curve in curves:
+        if len(curve.keyframe_points):
+            first, last = curve.range()
+            ranges.append((first, last))
+    return ranges
+
+
+def hash_curves(action: bpy.types.Action, left_out: Collection[str]) -> bytes:
+    """A digest of all that F-curves of an action do, in all its slots, but for those of some bones."""
+    digest = hashlib.blake2b(digest_size=16)
+    for curve in iterate_curves(action):
+        if split_bone_path(curve.data_path)[0] in left_out:
+            continue
+        points = curve.keyframe_points
+        digest.update(repr((curve.data_path, curve.array_index, curve.mute, curve.extrapolation, len(points))).encode())
+        for field in ("co", "handle_left", "handle_right"):
+            digest.update(read_array(points, field, 2).tobytes())
+        digest.update(read_array(points, "interpolation", 0, np.int32).tobytes())
+        for modifier in curve.modifiers:
+            digest.update(repr(read_plain(modifier)).encode())
+    return digest.digest()
+
+
+def read_plain(data: Any) -> list[tuple[str, Any]]:
+    """The properties of a modifier or a constraint that are numbers, words, or the names of objects."""
+    found = []
+    for prop in data.bl_rna.properties:
+        value = getattr(data, prop.identifier)
+        if isinstance(value, bpy.types.ID):
+            value = value.name
+        if isinstance(value, bool | int | float | str):
+            found.append((prop.identifier, value))
+    return found

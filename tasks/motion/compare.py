@@ -33,11 +33,6 @@ LISTED = 12
 """Most transitions that are listed."""
 
 
-def find_rate(scene: bpy.types.Scene) -> float:
-    """Frames a second of a scene."""
-    return scene.render.fps / scene.render.fps_base
-
-
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Two actions of an armature, compared frame by frame.

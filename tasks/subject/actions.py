@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -29,6 +30,11 @@ def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
 
 def _moves_any(action: bpy.types.Action, bones: set[str]) -> bool:
     return any(split_bone_path(path)[0] in bones for path in iterate_curve_paths(action))
+
+
+def find_rate(scene: bpy.types.Scene) -> float:
+    """Frames a second of a scene."""
+    return scene.render.fps / scene.render.fps_base
 
 
 def list_frames(action: bpy.types.Action) -> range:
@@ -75,15 +81,20 @@ def visit_frames(
         yield from set_frames(scene, frames)
 
 
-def set_frames(scene: bpy.types.Scene, frames: Sequence[int]) -> Iterator[bpy.types.Depsgraph]:
-    """Set a scene to frames, one after the other: yields its depsgraph at each.
+def set_frames(scene: bpy.types.Scene, frames: Sequence[float]) -> Iterator[bpy.types.Depsgraph]:
+    """Set a scene to frames, or to times between them, one after the other: yields its depsgraph at each.
 
     It is set to the first twice: in a new scene, drivers of shape keys are late by one.
     """
-    scene.frame_set(frames[0])
+    _set_frame(scene, frames[0])
     for frame in frames:
-        scene.frame_set(frame)
+        _set_frame(scene, frame)
         yield scene.view_layers[0].depsgraph
+
+
+def _set_frame(scene: bpy.types.Scene, frame: float) -> None:
+    whole = math.floor(frame)
+    scene.frame_set(whole, subframe=frame - whole)
 
 
 @contextmanager

@@ -12,9 +12,10 @@ from supple.bridge.animation.curves import add_track
 from supple.options import MotionOptions
 from supple.settings.motion import motion_settings
 from supple.tasks.motion import seams
-from supple.tasks.motion.compare import compare_actions, find_rate
+from supple.tasks.motion.compare import compare_actions
 from supple.tasks.motion.seams import join_actions, make_loop
 from supple.tasks.steps import take_all
+from supple.tasks.subject.actions import find_rate
 
 RATE = 24.0
 JOLT = 1.6
@@ -326,7 +327,7 @@ def test_the_panel(monkeypatch):
     select(armature)
     shown = draw("VIEW3D_PT_supple_motion")
     actions = [text for text in shown if text.startswith("supple.")]
-    assert actions == ["supple.motion_compare", "supple.motion_loop", "supple.motion_join"]
+    assert actions == ["supple.motion_compare", "supple.motion_loop"]
     assert shown[1:3] == ["first", "second"]
     assert not lists
     bpy.ops.supple.motion_compare()
@@ -334,6 +335,8 @@ def test_the_panel(monkeypatch):
     assert lists == ["transitions"]
     bpy.ops.supple.motion_loop()
     assert any(text.startswith("'A Loop'") for text in draw("VIEW3D_PT_supple_motion"))
+    motion_settings(bpy.context).second = "A Loop"
+    assert "supple.motion_join" in draw("VIEW3D_PT_supple_motion")
     motion_settings(bpy.context).first = "Gone"
     lists.clear()
     draw("VIEW3D_PT_supple_motion")

@@ -30,6 +30,7 @@ from farm import send_to_farm
 from motion import loop_motions
 from patterns import place_patterns
 from side_by_side import compare_methods
+from swing import swing_tail
 from weights import edit_weights
 from window import (
     LOOPS,
@@ -75,7 +76,7 @@ def steps() -> Iterator[float]:
     window = Window()
     for test in (
         use_character, compare_methods, check_character, copy_for_engines, correct_poses, send_to_farm, place_patterns,
-        edit_weights, drag_skin, loop_motions,
+        edit_weights, drag_skin, loop_motions, swing_tail,
     ):  # fmt: skip
         yield from test(window)
     yield from session(window, "NODES")

@@ -26,7 +26,8 @@ OPERATORS = {
     "measure": HERE, "motion_compare": HERE, "motion_join": HERE, "motion_loop": HERE, "pattern_add": HERE,
     "pattern_forget": HERE, "pattern_maps": HERE, "pattern_mirror": HERE, "pattern_place": HERE, "pattern_remove": HERE,
     "pattern_remove_all": HERE, "pattern_save": HERE, "pattern_set_add": HERE, "pattern_stroke": HERE, "remedy": HERE,
-    "send_to_farm": HERE, "side_by_side": HERE, "weight_lines": HERE, "weights_auto": HERE, "weights_brush": HERE,
+    "send_to_farm": HERE, "side_by_side": HERE, "swing_add": HERE, "swing_remove": HERE, "swing_update": HERE,
+    "weight_lines": HERE, "weights_auto": HERE, "weights_brush": HERE,
     "weights_check": HERE, "weights_clean": HERE, "weights_limit": HERE, "weights_mirror": HERE,
     "weights_normalize": HERE, "weights_prune": HERE, "weights_select": HERE, "weights_sharpen": HERE,
     "weights_smooth": HERE, "weights_stiffen": HERE, "weights_transfer": HERE,
@@ -34,7 +35,7 @@ OPERATORS = {
 """By which action each operator is used."""
 BEFORE = {
     "check": ("check",), "correction": ("correct_pose", "correction_keep"), "engine": ("engine_copy",),
-    "handles": ("handles_add",), "pattern": ("pattern_add",),
+    "handles": ("handles_add",), "pattern": ("pattern_add",), "swing": ("swing_add",),
 }  # fmt: skip
 """Operators that make what the others of their family go on with."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from supple.cli.arguments import build_parser
@@ -12,15 +14,17 @@ from supple.options import (
     CopyOptions,
     DragOptions,
     MotionOptions,
+    SwingOptions,
     TaskOptions,
     WeightOptions,
     rows_of,
 )
 
-KINDS = (CheckOptions, CopyOptions, DragOptions, MotionOptions, WeightOptions)
+KINDS = (CheckOptions, CopyOptions, DragOptions, MotionOptions, SwingOptions, WeightOptions)
 COMMANDS: dict[type[TaskOptions], list[str]] = {
     CopyOptions: ["engine-copy", "hero.blend"],
     MotionOptions: ["motion", "loop", "hero.blend"],
+    SwingOptions: ["swing", "hero.blend", "--output=new.blend"],
     WeightOptions: ["weights", "hero.blend", "--output=new.blend"],
 }
 
@@ -47,6 +51,16 @@ def test_what_is_given_is_taken() -> None:
     assert taken == WeightOptions(mode="UNWEIGHTED", mirror=True, limit=4)
     argv = [*COMMANDS[MotionOptions], "--blend=.5", "--no-hold"]
     assert read_options(MotionOptions, build_parser().parse_args(argv)) == MotionOptions(0.5, holds_feet=False)
+    argv = [
+        *COMMANDS[SwingOptions],
+        "--preset=ear",
+        "--actions=active",
+        "--angle=18",
+        "--frequency=2.5",
+        "--gravity=.5",
+    ]
+    taken = read_options(SwingOptions, build_parser().parse_args(argv))
+    assert taken == SwingOptions("EAR", "ACTIVE", math.radians(18.0), 2.5, gravity=0.5)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ MAY_IMPORT = {
     },
     "deformers/posing": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
     "deformers/motion": {"deformers/errors", "deformers/algebra"},
+    "deformers/swing": {"deformers/errors", "deformers/algebra", "deformers/motion"},
     "deformers/": {
         "deformers/errors",
         "deformers/option",
@@ -110,6 +111,7 @@ MAY_IMPORT = {
     "tasks/handles": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/weights"},
     "tasks/pose": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/motion": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject"},
+    "tasks/swing": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/motion"},
     "translations": set(),
     "viewport": {"deformers", "bridge", "tasks", "settings", "translations"},
     "preview": {"deformers", "bridge", "tasks", "settings"},

@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("check", "FILE", "--json=OUT", "--methods", "SSD", "PARTICLES"),
     "engine-copy": ("engine-copy", "FILE", "--target=fbx", "--tolerance=0.3cm", "--output=OUT"),
     "correct": ("correct", "FILE", "--joints=bone.1", "--angles=40,80.5", "--output=OUT"),
+    "swing": ("swing", "FILE", "--preset=tail", "--bones=a,b", "--angle=12", "--damping=.3", "--output=OUT"),
     "motion": ("motion", "loop", "FILE", "--pair=-10:20", "--blend=.5", "--output=OUT"),
 }
 """Right ones: whatever is refused below is refused for what is put in their place, or added."""
@@ -64,7 +65,7 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     *((name, "--method", WORDS) for name in ("bind", "bake", "farm", "weights")),
     *((name, "--order", WORDS) for name in ("bind", "bake", "farm")),
     *((name, "--progress", (*WORDS, "dots")) for name in ("info", "bake", "join", "apply")),
-    *((name, "--report", WORDS) for name in ("weights", "engine-copy", "motion")),
+    *((name, "--report", WORDS) for name in ("weights", "engine-copy", "motion", "swing")),
     *(("bind", option, ("", "x", "half")) for option in ("--sharpness", "--bulge-limit", "--contact")),
     *((name, "--format", WORDS) for name in ("bake", "patterns")),
     ("bind", "--evaluate", WORDS),
@@ -90,6 +91,10 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     ("apply", "--cache", ("", "--", *NOT_UNICODE)),
     *(("apply", option, ("",)) for option in ("--cache", "--render-script")),
     *(("check", option, ("",)) for option in ("--json", "--sheet")),
+    *(("swing", option, (*WORDS, "wing", "TAIL")) for option in ("--preset", "--actions")),
+    ("swing", "--angle", (*WORDS, "0", "-1", "61", "nan", "1e1")),
+    *(("swing", option, (*WORDS, "-1", "nan", "inf", "1e1")) for option in ("--frequency", "--damping", "--gravity")),
+    *(("swing", option, (*NOT_UNICODE, "--")) for option in ("--armature", "--bones", "--region")),
     ("motion", "--output", ("",)),
     ("engine-copy", "--save", ("",)),
     ("bake", "--save", ("",)),
@@ -121,6 +126,8 @@ OTHERWISE_WRONG: dict[tuple[str, ...], str] = {
     ("join", "a.pc2"): "required: --output",
     ("apply", "a.blend", "--output=new"): "required: --cache",
     ("motion", "walk", "a.blend"): "argument what: invalid choice: 'walk'",
+    ("swing", "a.blend"): "required: --output",
+    ("swing", "a.blend", "--update", "--remove", "--output=new"): "--remove: not allowed with argument --update",
     ("check", "a.blend", "--methods"): "argument --methods: expected at least one argument",
     ("check", "a.blend", "--methods", "SSD", "LBS"): "argument --methods: invalid choice: 'LBS'",
 }

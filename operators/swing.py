@@ -1,0 +1,119 @@
+"""Swing: tails, ears and hair that lag and settle, added, updated and removed."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+from bpy.props import StringProperty
+
+from ..bridge.rigs.swings import list_swinging
+from ..options import SwingOptions, rows_of
+from ..settings.character import find_armature, find_shown
+from ..settings.motion import motion_settings
+from ..settings.properties import draw_option, read_options, with_options
+from ..tasks.steps import Steps
+from ..tasks.subject.chosen_bones import find_chosen_bones
+from ..tasks.swing.add import add_region_swing, add_swing, update_swing
+from ..tasks.swing.remove import remove_swing
+from ..tasks.swing.report import SwingReport
+from ..translations import translate
+from .base import SuppleOperator
+from .computing import ComputingOperator
+from .motion import needs_armature
+
+
+def needs_swing(context: bpy.types.Context) -> str:
+    armature = find_armature(context)
+    is_there = armature is not None and armature.type == "ARMATURE" and list_swinging(armature)
+    return "" if is_there else "Use Add Swing first"
+
+
+def list_selected(armature: bpy.types.Object) -> list[str]:
+    """Names of the bones that are selected in Pose Mode."""
+    return find_chosen_bones(armature) if armature.mode == "POSE" else []
+
+
+class SwingOperator(ComputingOperator):
+    """Mix-in: computes the swing of the active character's armature."""
+
+    subject = "the swing"
+    canceled = "Canceled: nothing was changed"
+
+    def run(self, context: bpy.types.Context) -> Any:
+        return self.take(context, self.list_steps(context, cast(bpy.types.Object, find_armature(context))))
+
+    def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps[SwingReport]:
+        """What is done, step by step."""
+        raise AssertionError("each operator has its own")
+
+    def finish(self, context: bpy.types.Context, report: SwingReport) -> str:
+        """Keep and say what was computed."""
+        motion_settings(context).report = "\n".join(report.describe())
+        return ". ".join(report.describe())
+
+
+@with_options(SwingOptions)
+class SUPPLE_OT_swing_add(SwingOperator, bpy.types.Operator):
+    """Have tails, ears, hair, cloaks and bones of flesh swing behind the actions: the bones selected in Pose Mode, or
+    all with such a name"""
+
+    bl_idname = "supple.swing_add"
+    bl_label = "Add Swing"
+    requires = (needs_armature,)
+
+    region: StringProperty(
+        name="Region",
+        description="Vertex group that swings as flesh: it gets a bone, which takes weights of its parent",
+    )
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self.watch(context)
+        return self.ask(context)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        if not self.region:
+            names = list_selected(cast(bpy.types.Object, find_armature(context)))
+            found = f"{len(names)} selected bones" if names else "Bones with the name of the part"
+            layout.label(text=translate(found), icon="BONE_DATA", translate=False)
+        if (mesh := find_shown(context)) is not None:
+            layout.prop_search(self, "region", mesh, "vertex_groups")
+        for option in rows_of(SwingOptions):
+            draw_option(layout, self, option)
+
+    def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps[SwingReport]:
+        options, mesh = read_options(SwingOptions, self), find_shown(context)
+        if self.region and mesh is not None:
+            return add_region_swing(armature, context.scene, options, mesh, self.region)
+        return add_swing(armature, context.scene, options, list_selected(armature))
+
+
+class SUPPLE_OT_swing_update(SwingOperator, bpy.types.Operator):
+    """Compute the swing again, after actions, bones or the frame rate have changed"""
+
+    bl_idname = "supple.swing_update"
+    bl_label = "Update Swing"
+    requires = (needs_armature, needs_swing)
+
+    def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps[SwingReport]:
+        return update_swing(armature, context.scene)
+
+
+class SUPPLE_OT_swing_remove(SuppleOperator, bpy.types.Operator):
+    """Remove the swing of the bones selected in Pose Mode, or of all bones; the actions are as they were before"""
+
+    bl_idname = "supple.swing_remove"
+    bl_label = "Remove Swing"
+    requires = (needs_armature, needs_swing)
+
+    def run(self, context: bpy.types.Context) -> str:
+        armature = cast(bpy.types.Object, find_armature(context))
+        return ". ".join(remove_swing(armature, list_selected(armature)))
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_OT_swing_add, SUPPLE_OT_swing_update, SUPPLE_OT_swing_remove)
+)

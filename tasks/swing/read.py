@@ -1,0 +1,147 @@
+"""How actions move chains of bones, every half frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from ...bridge.animation.channels import Matrices, is_cyclic, read_matrices
+from ...bridge.animation.curves import list_curves, list_key_ranges, split_bone_path
+from ...bridge.rigs.copies import read_rests
+from ...bridge.rigs.swings import list_lag_bones, without_swing
+from ...deformers.swing.chains import TINY, ChainMotion, orthonormalize
+from ...deformers.swing.springs import Timing
+from ..motion.reading import playing
+from ..steps import Steps
+from ..subject.actions import AT_A_TIME, check_length, set_frames
+
+ALIKE = 0.01
+"""Difference of the axes of bones up to which two frames have one pose."""
+
+RESTING = 0.05
+"""Part of the fastest step up to which a motion is taken to rest at its ends: it is no cycle then."""
+
+NEXT_BONE = 0.01
+"""Parts of a bone's length that the next bone's head is away from its own at least, to be what the bone carries."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """An action, as it moves an armature.
+
+    Attributes
+    ----------
+    frames : float64 array, shape (F,)
+        Half a frame apart, or nearly so; the first and the last are the action's own, and F is odd. Of an action
+        without motion there is one.
+    repeats : bool
+        Whether its curves go on after their last key.
+    bones : tuple of str
+        Names of the bones of the matrices.
+    pose : float64 array, shape (F, B, 4, 4)
+        Armature space.
+    world : float64 array, shape (F, 4, 4)
+        From armature space.
+    """
+
+    frames: np.ndarray
+    timing: Timing
+    repeats: bool
+    bones: tuple[str, ...]
+    pose: np.ndarray
+    world: np.ndarray
+
+
+def read_action(armature: bpy.types.Object, action: bpy.types.Action, rate: float, bones: set[str]) -> Steps[Reading]:
+    """Read where bones, and all that carry them, are without swing; yields the share that is done."""
+    with playing(armature, action):
+        start, end, repeats, is_marked = _find_span(armature)
+    count = max(1, round(end - start)) * 2 if end > start else 0
+    frames = np.linspace(start, end, count + 1)
+    check_length(action, range(len(frames) // 2))
+    poses: Any = cast(Any, armature.pose).bones
+    rows = [
+        row for row, bone in enumerate(poses) if {bone.name, *(below.name for below in bone.children_recursive)} & bones
+    ]
+    pose, world = [], []
+    for first in range(0, len(frames), AT_A_TIME):
+        for one in _read_frames(armature, action, frames[first : first + AT_A_TIME].tolist()):
+            pose.append(one.pose[0, rows])
+            world.append(one.world[0])
+        yield min(1.0, (first + AT_A_TIME) / len(frames))
+    names = tuple(poses[row].name for row in rows)
+    timing = Timing((end - start) / max(count, 1) / rate, is_marked or _is_cycle(np.array(pose)))
+    return Reading(frames, timing, repeats, names, np.array(pose), np.array(world))
+
+
+def _find_span(armature: bpy.types.Object) -> tuple[float, float, bool, bool]:
+    """First and last frame of the action that plays, whether its curves repeat, and whether it is said to."""
+    action: Any = armature.animation_data.action
+    lags = list_lag_bones(armature)
+    curves = [curve for curve in list_curves(armature) if split_bone_path(curve.data_path)[0] not in lags]
+    ranges = list_key_ranges(curves) or [(1.0, 1.0)]
+    first, last = min(start for start, _ in ranges), max(end for _, end in ranges)
+    if action.use_frame_range:
+        first, last = action.frame_start, action.frame_end
+    is_marked = is_cyclic(armature)
+    return first, last, is_marked and not action.use_cyclic, is_marked
+
+
+def _read_frames(armature: bpy.types.Object, action: bpy.types.Action, frames: Sequence[float]) -> list[Matrices]:
+    with ExitStack() as stack:
+        stack.enter_context(without_swing(armature))
+        scene = stack.enter_context(playing(armature, action))
+        return [read_matrices(armature.evaluated_get(depsgraph)) for depsgraph in set_frames(scene, frames)]
+
+
+def _is_cycle(pose: np.ndarray) -> bool:
+    """Whether a motion ends in the pose that it starts in, and does not rest there."""
+    axes = pose[:, :, :3, :3]
+    if len(axes) < 4 or np.abs(axes[-1] - axes[0]).max() > ALIKE:
+        return False
+    steps = np.abs(np.diff(axes, axis=0)).max(axis=(1, 2, 3))
+    return bool(min(steps[0], steps[-1]) > RESTING * steps.max())
+
+
+def cut_chain(armature: bpy.types.Object, names: Sequence[str], reading: Reading) -> ChainMotion:
+    """How one chain of bones moves."""
+    bones = [cast(Any, armature.data).bones[name] for name in names]
+    pose = reading.pose[:, [reading.bones.index(name) for name in names]]
+    lengths = np.array([bone.length for bone in bones])
+    heads, tails = pose[..., :3, 3], pose[..., :3, 3] + pose[..., :3, 1] * lengths[:, None]
+    ends = tails.copy()
+    for number, (bone, after) in enumerate(pairwise(bones)):
+        if (after.head_local - bone.head_local).length > NEXT_BONE * bone.length:
+            ends[:, number] = heads[:, number + 1]
+    carrier, rest, inward = np.tile(np.eye(3), (len(pose), 1, 1)), np.eye(3), np.zeros((len(bones), 3))
+    if bones[0].parent is not None:
+        name = bones[0].parent.name
+        carrier = orthonormalize(reading.pose[:, reading.bones.index(name), :3, :3])
+        rest = read_rests(armature, [name])[0, :3, :3]
+        inward = _find_inward(bones) @ rest
+    joints = np.concatenate([heads[:, :1], ends], axis=1)
+    return ChainMotion(joints, orthonormalize(pose[..., :3, :3]), carrier, rest, reading.world, inward)
+
+
+def _find_inward(bones: Sequence[Any]) -> np.ndarray:
+    """Directions from tails of bones at rest to the nearest point of their carrier's line, square to the bones: (K, 3).
+
+    Armature space.
+    """
+    parent = bones[0].parent
+    start, along = np.array(parent.head_local), np.array(parent.tail_local - parent.head_local)
+    found = []
+    for bone in bones:
+        tail = np.array(bone.tail_local)
+        direction = np.array((bone.tail_local - bone.head_local).normalized())
+        share = np.clip((tail - start) @ along / max(along @ along, TINY), 0.0, 1.0)
+        toward = start + share * along - tail
+        toward -= direction * (toward @ direction)
+        found.append(toward / max(np.linalg.norm(toward), TINY))
+    return np.array(found)

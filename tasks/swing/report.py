@@ -1,0 +1,108 @@
+"""What came of adding or updating a swing, in words and as data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ...deformers.swing.parts import PARTS
+
+LIVELY = math.radians(10.0)
+"""Angle from which on a chain already moves by itself."""
+
+
+@dataclass(frozen=True)
+class SwungChain:
+    """A chain that swings.
+
+    Attributes
+    ----------
+    part : str
+        Key of `PARTS`.
+    bones : tuple of str
+    frequency, damping : float
+    amount : float
+        1 is physics.
+    angle : float
+        That it swings by in lively frames, radians.
+    own : float
+        That the actions themselves move it by in lively frames, radians.
+    """
+
+    part: str
+    bones: tuple[str, ...]
+    frequency: float
+    damping: float
+    amount: float
+    angle: float
+    own: float
+
+    def describe(self) -> list[str]:
+        """Sentences without a full stop."""
+        first, last = f"'{self.bones[0]}'", f"'{self.bones[-1]}'"
+        name = first if first == last else f"{first} to {last}"
+        if self.angle == 0.0:
+            return [f"{name} does not swing: no action moves what carries it"]
+        label = PARTS[self.part].label
+        angle, often = math.degrees(self.angle), f"{self.frequency:g}"
+        lines = [
+            f"{name} ({label}) swings by {angle:.0f} degrees, {often} times a second: {self.amount:.1f} times physics"
+        ]
+        if self.own > LIVELY:
+            lines.append(f"{name} is already animated, by {math.degrees(self.own):.0f} degrees: the swing is added")
+        return lines
+
+
+@dataclass(frozen=True)
+class SwingReport:
+    """What was computed.
+
+    Attributes
+    ----------
+    chains : tuple of SwungChain
+        The new ones; all, for an update.
+    actions : tuple of str
+        Names of those in which something swings.
+    linked : tuple of str
+        Names of those that can not be changed.
+    held : tuple of str
+        Names of bones that have the name of a part, and that constraints or drivers move.
+    """
+
+    armature: str
+    chains: tuple[SwungChain, ...]
+    actions: tuple[str, ...]
+    linked: tuple[str, ...]
+    held: tuple[str, ...] = ()
+
+    def describe(self) -> list[str]:
+        """Sentences without a full stop."""
+        lines = [line for chain in self.chains for line in chain.describe()]
+        lines.append(f"Actions with swing: {len(self.actions)}")
+        if self.linked:
+            lines.append(f"Without swing, because they are linked from other files: {', '.join(self.linked)}")
+        if self.held:
+            lines.append(f"Without swing, because constraints or drivers move them: {', '.join(self.held)}")
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "armature": self.armature,
+            "chains": [
+                {
+                    "part": chain.part.lower(),
+                    "bones": list(chain.bones),
+                    "frequency": round(chain.frequency, 3),
+                    "damping": round(chain.damping, 3),
+                    "amount": round(chain.amount, 3),
+                    "angle_degrees": round(math.degrees(chain.angle), 2),
+                    "own_degrees": round(math.degrees(chain.own), 2),
+                }
+                for chain in self.chains
+            ],
+            "actions": list(self.actions),
+            "linked": list(self.linked),
+            "held": list(self.held),
+        }

@@ -1,0 +1,60 @@
+"""A runner with a tail: its hips bob in a cycle, and the tail is carried stiffly, or moved by keys of its own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+import numpy as np
+
+from scenes import edit_bones
+
+TAIL = ("tail.1", "tail.2", "tail.3")
+BONES = (
+    ("root", "", (0, 0, 0), (0, 0.3, 0)), ("hips", "root", (0, 0, 1), (0, 0, 1.3)),
+    ("tail.1", "hips", (0, 0.1, 1), (0, 0.4, 1)), ("tail.2", "tail.1", (0, 0.4, 1), (0, 0.7, 1)),
+    ("tail.3", "tail.2", (0, 0.7, 1), (0, 0.9, 1)), ("ear.L", "hips", (0.1, -0.1, 1.3), (0.15, -0.1, 1.5)),
+)  # fmt: skip
+FRAMES = (1, 25)
+
+
+def add_runner() -> Any:
+    """An armature with a tail and an ear, 24 frames a second."""
+    armature = bpy.data.objects.new("Runner", bpy.data.armatures.new("Runner"))
+    bpy.context.scene.collection.objects.link(armature)
+
+    def build(bones: Any) -> None:
+        for name, parent, head, tail in BONES:
+            bone = bones.new(name)
+            bone.head, bone.tail, bone.parent = head, tail, bones.get(parent)
+
+    edit_bones(armature, build)
+    return armature
+
+
+def add_run(armature: Any, name: str = "Run", height: float = 0.1) -> bpy.types.Action:
+    """A cycle of 24 frames in which the hips bob and rock, a key for each frame; it is played."""
+    action = bpy.data.actions.new(name)
+    action.use_fake_user = True
+    armature.animation_data_create().action = action
+    hips = armature.pose.bones["hips"]
+    for frame in range(FRAMES[0], FRAMES[1] + 1):
+        phase = 2 * math.pi * (frame - FRAMES[0]) / (FRAMES[1] - FRAMES[0])
+        hips.location = 0, height * math.sin(2 * phase), 0
+        hips.rotation_quaternion = math.cos(0.1 * math.sin(phase)), math.sin(0.1 * math.sin(phase)), 0, 0
+        hips.keyframe_insert("location", frame=frame)
+        hips.keyframe_insert("rotation_quaternion", frame=frame)
+    return action
+
+
+def read_bones(armature: Any, frames: Any) -> np.ndarray:
+    """Matrices of all bones but lag bones as the scene plays them, float32, shape (F, B, 4, 4)."""
+    found = []
+    for frame in frames:
+        whole = math.floor(frame)
+        bpy.context.scene.frame_set(whole, subframe=frame - whole)
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        bones = [bone for bone in posed.pose.bones if not bone.bone.supple.is_lag]
+        found.append([np.array(bone.matrix, np.float32) for bone in bones])
+    return np.array(found)

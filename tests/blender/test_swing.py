@@ -1,0 +1,441 @@
+"""Swing of a runner's tail: what it does to the pose and to the file, and that it is all given back."""
+
+import json
+
+import bpy
+import numpy as np
+import pytest
+from scenes_bake import curves_of
+from scenes_cli import DONE, FAILED, main, own_output
+from scenes_motion import list_keys
+from scenes_swing import FRAMES, TAIL, add_run, add_runner, read_bones
+
+from panels import draw
+from scenes import edit_bones, play, push, redo, reset, save, select, undo
+from supple.deformers import SkinningError
+from supple.options import SwingOptions
+from supple.settings.bones import SWING_KEY
+from supple.tasks.steps import take_all
+from supple.tasks.subject.swung import find_notice, forget_notices
+from supple.tasks.swing.add import add_swing, update_swing
+from supple.tasks.swing.remove import remove_swing
+
+MOTION = "VIEW3D_PT_supple_motion"
+HALVES = np.arange(FRAMES[0], FRAMES[1] + 0.25, 0.5).tolist()
+
+
+def swing(armature, *arguments):
+    """Add swing, and the report."""
+    return take_all(add_swing(armature, bpy.context.scene, *arguments))
+
+
+def update(armature):
+    return take_all(update_swing(armature, bpy.context.scene))
+
+
+@pytest.fixture
+def runner():
+    armature = add_runner()
+    add_run(armature)
+    return armature
+
+
+def notice(armature):
+    forget_notices()
+    return find_notice(armature, bpy.context.scene)
+
+
+def measure(armature, frames=HALVES):
+    """Angles between the tail's last bone and how it is without swing, degrees."""
+    swung = read_bones(armature, frames)
+    for bone in armature.pose.bones:
+        for constraint in bone.constraints:
+            constraint.mute = True
+    plain = read_bones(armature, frames)
+    for bone in armature.pose.bones:
+        for constraint in bone.constraints:
+            constraint.mute = False
+    row = [bone.name for bone in armature.pose.bones].index(TAIL[-1])
+    cosines = (swung[:, row, :3, 1] * plain[:, row, :3, 1]).sum(axis=1)
+    return np.degrees(np.arccos(np.clip(cosines, -1, 1)))
+
+
+@pytest.mark.versions
+def test_a_tail_swings_by_the_angle_that_is_wanted(runner):
+    report = swing(runner)
+    assert [chain.bones for chain in report.chains] == [TAIL, ("ear.L",)]
+    assert np.percentile(measure(runner), 95) == pytest.approx(12.0, abs=1.5)
+    assert "'tail.1' to 'tail.3' (Tail) swings by" in ". ".join(report.describe())
+    assert report.as_json()["actions"] == ["Run"]
+
+
+@pytest.mark.versions
+def test_curves_of_the_action_stay_and_all_is_given_back(runner):
+    action = runner.animation_data.action
+    before, poses = list_keys(action), read_bones(runner, HALVES)
+    names = [bone.name for bone in runner.data.bones]
+    swing(runner)
+    own = [key for key in list_keys(action) if ".swing" not in key[0]]
+    assert own == before
+    assert {curve.group.name for curve in curves_of(action) if ".swing" in curve.data_path} == {"Swing"}
+    assert tuple(action.frame_range) == FRAMES
+    swung = read_bones(runner, HALVES)
+    assert np.abs(swung - poses).max() > 0.01
+    for bone in runner.pose.bones:
+        for constraint in bone.constraints:
+            constraint.influence = 0.0
+    assert np.array_equal(read_bones(runner, HALVES), poses)
+    assert remove_swing(runner) == ["Removed the swing of 4 bones"]
+    assert list_keys(action) == before
+    assert [bone.name for bone in runner.data.bones] == names
+    assert SWING_KEY not in action
+    assert not any(bone.constraints for bone in runner.pose.bones)
+    assert "Swing" not in runner.data.collections_all
+    assert "Swing" not in [group.name for group in groups_of(action)]
+    assert np.array_equal(read_bones(runner, HALVES), poses)
+
+
+def groups_of(action):
+    if not hasattr(action, "layers"):
+        return action.groups
+    return [
+        group for layer in action.layers for strip in layer.strips for bag in strip.channelbags for group in bag.groups
+    ]
+
+
+@pytest.mark.versions
+def test_frames_are_the_same_in_any_order(runner):
+    swing(runner)
+    forward = read_bones(runner, HALVES)
+    assert np.array_equal(read_bones(runner, HALVES[::-1])[::-1], forward)
+    assert np.array_equal(read_bones(runner, [HALVES[17]])[0], forward[17])
+    first = [(curve[0], curve[1], curve[2]) for curve in list_keys(runner.animation_data.action)]
+    update(runner)
+    assert list_keys(runner.animation_data.action) == first
+
+
+def test_a_cycle_has_no_seam(runner):
+    swing(runner)
+    poses = read_bones(runner, [1, 25])
+    assert np.abs(poses[0] - poses[1]).max() < 1e-6
+    for curve in curves_of(runner.animation_data.action):
+        if "tail.1.swing" in curve.data_path:
+            first, last = curve.keyframe_points[0], curve.keyframe_points[-1]
+            values = np.array([key.co.y for key in curve.keyframe_points])
+            fastest = np.abs(np.diff(values)).max()
+            assert abs(first.co.y - last.co.y) < 1e-6
+            speeds = 3 * (first.handle_right.y - first.co.y), 3 * (last.co.y - last.handle_left.y)
+            assert speeds[0] == pytest.approx(speeds[1], abs=1e-3 * fastest + 1e-6)
+            assert fastest < 1e-4 or abs(speeds[0]) > 1e-3 * fastest
+
+
+def test_keys_between_frames_are_near_to_what_was_computed(runner):
+    """A key for each frame, with the slopes of the spline."""
+    runner.animation_data.action.use_cyclic = True
+    swing(runner, SwingOptions("TAIL", frequency=2.0))
+    whole = read_bones(runner, HALVES)
+    curves = [curve for curve in curves_of(runner.animation_data.action) if "tail.3.swing" in curve.data_path]
+    assert {len(curve.keyframe_points) for curve in curves} == {25}
+    assert np.abs(whole[1::2] - (whole[:-1:2] + whole[2::2]) / 2).max() < 0.02
+
+
+@pytest.mark.versions
+def test_cycles_of_curves_go_on(runner):
+    action = runner.animation_data.action
+    for curve in curves_of(action):
+        curve.modifiers.new("CYCLES")
+    swing(runner)
+    assert np.abs(read_bones(runner, [7, 12.5]) - read_bones(runner, [31, 36.5])).max() < 1e-5
+
+
+@pytest.mark.versions
+def test_another_action_keeps_still_or_swings_too(runner):
+    idle = add_run(runner, "Idle", 0.02)
+    plain = read_bones(runner, HALVES)
+    run = bpy.data.actions["Run"]
+    play(runner, run)
+    swing(runner, SwingOptions("TAIL", "ACTIVE"))
+    read_bones(runner, [5])
+    play(runner, idle)
+    assert np.abs(read_bones(runner, HALVES) - plain).max() < 1e-6
+    assert notice(runner) == ""
+    assert update(runner).actions == ("Run",)
+    swing(runner, SwingOptions("TAIL"))
+    play(runner, idle)
+    assert np.abs(read_bones(runner, HALVES) - plain).max() > 1e-3
+
+
+@pytest.mark.versions
+def test_what_has_changed_is_noticed(runner):
+    scene = bpy.context.scene
+    swing(runner)
+    assert notice(runner) == ""
+    scene.render.fps = 30
+    assert "'Run' has changed since its swing was computed" in notice(runner)
+    scene.render.fps = 24
+    assert notice(runner) == ""
+    curve = next(curve for curve in curves_of(runner.animation_data.action) if curve.data_path.endswith("location"))
+    curve.keyframe_points[4].co.y += 0.1
+    curve.update()
+    select(runner)
+    assert any("has changed since" in line for line in draw(MOTION)) or "has changed" in notice(runner)
+    before = measure(runner)
+    update(runner)
+    assert notice(runner) == ""
+    assert np.abs(measure(runner) - before).max() > 0.1
+    edit_bones(runner, lambda bones: setattr(bones["tail.3"], "tail", (0, 1.2, 1)))
+    assert "has changed" in notice(runner)
+    update(runner)
+    other = add_run(runner, "Other", 0.05)
+    assert "'Other' has no swing yet" in notice(runner)
+    assert other.name in update(runner).actions
+
+
+def test_renamed_bones_and_actions(runner):
+    swing(runner)
+    poses = read_bones(runner, HALVES)
+    runner.data.bones["tail.2"].name = "rudder"
+    runner.data.bones["tail.1.swing"].name = "lag"
+    runner.animation_data.action.name = "Sprint"
+    assert np.array_equal(read_bones(runner, HALVES), poses)
+    update(runner)
+    assert np.abs(read_bones(runner, HALVES) - poses).max() < 1e-6
+    remove_swing(runner)
+    assert {bone.name for bone in runner.data.bones} == {"root", "hips", "tail.1", "rudder", "tail.3", "ear.L"}
+
+
+def test_swung_again_and_in_part(runner):
+    swing(runner)
+    swing(runner, SwingOptions("TAIL", angle=0.5), ["tail.2", "tail.3"])
+    lags = [bone.name for bone in runner.data.bones if bone.supple.is_lag]
+    assert sorted(lags) == ["ear.L.swing", "tail.2.swing", "tail.3.swing"]
+    remove_swing(runner, ["ear.L"])
+    assert sorted(bone.name for bone in runner.data.bones if bone.supple.is_lag) == ["tail.2.swing", "tail.3.swing"]
+    assert not any("ear" in key[0] for key in list_keys(runner.animation_data.action))
+
+
+@pytest.mark.versions
+def test_undo_and_saved_files(runner, tmp_path):
+    select(runner)
+    push("before")
+    before = list_keys(runner.animation_data.action)
+    assert bpy.ops.supple.swing_add() == {"FINISHED"}
+    push("swung")
+    swung = list_keys(bpy.data.actions["Run"])
+    undo()
+    assert list_keys(bpy.data.actions["Run"]) == before
+    assert "tail.1.swing" not in bpy.data.objects["Runner"].data.bones
+    redo()
+    assert list_keys(bpy.data.actions["Run"]) == swung
+    poses = read_bones(bpy.data.objects["Runner"], HALVES)
+    path = save(tmp_path / "run.blend")
+    reset()
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    runner = bpy.data.objects["Runner"]
+    assert np.array_equal(read_bones(runner, HALVES), poses)
+    select(runner)
+    assert bpy.ops.supple.swing_update() == {"FINISHED"}
+    assert bpy.ops.supple.swing_remove() == {"FINISHED"}
+    assert list_keys(bpy.data.actions["Run"]) == before
+
+
+@pytest.mark.parametrize("scale", [(1, 1, 1), (-1, 1, 1), (0.01, 0.01, 0.01)])
+def test_mirrored_and_scaled_armatures_swing_alike(runner, scale):
+    """The tail of one that is mirrored, or in centimeters, swings as in the mirror, or as in meters."""
+    runner.rotation_euler = 0.3, 0.2, 0.5
+    swing(runner, SwingOptions("TAIL"))
+    poses = read_bones(runner, HALVES)
+    remove_swing(runner)
+    runner.scale = scale
+    swing(runner, SwingOptions("TAIL"))
+    assert np.abs(read_bones(runner, HALVES) - poses).max() < 1e-4
+
+
+def test_bones_that_do_not_inherit_rotation(runner):
+    runner.data.bones["tail.1"].use_inherit_rotation = False
+    swing(runner, SwingOptions("TAIL"))
+    assert np.percentile(measure(runner), 95) == pytest.approx(12.0, abs=2.0)
+
+
+def constrain(armature):
+    constraint = armature.pose.bones["tail.3"].constraints.new("IK")
+    constraint.target, constraint.chain_count = bpy.data.objects.new("Target", None), 3
+
+
+def link_actions(_armature):
+    for action in list(bpy.data.actions):
+        bpy.data.actions.remove(action)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "names", "message"),
+    [
+        (None, (), ["nothing"], "'Runner' has no bone 'nothing': check the name"),
+        (None, ("HAIR",), (), "No bone of 'Runner' has the name of a hair: select its bones in Pose Mode"),
+        (constrain, ("TAIL",), (), "Constraints or drivers rotate 'tail.1': choose bones that only their keys move"),
+        (link_actions, (), (), "No action of this file moves 'Runner'"),
+        (lambda one: setattr(one.data, "pose_position", "REST"), (), (), "'Runner' is shown at rest"),
+    ],
+)
+def test_refused_with_nothing_changed(runner, change, options, names, message):
+    if change is not None:
+        change(runner)
+    with pytest.raises(SkinningError, match=message):
+        swing(runner, SwingOptions(*options), names)
+    assert not any(bone.supple.is_lag for bone in runner.data.bones)
+    with pytest.raises(SkinningError, match="Nothing of 'Runner' swings: use Add Swing first"):
+        remove_swing(runner)
+
+
+def test_actions_of_others_are_left_alone(runner):
+    """Another character's, whose bones have the same names, which this one does not play."""
+    other = add_runner()
+    theirs = add_run(other, "Theirs")
+    before = list_keys(theirs)
+    assert swing(runner).actions == ("Run",)
+    assert list_keys(theirs) == before
+
+
+def test_what_does_not_move_does_not_swing(runner):
+    runner.animation_data.action.use_fake_user = False
+    bpy.data.actions.remove(runner.animation_data.action)
+    runner.animation_data.action = bpy.data.actions.new("Still")
+    for frame in FRAMES:
+        runner.pose.bones["hips"].keyframe_insert("location", frame=frame)
+    report = swing(runner, SwingOptions("TAIL"))
+    assert "does not swing: no action moves what carries it" in report.describe()[0]
+
+
+def test_by_the_command_line(runner, tmp_path, capfd):
+    source = save(tmp_path / "run.blend")
+    swung, updated, plain = (str(tmp_path / name) for name in ("swung.blend", "updated.blend", "plain.blend"))
+    arguments = ("--preset=tail", "--bones=tail.1,tail.2", "--angle=20", "--report=json", f"--output={swung}")
+    assert main("swing", str(source), *arguments) == DONE
+    report = json.loads("".join(own_output(capfd.readouterr().out)))
+    assert [chain["bones"] for chain in report["chains"]] == [["tail.1", "tail.2"]]
+    assert report["chains"][0]["angle_degrees"] == pytest.approx(20.0, abs=2.5)
+    assert main("swing", swung, "--update", f"--output={updated}") == DONE
+    assert "Actions with swing: 1" in capfd.readouterr().out
+    assert main("swing", updated, "--remove", f"--output={plain}") == DONE
+    assert not any(bone.supple.is_lag for bone in bpy.data.objects["Runner"].data.bones)
+    assert main("swing", plain, "--remove", f"--output={swung}") == FAILED
+    assert "use Add Swing first" in capfd.readouterr().err
+
+
+def add_skin(armature):
+    """A ball about the hips, with all of their weights, and a belly in front of it."""
+    bpy.ops.mesh.primitive_uv_sphere_add(location=(0, 0, 1.15), radius=0.25)
+    skin = bpy.context.active_object
+    skin.modifiers.new("Armature", "ARMATURE").object = armature
+    everywhere = range(len(skin.data.vertices))
+    skin.vertex_groups.new(name="root").add(everywhere, 0.3, "REPLACE")
+    skin.vertex_groups.new(name="hips").add(everywhere, 0.7, "REPLACE")
+    front = [vertex.index for vertex in skin.data.vertices if vertex.co.y < -0.05]
+    skin.vertex_groups.new(name="front").add(front, 1.0, "REPLACE")
+    return skin
+
+
+def list_weights(skin):
+    return [[(entry.group, entry.weight) for entry in vertex.groups] for vertex in skin.data.vertices]
+
+
+def read_skin(skin, frame=7):
+    bpy.context.scene.frame_set(frame)
+    shown = skin.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return np.array([vertex.co for vertex in shown.data.vertices])
+
+
+@pytest.mark.versions
+def test_a_region_swings_and_gives_its_weights_back(runner):
+    skin = add_skin(runner)
+    select(skin)
+    before, points = list_weights(skin), read_skin(skin)
+    assert bpy.ops.supple.swing_add(region="front") == {"FINISHED"}
+    moved = np.linalg.norm(read_skin(skin) - points, axis=1)
+    front = np.array([any(entry.group == 2 for entry in vertex.groups) for vertex in skin.data.vertices])
+    assert moved[front].max() > 0.005
+    assert moved[~front].max() < 1e-6
+    runner.pose.bones["front.flesh"].constraints[0].influence = 0.0
+    assert np.abs(read_skin(skin) - points).max() < 1e-6
+    assert bpy.ops.supple.swing_update() == {"FINISHED"}
+    assert bpy.ops.supple.swing_remove() == {"FINISHED"}
+    assert list_weights(skin) == before
+    assert [group.name for group in skin.vertex_groups] == ["root", "hips", "front"]
+    assert "front.flesh" not in runner.data.bones
+    assert np.array_equal(read_skin(skin), points)
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ("gone", "'Sphere' has no vertex group 'gone': check the name"),
+        ("hips", "'hips' is a bone of 'Runner': select it in Pose Mode instead"),
+        ("empty", "No bone has weights in 'empty' of 'Sphere': give it weights first"),
+        ("all", "'all' lies all around bone 'hips': paint one side of the body"),
+    ],
+)
+def test_regions_that_are_refused(runner, group, message):
+    skin = add_skin(runner)
+    skin.vertex_groups.new(name="empty")
+    skin.vertex_groups.new(name="all").add(range(len(skin.data.vertices)), 1.0, "REPLACE")
+    select(skin)
+    with pytest.raises(RuntimeError, match=message):
+        bpy.ops.supple.swing_add(region=group)
+    assert len(runner.data.bones) == 6
+
+
+def test_a_region_is_taken_back_where_nothing_can_swing(runner):
+    skin = add_skin(runner)
+    link_actions(runner)
+    select(skin)
+    before = list_weights(skin)
+    with pytest.raises(RuntimeError, match="No action of this file moves 'Runner'"):
+        bpy.ops.supple.swing_add(region="front")
+    assert list_weights(skin) == before
+    assert len(runner.data.bones) == 6
+
+
+def test_a_region_by_the_command_line(runner, tmp_path, capfd):
+    add_skin(runner)
+    source = save(tmp_path / "run.blend")
+    assert main("swing", str(source), "--region=front", "--preset=breast", f"--output={tmp_path / 'new.blend'}") == DONE
+    assert "'front.flesh' (Breast) swings by" in capfd.readouterr().out
+    assert main("swing", str(source), "--region=back", f"--output={tmp_path / 'new.blend'}") == FAILED
+    assert "0 meshes of 'Runner' have a vertex group 'back'" in capfd.readouterr().err
+
+
+def test_held_bones_are_named(runner):
+    constrain(runner)
+    report = swing(runner)
+    assert [chain.bones for chain in report.chains] == [("ear.L",)]
+    assert report.held == TAIL
+    assert report.describe()[-1].endswith("constraints or drivers move them: tail.1, tail.2, tail.3")
+
+
+@pytest.mark.versions
+def test_an_override_is_told_to_swing_in_its_library(runner, tmp_path):
+    path = save(tmp_path / "library.blend")
+    reset()
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.objects = ["Runner"]
+    linked = wanted.objects[0]
+    bpy.context.scene.collection.objects.link(linked)
+    with pytest.raises(SkinningError, match="'Runner' is linked from another file"):
+        swing(linked)
+    override = linked.override_create(remap_local_usages=True)
+    with pytest.raises(SkinningError, match="The bones of 'Runner' are linked from another file: add the swing there"):
+        swing(override)
+
+
+def test_linked_actions_are_named(runner, tmp_path):
+    runner.animation_data.action.name = "Theirs"
+    path = save(tmp_path / "library.blend")
+    reset()
+    runner = add_runner()
+    add_run(runner)
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.actions = ["Theirs"]
+    before = list_keys(wanted.actions[0])
+    report = swing(runner)
+    assert (report.actions, report.linked) == (("Run",), ("Theirs",))
+    assert list_keys(wanted.actions[0]) == before
