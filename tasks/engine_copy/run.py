@@ -216,6 +216,7 @@ def _export(
     export = prepare_export(
         copy, motion, played, options.target, path, between, folder / TARGETS_FILE, options.influences
     )
+    yield COPIED
     found = yield from within(export.run(), COPIED, 1.0 - COPIED)
     if found.lacks:  # the copy is there, and may be written elsewhere
         note = f"No file was written, because this Blender lacks {found.lacks}: export the copy from another Blender"

@@ -513,4 +513,4 @@ def test_the_dialog_says_how_many_bones_a_copy_has_at_most(copied):
         f"{plan.joints} bones of the character, and at most {plan.bending} added bones at {plan.bending} joints",
         f"The last copy has {report.bones} bones",
     ]
-    assert f"at most {4 * plan.bending} helpers" in plan.describe(-1)[0]
+    assert f"at most {4 * plan.bending} added bones" in plan.describe(-1)[0]

@@ -21,7 +21,7 @@ from write_session import FEW, OPERATORS, WRITES, files_of_at_most, read_files
 from scenes import add_tube, animate_tube, bind
 from supple.deformers import SkinningError
 from supple.options import CopyOptions
-from supple.tasks.engine_copy.run import make_engine_copy
+from supple.tasks.engine_copy.run import COPIED, make_engine_copy
 
 
 def test_a_full_disk_loses_nothing(
@@ -48,15 +48,15 @@ def test_a_full_disk_loses_nothing(
 def export_within(size: int | None, obj: bpy.types.Object, path: Path) -> None:
     """Make an engine copy, whose file is written and measured while files may get only so long."""
     steps: Any = make_engine_copy([obj], CopyOptions(target=TARGETS[path.suffix], keys=0, angle=0.0), path)
-    fit = next(step for step in steps if callable(step))
-    step = steps.send(fit(lambda share: None))
-    while not callable(step):
-        step = next(steps)
+    step = next(steps)
+    while step != COPIED:
+        step = steps.send(step(lambda share: None) if callable(step) else None)
     with ExitStack() as stack:
         stack.callback(steps.close)
         if size is not None:
             stack.enter_context(files_of_at_most(size))
-        step(lambda share: None)
+        for _ in steps:
+            pass
 
 
 TARGETS = {".glb": "gltf", ".gltf": "gltf", ".fbx": "fbx", ".usda": "usd", ".usdc": "usd"}
