@@ -198,6 +198,8 @@ def show_nodes(window: Window, group: bpy.types.NodeTree) -> Iterator[float]:
 def paint_weights(window: Window, obj: bpy.types.Object, armature: bpy.types.Object) -> Iterator[float]:
     """A stroke of the weight brush changes the skin when it ends."""
     window.set_mode("WEIGHT_PAINT")
+    with window.override():
+        bpy.ops.wm.tool_set_by_id(name="builtin.brush")  # another test may have chosen Supple's
     obj.vertex_groups.active_index = 0
     yield WAIT
     before = evaluated_points(obj)
