@@ -79,7 +79,7 @@ ENVIRONMENTS = {
         Environment(
             "site",
             ("3.11", "3.12", "3.13"),
-            ("mkdocs==1.6.1", "mkdocs-material==9.8.2", "pymdown-extensions==13.1.2", "check-jsonschema==0.39.0"),
+            ("mkdocs==1.6.1", "mkdocs-material==9.8.2", "pymdown-extensions==12.3", "check-jsonschema==0.39.0"),
         ),
         Environment("faults", ("3.11", "3.12", "3.13"), ("cosmic-ray==8.7.0",)),
         Environment("engine-copy", ("3.11",), ("py-dem-bones==0.13.1", "usd-core==26.11", "numpy==1.26.4", *PYTEST)),
