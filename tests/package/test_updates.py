@@ -32,6 +32,8 @@ if OUTSIDE:
 @pytest.fixture(scope="module")
 def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of the former version."""
+    if subprocess.run(["git", "cat-file", "-e", FORMER], cwd=ROOT, capture_output=True, check=False).returncode:
+        pytest.skip("this clone has no history up to version 0.1.0")
     folder = tmp_path_factory.mktemp("former")
     archive = subprocess.run(["git", "archive", FORMER], cwd=ROOT, capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
