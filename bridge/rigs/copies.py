@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -99,6 +99,29 @@ def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
             other.select_set(True)
         if mode != "OBJECT":
             bpy.ops.object.mode_set(mode=mode)
+
+
+def put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name: str) -> None:
+    """Have bones in a hidden bone collection of their own, and in no other."""
+    data = cast(Any, armature.data)
+    collection = data.collections_all.get(collection_name) or data.collections.new(collection_name)
+    collection.is_visible = False
+    for name in names:
+        bone = data.bones[name]
+        for other in list(bone.collections):
+            other.unassign(bone)
+        collection.assign(bone)
+
+
+def remove_put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name: str) -> None:
+    """Remove such bones, and their collection if it is empty then."""
+    with editing_bones(armature) as edit_bones:
+        for name in names:
+            edit_bones.remove(edit_bones[name])
+    data = cast(Any, armature.data)
+    collection = data.collections_all.get(collection_name)
+    if collection is not None and not len(collection.bones):
+        data.collections.remove(collection)
 
 
 def read_rests(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:

@@ -16,7 +16,7 @@ from mathutils import Matrix, Vector
 from ...deformers.automatic_weights.handles import Cage, Handles
 from ..meshes.data import mesh_of, read_edges, read_triangles
 from ..meshes.weights import read_weights
-from .copies import editing_bones
+from .copies import editing_bones, put_aside, remove_put_aside
 
 COLLECTION = "Handles"
 """Bone collection of the bones."""
@@ -39,15 +39,10 @@ def add_handle_bones(armature: bpy.types.Object, names: Sequence[str], heads: np
         for name, head in zip(names, heads.tolist(), strict=True):
             bone = edit_bones.new(name)
             bone.head, bone.tail = head, Vector(head) + Vector((0.0, 0.0, length))
-    data = cast(Any, armature.data)
-    collection = data.collections_all.get(COLLECTION) or data.collections.new(COLLECTION)
-    collection.is_visible = False
+    put_aside(armature, names, COLLECTION)
     for name in names:
-        bone = data.bones[name]
+        bone = cast(Any, armature.data).bones[name]
         bone.supple.is_handle = bone.hide_select = True
-        for other in list(bone.collections):
-            other.unassign(bone)
-        collection.assign(bone)
 
 
 def follow_object(armature: bpy.types.Object, bone: str, target: bpy.types.Object) -> None:
@@ -90,13 +85,7 @@ def remove_handle_bones(armature: bpy.types.Object, names: Iterable[str]) -> Non
         cage = constraint.target if constraint is not None else None
         if cage is not None and (group := cage.vertex_groups.get(constraint.subtarget)) is not None:
             cage.vertex_groups.remove(group)
-    with editing_bones(armature) as edit_bones:
-        for name in names:
-            edit_bones.remove(edit_bones[name])
-    data = cast(Any, armature.data)
-    collection = data.collections_all.get(COLLECTION)
-    if collection is not None and not len(collection.bones):
-        data.collections.remove(collection)
+    remove_put_aside(armature, names, COLLECTION)
 
 
 def parent_to_bone(obj: bpy.types.Object, armature: bpy.types.Object, bone: str) -> None:

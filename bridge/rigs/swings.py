@@ -13,7 +13,7 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from .copies import editing_bones
+from .copies import editing_bones, put_aside, remove_put_aside
 
 COLLECTION = "Swing"
 """Bone collection of lag bones, and group of their curves."""
@@ -55,23 +55,13 @@ def add_lag_bones(armature: bpy.types.Object, chains: Sequence[Sequence[str]]) -
                 bone.parent, bone.use_deform = carrier, False
                 names.append(bone.name)
             made.append(SwingingChain(tuple(chain), tuple(names)))
-    data = cast(Any, armature.data)
-    collection = data.collections_all.get(COLLECTION) or data.collections.new(COLLECTION)
-    collection.is_visible = False
+    put_aside(armature, [lag for chain in made for lag in chain.lags], COLLECTION)
     for chain in made:
         for name, lag in zip(chain.bones, chain.lags, strict=True):
-            _make_lag_bone(armature, lag, collection)
+            cast(Any, armature.data).bones[lag].supple.is_lag = True
+            cast(Any, armature.pose).bones[lag].rotation_mode = "QUATERNION"
             _copy_rotation(armature, name, lag)
     return made
-
-
-def _make_lag_bone(armature: bpy.types.Object, name: str, collection: Any) -> None:
-    bone = cast(Any, armature.data).bones[name]
-    bone.supple.is_lag = True
-    for other in list(bone.collections):
-        other.unassign(bone)
-    collection.assign(bone)
-    cast(Any, armature.pose).bones[name].rotation_mode = "QUATERNION"
 
 
 def _copy_rotation(armature: bpy.types.Object, name: str, lag: str) -> None:
@@ -149,13 +139,7 @@ def remove_lag_bones(armature: bpy.types.Object, names: set[str]) -> None:
         constraint = _find_constraint(bone)
         if constraint is not None and constraint.subtarget in names:
             bone.constraints.remove(constraint)
-    with editing_bones(armature) as edit_bones:
-        for name in names:
-            edit_bones.remove(edit_bones[name])
-    data = cast(Any, armature.data)
-    collection = data.collections_all.get(COLLECTION)
-    if collection is not None and not len(collection.bones):
-        data.collections.remove(collection)
+    remove_put_aside(armature, names, COLLECTION)
 
 
 @contextmanager
