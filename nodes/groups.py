@@ -321,9 +321,13 @@ def _ensure_sets(steps: NodeMethod) -> Any:
     return ensure_group(f"sets {blends}", f"Supple Sets {blends}", build)
 
 
+def ensure_turn() -> Any:
+    """The group that `build_svd` needs."""
+    return ensure_group("turn", "Supple Orthogonal Columns", build_turn)
+
+
 def _ensure_svd() -> Any:
-    turn = ensure_group("turn", "Supple Orthogonal Columns", build_turn)
-    return ensure_group("svd", "Supple Singular Values", partial(build_svd, turn=turn))
+    return ensure_group("svd", "Supple Singular Values", partial(build_svd, turn=ensure_turn()))
 
 
 def _ensure_polar() -> Any:

@@ -30,6 +30,9 @@ EXACT = 1e-6
 HEIGHT = "supple_height"
 """Attribute that holds the sum of heights."""
 
+SOFTNESS = 0.2
+"""Of a height map that bumps a material without a pattern on the skin."""
+
 SCALE_NODE = "Scale"
 """Node whose first output is the scale of the object in the world."""
 
@@ -255,13 +258,57 @@ def build_bump(name: str, patterns: Sequence[NodePattern]) -> Any:
     with graph.frame("Bumps"):
         scale = graph.number(1.0).named(SCALE_NODE)
         own = graph.outputs("ShaderNodeNewGeometry")[1]
-        is_unlinked = graph.add("ShaderNodeMath", normal.length(), 1e-6, operation="LESS_THAN")
         bump = graph.new_node("ShaderNodeBump")
         graph.put(bump.inputs["Height"], height)
         graph.put(bump.inputs["Distance"], scale)
-        graph.put(bump.inputs["Normal"], normal + own * is_unlinked)
+        graph.put(bump.inputs["Normal"], _fill_in(graph, normal, own))
         graph.output("Normal", Value(graph, bump.outputs["Normal"]))
     return graph.finish()
+
+
+def build_relief(name: str, kind: str, image: Any, height: float) -> Any:
+    """The group that bumps any material by one height map, without a pattern on the skin.
+
+    Parameters
+    ----------
+    name : str
+        Of the new group.
+    image : image
+        The height map.
+    height : float
+        Of a full step of gray, in meters, to begin with.
+    """
+    graph = Graph(name, TREES["bump"])
+    place = graph.input("Vector", "VECTOR", "Place in the height map, 0 to 1 across and up; the UV map if not linked")
+    amount = graph.input("Amount", "VALUE", "How much of the pattern is seen")
+    strength = graph.input("Height", "VALUE", "Height of a full step of gray")
+    normal = graph.input("Normal", "VECTOR", "Normal to bump; the surface's own normal if not linked")
+    uv = graph.outputs("ShaderNodeTexCoord")[2]
+    own = graph.outputs("ShaderNodeNewGeometry")[1]
+    place = _fill_in(graph, place, uv)
+    gray = graph.add("ShaderNodeTexImage", place, image=image, extension="EXTEND", interpolation="Cubic")
+    group = _ensure_height(kind, "bump")
+    x, y, _ = place.components()
+    chart = graph.vector(x, y, 0.0)
+    found = graph.call(
+        group, Chart=chart, Grey=gray, Number=0.0, Amount=amount, Strength=strength, Softness=SOFTNESS, Depth=1.0,
+        Sum=0.0,
+    )["Height"]  # fmt: skip
+    bump = graph.new_node("ShaderNodeBump")
+    graph.put(bump.inputs["Height"], found)
+    graph.put(bump.inputs["Distance"], 1.0)
+    graph.put(bump.inputs["Normal"], _fill_in(graph, normal, own))
+    graph.output("Normal", Value(graph, bump.outputs["Normal"]))
+    graph.output("Height", found)
+    for socket in graph.tree.interface.items_tree:
+        if socket.name in ("Amount", "Height") and socket.in_out == "INPUT":
+            socket.default_value = {"Amount": 1.0, "Height": height}[socket.name]
+    return graph.finish()
+
+
+def _fill_in(graph: Graph, given: Value, own: Value) -> Value:
+    """A vector that is given, or one of the surface's own where it is not linked."""
+    return given + own * graph.add("ShaderNodeMath", given.length(), EXACT, operation="LESS_THAN")
 
 
 def _read_attribute(graph: Graph, name: str, kind: str, output: str = "Vector") -> Value:
@@ -273,17 +320,18 @@ def _add_pattern(
     graph: Graph, use: str, pattern: NodePattern, chart: Value, gray: Value, amount: Value, height: Any
 ) -> Value:
     """Add a pattern's height to a sum."""
-    group = ensure_group(
-        f"pattern {pattern.kind} {use}",
-        f"Supple {pattern.kind.capitalize()} {use.capitalize()}",
-        partial(_build_height, kind=pattern.kind, tree=TREES[use]),
-    )
+    group = _ensure_height(pattern.kind, use)
     inputs = dict(zip(CONSTANTS, pattern.constants, strict=True))
     outputs = graph.call(
         group, Chart=chart, Grey=gray, Number=float(pattern.number), Amount=amount, Sum=height, **inputs
     )
     outputs["Height"].socket.node.name = node_name(pattern.number)
     return outputs["Height"]
+
+
+def _ensure_height(kind: str, use: str) -> Any:
+    build = partial(_build_height, kind=kind, tree=TREES[use])
+    return ensure_group(f"pattern {kind} {use}", f"Supple {kind.capitalize()} {use.capitalize()}", build)
 
 
 def node_name(number: int) -> str:

@@ -14,6 +14,7 @@ from ..settings.character import find_pattern_mesh
 from ..settings.objects import settings_of
 from ..settings.patterns import AXIS_ITEMS, DRIVER_ITEMS, KIND_ITEMS
 from ..tasks.patterns import library
+from ..tasks.patterns.assets import add_library, remove_library, update_library
 from ..tasks.patterns.edit import (
     add_from_file,
     add_from_library,
@@ -286,6 +287,7 @@ class SUPPLE_OT_pattern_save(PatternOperator, bpy.types.Operator):
         entry = library.describe_pattern(obj, pattern)
         path = library.save_entry(entry, pattern.image)
         thumbnails.forget(f"{library.SAVED}{path.stem}")
+        update_library()
         return f"Saved {pattern.name} to {path}"
 
 
@@ -300,10 +302,35 @@ class SUPPLE_OT_pattern_forget(SuppleOperator, bpy.types.Operator):
 
     def run(self, _context: bpy.types.Context) -> None:
         library.remove_saved(self.preset)
+        update_library()
+
+
+class SUPPLE_OT_asset_library_add(SuppleOperator, bpy.types.Operator):
+    """Have the Asset Browser show all patterns as bumps for any material, and node groups that take matrices apart"""
+
+    bl_idname = "supple.asset_library_add"
+    bl_label = "Add Asset Library"
+    bl_options = set()
+
+    def run(self, _context: bpy.types.Context) -> str:
+        return f"The asset library 'Supple' has {add_library()} node groups"
+
+
+class SUPPLE_OT_asset_library_remove(SuppleOperator, bpy.types.Operator):
+    """Take the asset library out of the Asset Browser; what files use of it stays with them"""
+
+    bl_idname = "supple.asset_library_remove"
+    bl_label = "Remove Asset Library"
+    bl_options = set()
+
+    def run(self, _context: bpy.types.Context) -> None:
+        remove_library()
 
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
     (
+        SUPPLE_OT_asset_library_add,
+        SUPPLE_OT_asset_library_remove,
         SUPPLE_OT_pattern_add,
         SUPPLE_OT_pattern_set_add,
         SUPPLE_OT_pattern_remove,

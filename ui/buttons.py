@@ -54,8 +54,9 @@ ALONE = {
     "supple.correct_pose": "SCULPTMODE_HLT", "supple.corrections_from": "PARTICLES",
     "supple.example_add": "ARMATURE_DATA", "supple.weights_smooth": "MOD_SMOOTH",
     "supple.weights_check": "VIEWZOOM", "supple.clear_pins": "UNPINNED",
+    "supple.asset_library_add": "ASSET_MANAGER", "supple.asset_library_remove": "TRASH",
 }  # fmt: skip
-"""What menus draw with options, or with others between."""
+"""What menus draw with options, or with others between; the last two in the preferences."""
 
 ICONS: dict[str, Any] = (
     FIRST | FINE_TUNE | CHECKS | CORRECTIONS | FLESH | COPIES | BAKES | OTHERS | MOTIONS | SWINGS | PLACES | PATTERNS

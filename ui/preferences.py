@@ -1,9 +1,11 @@
-"""The preferences of the extension: the key of the pie menu, which has none at first."""
+"""The preferences of the extension: the key of the pie menu, which has none at first, and the asset library."""
 
 from __future__ import annotations
 
 import bpy
 
+from ..tasks.patterns.assets import find_registered
+from .buttons import draw_button
 from .menus import VIEW3D_MT_supple_pie
 
 KEYMAP, CALL = "3D View", "wm.call_menu_pie"
@@ -22,6 +24,7 @@ class SupplePreferences(bpy.types.AddonPreferences):
             row.label(text="Restart Blender to set a key", icon="INFO")
         else:
             row.prop(item, "type", text="", full_event=True)
+        draw_button(self.layout, f"supple.asset_library_{'remove' if find_registered() else 'add'}")
 
 
 def find_key(configuration: bpy.types.KeyConfig | None) -> bpy.types.KeyMapItem | None:

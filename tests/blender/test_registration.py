@@ -27,6 +27,7 @@ from supple.viewport import ghosts, heat, outlines, pins
 from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
+    "asset_library_add", "asset_library_remove",
     "bake_cache", "bake_shape_keys", "bind", "check", "check_close", "check_dismiss", "check_fix", "check_fix_all",
     "check_show", "clear_bake",
     "clear_pins", "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep",
@@ -42,10 +43,12 @@ OPERATORS = (
     "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_stiffen",
     "weights_transfer",
 )  # fmt: skip
-CHANGE_NOTHING = {"check_close",
+CHANGE_NOTHING = {"asset_library_add", "asset_library_remove", "check_close",
     "check", "engine_copy_export", "measure", "pattern_forget", "pattern_maps", "send_to_farm", "side_by_side",
 }  # fmt: skip
 """Operators that leave the scene as it is."""
+NEED_NOTHING = {"asset_library_add", "asset_library_remove", "close_report", "example_add", "pattern_forget"}
+"""Operators that do without a selection."""
 
 PROPERTIES = [
     "Action.supple_is_copied", "Object.supple", "Object.supple_engine_copy", "Scene.supple_drag",
@@ -200,7 +203,7 @@ def test_each_operator_is_described(subtests):
 @pytest.mark.versions
 def test_each_operator_says_what_to_select(subtests):
     wanted = "Select (the armature|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))"
-    for name in sorted(set(OPERATORS) - {"close_report", "example_add", "pattern_forget"}):
+    for name in sorted(set(OPERATORS) - NEED_NOTHING):
         with subtests.test(name), pytest.raises(RuntimeError, match=rf"poll\(\).*{wanted}"):
             getattr(bpy.ops.supple, name)()
 
@@ -232,8 +235,12 @@ def test_panels_of_an_armature():
     assert "supple.send_to_farm" in draw(HAND_OVER)
 
 
-NOT_IN_MENUS = {"close_report", "drag_skin", "remedy", "pattern_forget", "weights_brush"}
-"""Operators of a button of a panel, as a report, a mesh's message, an entry of the library; and of tools."""
+NOT_IN_MENUS = {
+    "asset_library_add", "asset_library_remove", "close_report", "drag_skin", "remedy", "pattern_forget",
+    "weights_brush",
+}  # fmt: skip
+"""Operators of a button of a panel, as a report, a mesh's message, an entry of the library; of tools, and of the
+preferences."""
 
 
 def test_menus_hold_all_operators():

@@ -14,6 +14,7 @@ from world import NothingToDoError, World, action, is_enabled, texts
 HERE = "use_operators"
 """The action that uses an operator and takes it back: all is as before, in the run without Supple, too."""
 OPERATORS = {
+    "asset_library_add": HERE, "asset_library_remove": HERE,
     "bake_cache": "bake", "bake_shape_keys": "bake", "bind": "bind", "clear_bake": "clear_bake",
     "flip": "flip_there_and_back", "make_independent": "make_independent", "unbind": "unbind",
     "check": HERE, "check_dismiss": HERE, "check_close": HERE, "check_fix": HERE, "check_fix_all": HERE,
