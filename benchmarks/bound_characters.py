@@ -68,7 +68,7 @@ def find_deform(parts: list[Part], method: str, **chosen: Any) -> Callable[[np.n
     return lambda matrices: [preserve_volume(rest, matrices) for rest in rests]
 
 
-def preserve_volume(rest: Rest, matrices: np.ndarray) -> np.ndarray:
+def preserve_volume(rest: Rest, matrices: np.ndarray, by_pivot: bool = False) -> np.ndarray:
     """Points posed as by Blender's Armature modifier with Preserve Volume, float64, shape (V, 3).
 
     Parameters
@@ -77,6 +77,8 @@ def preserve_volume(rest: Rest, matrices: np.ndarray) -> np.ndarray:
         In armature space.
     matrices : float array, shape (B, 4, 4)
         From rest to pose.
+    by_pivot : bool
+        Signs by the joint of the vertex's largest weight instead, as in Kavan's code.
 
     Notes
     -----
@@ -93,11 +95,15 @@ def preserve_volume(rest: Rest, matrices: np.ndarray) -> np.ndarray:
     centers = np.concatenate([centers, np.zeros((1, 3))])
     weights = normalize_weights(rest.weights, len(points), count)
     sums, stretched = np.zeros((len(points), 8)), points.copy()
+    order = np.argsort(weights.values)  # a vertex's last is its largest
+    pivots = np.zeros((len(points), 4))
+    pivots[weights.vertices[order]] = quaternions[weights.joints[order], :4]
     for joint in np.unique(weights.joints):
         own = weights.joints == joint
         vertices, values = weights.vertices[own], weights.values[own][:, None]
         np.add.at(stretched, vertices, values * ((points[vertices] - centers[joint]) @ stretches[joint].T))
-        disagrees = (sums[vertices, :4] @ quaternions[joint, :4])[:, None] < 0.0
+        compared = (pivots if by_pivot else sums)[vertices, :4]
+        disagrees = (compared @ quaternions[joint, :4])[:, None] < 0.0
         np.add.at(sums, vertices, np.where(disagrees, -values, values) * quaternions[joint])
     return _move(sums, stretched)
 
