@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from scenes import (
     add_twin,
     bind,
     clear,
+    diagonal,
     distance,
     edit_bones,
     evaluated_points,
@@ -55,9 +57,12 @@ from scenes import (
     update,
 )
 from supple.bridge.modifiers import LINEAR_GROUP
+from supple.bridge.rigs.reach import SCALED
+from supple.deformers.algebra.polar import RIGID_TOLERANCE
 from supple.nodes.groups import is_native_group
 from supple.nodes.spread_twists import AXIS_ATTRIBUTE, END_ATTRIBUTE, SHARE_ATTRIBUTE
 from supple.settings.objects import settings_of
+from supple.tasks.skin.by_armature import LARGEST_TWIST
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
 NATIVE = tuple((key, without_limits(params)) for key, params in NODE_BLENDS if key in ("DLB", "DLBNT"))
@@ -347,6 +352,35 @@ def test_nodes_blend_where_a_joint_twists_farther():
     assert len(list_drivers(obj)) == 5
     for frame in (8, 4.5, 2):
         assert distance(points_at(twin, frame), evaluated_points(obj)) <= TOLERANCE
+
+
+def test_nothing_jumps_where_another_way_of_blending_begins(subtests: pytest.Subtests):
+    """Steps of a millionth through what decides: which modifiers blend, and which of their branches."""
+
+    def by_twist(degrees: float) -> Callable:
+        return lambda armature, share: twist(armature, degrees * share, 20.0)
+
+    def by_scale(size: float, degrees: float) -> Callable:
+        return lambda armature, share: twist(armature, degrees, 20.0, scale=(1.0, 1.0 + size + (share - 1.0), 1.0))
+
+    cases = {
+        "nodes for a twist": (by_twist(np.degrees(LARGEST_TWIST)), (True, False)),
+        "half a turn": (by_twist(180.0), (False, False)),
+        "nodes for a scale": (by_scale(SCALED, 100.0), (True, False)),
+        "a branch for stretches": (by_scale(RIGID_TOLERANCE, 170.0), (False, False)),
+    }
+    obj, armature, twin = bound()
+    size = diagonal(rest_points(obj))
+    for name, (pose, expected) in cases.items():
+        with subtests.test(name):
+            found = []
+            for share in (1.0 - 2e-6, 1.0 - 1e-6, 1.0 + 1e-6, 1.0 + 2e-6):
+                pose(armature, share)
+                assert_alike(obj, twin)
+                found.append((is_native(obj), evaluated_points(obj)))
+            assert [found[0][0], found[-1][0]] == list(expected)
+            for (_, first), (_, second) in pairwise(found):
+                assert distance(first, second) <= TOLERANCE * size
 
 
 def test_nodes_blend_where_a_mesh_may_move_in_its_armature():
