@@ -49,8 +49,8 @@ class ChainMotion:
     ----------
     joints : float64 array, shape (F, K + 1, 3)
         The head of the first bone, then what each bone carries at its end; armature space.
-    rotations : float64 array, shape (F, K, 3, 3)
-        Axes of the bones, orthonormal, armature space.
+    axes : float64 array, shape (F, K, 3, 3)
+        Of the bones, armature space; as long as these are scaled.
     carrier : float64 array, shape (F, 3, 3)
         The same of the bone that carries the chain.
     rest_carrier : float64 array, shape (3, 3)
@@ -62,11 +62,16 @@ class ChainMotion:
     """
 
     joints: np.ndarray
-    rotations: np.ndarray
+    axes: np.ndarray
     carrier: np.ndarray
     rest_carrier: np.ndarray
     world: np.ndarray
     inward: np.ndarray
+
+    @property
+    def rotations(self) -> np.ndarray:
+        """The axes, orthonormal."""
+        return orthonormalize(self.axes)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -213,22 +218,55 @@ def bend_chain(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np
     angles : float64 array, shape (F,)
         Between the bone as it is then and as the action has it, of the one that turns most, radians.
     """
+    turns, angles = _turn_bones(motion, offsets)
+    before = np.concatenate([np.tile([1.0, 0.0, 0.0, 0.0], (len(turns), 1, 1)), turns[:, :-1]], axis=1)
+    return _in_bones(motion, multiply(conjugate(before), turns)), angles
+
+
+def follow_chain(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same as `bend_chain`, for bones that are children of those of the chain, each of one, at the same place.
+
+    Parameters
+    ----------
+    offsets : float array, shape (F, K, 3)
+
+    Returns
+    -------
+    rotations : float64 array, shape (F, K, 4)
+        In the bones' own axes: unit quaternions.
+    locations : float64 array, shape (F, K, 3)
+        The same: the bones before have turned each one's head elsewhere.
+    angles : float64 array, shape (F,)
+    """
+    turns, angles = _turn_bones(motion, offsets)
+    spans = np.diff(motion.joints, axis=1)
+    moved = np.einsum("fkij,fkj->fki", to_matrices(turns), spans) - spans
+    heads = np.concatenate([np.zeros_like(moved[:, :1]), np.cumsum(moved, axis=1)[:, :-1]], axis=1)
+    locations = np.einsum("fkij,fkj->fki", np.linalg.pinv(motion.axes), heads)
+    return _in_bones(motion, turns), locations, angles
+
+
+def _turn_bones(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far each bone turns in armature space, shape (F, K, 4), and the largest angle, shape (F,)."""
     spans, aside = _find_aside(motion, offsets)
     spans, wanted = _to_units(spans), _to_units(spans + aside)
-    bones = from_matrices(motion.rotations)
     before = np.tile([1.0, 0.0, 0.0, 0.0], (len(spans), 1))
-    found, cosines = [], []
+    turns, cosines = [], []
     for bone in range(spans.shape[1]):
         carried = np.einsum("fij,fj->fi", to_matrices(before), spans[:, bone])
         turned = _soften(carried, wanted[:, bone])
-        turn = _find_shortest(spans[:, bone], turned)
-        own = bones[:, bone]
-        found.append(multiply(multiply(conjugate(own), conjugate(before)), multiply(turn, own)))
+        before = _find_shortest(spans[:, bone], turned)
+        turns.append(before)
         cosines.append((spans[:, bone] * turned).sum(axis=1))
-        before = turn
-    rotations = np.stack(found, axis=1)
+    return np.stack(turns, axis=1), np.arccos(np.clip(np.min(cosines, axis=0), -1.0, 1.0))
+
+
+def _in_bones(motion: ChainMotion, turns: np.ndarray) -> np.ndarray:
+    """Turns of armature space in the bones' own axes, without jumps of sign, shape (F, K, 4)."""
+    bones = from_matrices(motion.rotations)
+    rotations = multiply(multiply(conjugate(bones), turns), bones)
     rotations *= np.where(rotations[:1, :, :1] < 0.0, -1.0, 1.0)
-    return make_continuous(rotations), np.arccos(np.clip(np.min(cosines, axis=0), -1.0, 1.0))
+    return make_continuous(rotations)
 
 
 def _to_units(vectors: np.ndarray) -> np.ndarray:

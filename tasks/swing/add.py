@@ -26,6 +26,7 @@ from ...deformers.swing.chains import (
     Spring,
     bend_chain,
     find_offsets,
+    follow_chain,
     measure_angles,
     measure_own,
     spare_body,
@@ -57,7 +58,7 @@ MOST_AMOUNT = 30.0
 LEAST_ANGLE = 1e-4
 """Radians by which something must swing at an amount of 1 to swing at all."""
 
-REST = np.array([[1.0, 0.0, 0.0, 0.0]])
+ROTATION, LOCATION = "rotation_quaternion", "location"
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Planned:
         That it is found by, radians.
     is_everywhere : bool
         Whether it swings in actions that get a swing for the first time.
+    is_held : bool
+        Whether lag bones deform in the place of bones that constraints or drivers move.
     """
 
     part: str
@@ -84,6 +87,7 @@ class Planned:
     angle: float
     gravity: float
     is_everywhere: bool
+    is_held: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +141,9 @@ def add_swing(
     bones = {bone for chain in chosen for bone in chain.bones}
     gravity, is_everywhere = _round(options.gravity), options.actions == "ALL"
     new = [
-        Planned(each.part, each.bones, (), _round_spring(each.spring), 0.0, each.angle, gravity, is_everywhere)
+        Planned(
+            each.part, each.bones, (), _round_spring(each.spring), 0.0, each.angle, gravity, is_everywhere, each.is_held
+        )
         for each in chosen
     ]
     former = _list_planned(armature)
@@ -152,7 +158,7 @@ def update_swing(armature: bpy.types.Object, scene: bpy.types.Scene) -> Steps[Sw
     planned = _list_planned(armature)
     if not planned:
         raise SkinningError(f"Nothing of '{armature.name}' swings: use Add Swing first")
-    held = find_held(armature) & {bone for chain in planned for bone in chain.bones}
+    held = find_held(armature) & {bone for chain in planned if not chain.is_held for bone in chain.bones}
     if held:
         raise SkinningError(f"Constraints or drivers now rotate '{min(held)}': remove its swing, or what rotates it")
     return (yield from _compute(armature, scene, [], planned, []))
@@ -175,7 +181,15 @@ def _list_planned(armature: bpy.types.Object) -> list[Planned]:
         spring = Spring(stored.frequency, stored.damping)
         planned.append(
             Planned(
-                stored.part, chain.bones, chain.lags, spring, stored.amount, 0.0, stored.gravity, stored.is_everywhere
+                stored.part,
+                chain.bones,
+                chain.lags,
+                spring,
+                stored.amount,
+                0.0,
+                stored.gravity,
+                stored.is_everywhere,
+                chain.is_held,
             )
         )
     return planned
@@ -216,14 +230,21 @@ def _compute(
             lag = lags.get((action.name, chain.bones))
             if lag is None:
                 start = np.array(action.frame_range[:1])
-                curves += _make_curves(chain.lags, start, np.tile(REST, (1, len(chain.lags), 1)), None)
+                for channel, values in _list_still(chain).items():
+                    curves += _make_curves(chain.lags, channel, start, values, None)
                 continue
             reading = readings[action.name]
             offsets = chain.amount * lag.offsets + chain.gravity * lag.sag
             if PARTS[chain.part].spares_body:
                 offsets = spare_body(lag.motion, offsets)
-            rotations, angle = bend_chain(lag.motion, offsets)
-            curves += _make_curves(chain.lags, reading.frames, rotations, reading.timing)
+            if chain.is_held:
+                rotations, locations, angle = follow_chain(lag.motion, offsets)
+                channels = {ROTATION: rotations, LOCATION: locations}
+            else:
+                rotations, angle = bend_chain(lag.motion, offsets)
+                channels = {ROTATION: rotations}
+            for channel, values in channels.items():
+                curves += _make_curves(chain.lags, channel, reading.frames, values, reading.timing, 2 - chain.is_held)
             angles[chain.bones].append(angle)
         _write(armature, action, curves, {lag for chain in (*chains, *replaced) for lag in chain.lags}, readings)
     for action in actions:
@@ -282,7 +303,7 @@ def _make_bones(
     """The new chains, with lag bones and settings, then those that stay; lag bones of others are removed."""
     if replaced:
         remove_lag_bones(armature, {lag for chain in replaced for lag in chain.lags})
-    made: list[SwingingChain] = add_lag_bones(armature, [chain.bones for chain in new]) if new else []
+    made: list[SwingingChain] = add_lag_bones(armature, [(chain.bones, chain.is_held) for chain in new]) if new else []
     for chain, swinging in zip(new, made, strict=True):
         stored: Any = swing_settings(armature, swinging.lags[0])
         stored.part, stored.amount, stored.gravity = chain.part, chain.amount, chain.gravity
@@ -291,26 +312,30 @@ def _make_bones(
     return [replace(chain, lags=one.lags) for chain, one in zip(new, made, strict=True)] + list(kept)
 
 
-def _make_curves(lags: Sequence[str], frames: np.ndarray, rotations: np.ndarray, timing: Timing | None) -> list[Curve]:
-    """Curves of lag bones, with a key for every second of the times between which they were computed.
+def _list_still(chain: Planned) -> dict[str, np.ndarray]:
+    """Values of the channels of a chain's lag bones that keep still, shape (1, K, 3 or 4)."""
+    rotations = np.tile(np.eye(1, 4), (1, len(chain.lags), 1))
+    return {ROTATION: rotations, LOCATION: 0.0 * rotations[..., :3]} if chain.is_held else {ROTATION: rotations}
+
+
+def _make_curves(
+    lags: Sequence[str], channel: str, frames: np.ndarray, values: np.ndarray, timing: Timing | None, step: int = 1
+) -> list[Curve]:
+    """Curves of a channel of lag bones, whose values are at times of which every `step`-th has a key.
 
     Parameters
     ----------
-    rotations : float array, shape (F, K, 4)
+    values : float array, shape (F, K, 3 or 4)
     timing : Timing, optional
-        Without it, each time is a key.
+        Of a motion; it gives the slopes.
     """
     curves = []
-    step = 1 if timing is None else 2
     for number, lag in enumerate(lags):
-        for index in range(4):
-            values = rotations[:, number, index]
+        for index, own in enumerate(np.moveaxis(values[:, number], 1, 0)):
             slopes = None
             if timing is not None and len(frames) > 2:
-                slopes = find_slopes(values, timing)[::step] / (frames[1] - frames[0])
-            curves.append(
-                Curve(path_of(lag, "rotation_quaternion"), index, frames[::step], values[::step], COLLECTION, slopes)
-            )
+                slopes = find_slopes(own, timing)[::step] / (frames[1] - frames[0])
+            curves.append(Curve(path_of(lag, channel), index, frames[::step], own[::step], COLLECTION, slopes))
     return curves
 
 
@@ -333,5 +358,5 @@ def _describe(chain: Planned, lags: dict[tuple[str, tuple[str, ...]], Lag], angl
     lively, moved = (float(np.percentile(np.concatenate(each), LIVELY)) if each else 0.0 for each in (angles, own))
     return SwungChain(
         chain.part, chain.bones, chain.spring.frequency, chain.spring.damping, chain.amount,
-        lively if lively > LEAST_ANGLE else 0.0, moved,
+        lively if lively > LEAST_ANGLE else 0.0, moved, chain.is_held,
     )  # fmt: skip

@@ -9,8 +9,9 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
+from ...bridge.meshes.data import mesh_of
 from ...bridge.rigs.pose_limits import find_driven, find_ik_chains, holds_location, holds_rotation
-from ...bridge.rigs.swings import find_lag, list_lag_bones
+from ...bridge.rigs.swings import find_lag, list_grouped, list_lag_bones
 from ...deformers import SkinningError
 from ...deformers.swing.chains import Spring
 from ...deformers.swing.parts import PARTS, choose_spring, find_chains, find_part, leave_out_bodies
@@ -33,12 +34,15 @@ class ChosenChain:
         Names, from the root on.
     angle : float
         That it is to swing by, radians.
+    is_held : bool
+        Whether constraints or drivers move it: its skin swings by bones of its own then.
     """
 
     part: str
     bones: tuple[str, ...]
     spring: Spring
     angle: float
+    is_held: bool
 
 
 def check_armature(armature: bpy.types.Object) -> None:
@@ -69,12 +73,13 @@ def choose_chains(
 ) -> tuple[list[ChosenChain], list[str]]:
     """The chains of some bones; of all that are a part by their names, where none is given.
 
-    Besides, the names of bones with such a name that constraints or drivers move.
+    Bones by name that constraints or drivers move are only taken where keys alone move none of the part: a rig has its
+    tail several times. Besides, the names of those that are left out.
 
     Raises
     ------
     SkinningError
-        Where there is none, or constraints or drivers move them.
+        Where there is none, or they can not swing.
     """
     lags = list_lag_bones(armature)
     bones = [bone for bone in cast(Any, armature.pose).bones if bone.name not in lags]
@@ -87,21 +92,33 @@ def choose_chains(
     if not wanted:
         what = "part that swings" if options.preset == "AUTO" else PARTS[options.preset].label.lower()
         raise SkinningError(f"No bone of '{armature.name}' has the name of a {what}: select its bones in Pose Mode")
+    named = wanted
     held = find_held(armature)
-    free = [name for name in wanted if name not in held]
-    if not free or (names and len(free) < len(wanted)):
-        name = next(name for name in wanted if name in held)
-        raise SkinningError(f"Constraints or drivers rotate '{name}': choose bones that only their keys move")
+    if not names:
+        free = {parts[name] for name in wanted if name not in held}
+        wanted = [
+            name for name in wanted
+            if name not in held or (parts[name] not in free and armature.data.bones[name].use_deform)
+        ]  # fmt: skip
+    controls = [name for name in wanted or named if name in held and not armature.data.bones[name].use_deform]
+    if controls:
+        raise SkinningError(
+            f"Constraints or drivers move '{controls[0]}', which deforms nothing: choose bones that deform"
+        )
+    for mesh in list_grouped(armature, [name for name in wanted if name in held]):
+        if mesh.library is not None or mesh_of(mesh).library is not None:
+            raise SkinningError(f"'{mesh.name}' is linked from another file: make it local")
     size = _find_size(bones)
     chosen = []
-    for chain in find_chains(parents, {index[name] for name in free}):
+    for chain in find_chains(parents, {index[name] for name in wanted}):
         members = [bones[number] for number in chain]
+        is_held = any(bone.name in held for bone in members)
         part = options.preset if options.preset != "AUTO" else parts[members[0].name] or OTHERWISE
         spring = choose_spring(part, sum(bone.bone.length for bone in members) / size)
         spring = Spring(options.frequency or spring.frequency, options.damping or spring.damping)
         angle = options.angle or PARTS[part].angle
-        chosen.append(ChosenChain(part, tuple(bone.name for bone in members), spring, angle))
-    return chosen, [name for name in wanted if name in held]
+        chosen.append(ChosenChain(part, tuple(bone.name for bone in members), spring, angle, is_held))
+    return chosen, [name for name in named if name in held and name not in wanted]
 
 
 def find_held(armature: bpy.types.Object) -> set[str]:

@@ -126,7 +126,7 @@ def cut_chain(armature: bpy.types.Object, names: Sequence[str], reading: Reading
         rest = read_rests(armature, [name])[0, :3, :3]
         inward = _find_inward(bones) @ rest
     joints = np.concatenate([heads[:, :1], ends], axis=1)
-    return ChainMotion(joints, orthonormalize(pose[..., :3, :3]), carrier, rest, reading.world, inward)
+    return ChainMotion(joints, pose[..., :3, :3], carrier, rest, reading.world, inward)
 
 
 def _find_inward(bones: Sequence[Any]) -> np.ndarray:

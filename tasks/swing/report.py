@@ -28,6 +28,8 @@ class SwungChain:
         That it swings by in lively frames, radians.
     own : float
         That the actions themselves move it by in lively frames, radians.
+    is_held : bool
+        Whether constraints or drivers move it, so that its skin follows lag bones.
     """
 
     part: str
@@ -37,6 +39,7 @@ class SwungChain:
     amount: float
     angle: float
     own: float
+    is_held: bool
 
     def describe(self) -> list[str]:
         """Sentences without a full stop."""
@@ -51,6 +54,8 @@ class SwungChain:
         ]
         if self.own > LIVELY:
             lines.append(f"{name} is already animated, by {math.degrees(self.own):.0f} degrees: the swing is added")
+        if self.is_held:
+            lines.append(f"Constraints or drivers move {name}: its skin follows bones that were added")
         return lines
 
 

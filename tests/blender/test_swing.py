@@ -11,7 +11,7 @@ from scenes_motion import list_keys
 from scenes_swing import FRAMES, TAIL, add_run, add_runner, read_bones
 
 from panels import draw
-from scenes import edit_bones, play, push, redo, reset, save, select, undo
+from scenes import bind, edit_bones, play, push, redo, reset, save, select, undo
 from supple.deformers import SkinningError
 from supple.options import SwingOptions
 from supple.settings.bones import SWING_KEY
@@ -262,6 +262,12 @@ def constrain(armature):
     constraint.target, constraint.chain_count = bpy.data.objects.new("Target", None), 3
 
 
+def constrain_controls(armature):
+    constrain(armature)
+    for name in TAIL:
+        armature.data.bones[name].use_deform = False
+
+
 def link_actions(_armature):
     for action in list(bpy.data.actions):
         bpy.data.actions.remove(action)
@@ -272,7 +278,7 @@ def link_actions(_armature):
     [
         (None, (), ["nothing"], "'Runner' has no bone 'nothing': check the name"),
         (None, ("HAIR",), (), "No bone of 'Runner' has the name of a hair: select its bones in Pose Mode"),
-        (constrain, ("TAIL",), (), "Constraints or drivers rotate 'tail.1': choose bones that only their keys move"),
+        (constrain_controls, ("TAIL",), (), "Constraints or drivers move 'tail.1', which deforms nothing"),
         (link_actions, (), (), "No action of this file moves 'Runner'"),
         (lambda one: setattr(one.data, "pose_position", "REST"), (), (), "'Runner' is shown at rest"),
     ],
@@ -404,12 +410,96 @@ def test_a_region_by_the_command_line(runner, tmp_path, capfd):
     assert "0 meshes of 'Runner' have a vertex group 'back'" in capfd.readouterr().err
 
 
-def test_held_bones_are_named(runner):
-    constrain(runner)
+def test_held_controls_are_named(runner):
+    constrain_controls(runner)
     report = swing(runner)
     assert [chain.bones for chain in report.chains] == [("ear.L",)]
     assert report.held == TAIL
     assert report.describe()[-1].endswith("constraints or drivers move them: tail.1, tail.2, tail.3")
+
+
+def test_by_name_held_bones_swing_only_where_no_other_of_the_part_does(runner):
+    constrain(runner)
+    assert [chain.bones for chain in swing(runner).chains] == [TAIL, ("ear.L",)]
+    remove_swing(runner)
+
+    def add_another(bones):
+        bone = bones.new("tail_control")
+        bone.head, bone.tail, bone.parent = (0, 0.1, 1.1), (0, 0.5, 1.1), bones["hips"]
+
+    edit_bones(runner, add_another)
+    report = swing(runner)
+    assert [chain.bones for chain in report.chains] == [("ear.L",), ("tail_control",)]
+    assert report.held == TAIL
+
+
+def add_tail_skin(armature):
+    """A tube around the tail, whose weights cross over from bone to bone."""
+    bpy.ops.mesh.primitive_cylinder_add(vertices=8, radius=0.05, depth=0.8, rotation=(np.pi / 2, 0, 0))
+    bpy.ops.object.transform_apply()
+    skin = bpy.context.active_object
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.subdivide(number_cuts=6)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    skin.location = 0, 0.5, 1
+    bpy.ops.object.transform_apply()
+    skin.modifiers.new("Armature", "ARMATURE").object = armature
+    places = np.interp([vertex.co.y for vertex in skin.data.vertices], (0.1, 0.9), (0.0, 2.0))
+    for number, name in enumerate(TAIL):
+        group = skin.vertex_groups.new(name=name)
+        for vertex, place in enumerate(places):
+            if abs(place - number) < 1.0:
+                group.add([vertex], 1.0 - abs(place - number), "REPLACE")
+    return skin
+
+
+@pytest.mark.versions
+@pytest.mark.parametrize("is_bound", [False, True])
+def test_a_tail_that_constraints_hold_swings_as_one_that_is_free(runner, is_bound):
+    skin = add_tail_skin(runner)
+    if is_bound:
+        bind(skin, evaluate="NODES")
+    still = [read_skin(skin, frame) for frame in FRAMES]
+    swing(runner, SwingOptions(), TAIL)
+    frames = range(FRAMES[0], FRAMES[1], 5)
+    free = [read_skin(skin, frame) for frame in frames]
+    remove_swing(runner)
+    for name in TAIL:
+        held = runner.pose.bones[name].constraints.new("COPY_ROTATION")
+        held.target, held.subtarget, held.owner_space, held.target_space = runner, "root", "LOCAL", "LOCAL"
+    action = runner.animation_data.action
+    before = list_keys(action)
+    report = swing(runner, SwingOptions(), TAIL)
+    assert [chain.bones for chain in report.chains] == [TAIL]
+    assert sorted(group.name for group in skin.vertex_groups) == [f"{name}.swing" for name in TAIL]
+    assert [key for key in list_keys(action) if ".swing" not in key[0]] == before
+    for _ in range(2):
+        held = [read_skin(skin, frame) for frame in frames]
+        assert np.abs(np.array(held) - free).max() < 2e-5
+        assert np.abs(np.array(held) - still[0]).max() > 0.02
+        update(runner)
+    assert notice(runner) == ""
+    assert remove_swing(runner) == ["Removed the swing of 3 bones"]
+    assert [group.name for group in skin.vertex_groups] == list(TAIL)
+    assert list_keys(action) == before
+    assert np.array_equal([read_skin(skin, frame) for frame in FRAMES], still)
+
+
+def test_a_linked_mesh_of_a_held_tail_is_refused(runner, tmp_path):
+    add_tail_skin(runner)
+    path = save(tmp_path / "skin.blend")
+    save(tmp_path / "own.blend")
+    runner = bpy.data.objects["Runner"]
+    bpy.data.meshes.remove(bpy.data.meshes["Cylinder"])
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.meshes = ["Cylinder"]
+    linked = bpy.data.objects.new("Cylinder", wanted.meshes[0])
+    bpy.context.scene.collection.objects.link(linked)
+    linked.modifiers.new("Armature", "ARMATURE").object = runner
+    constrain(runner)
+    with pytest.raises(SkinningError, match="'Cylinder' is linked from another file: make it local"):
+        swing(runner, SwingOptions(), TAIL)
+    assert not any(bone.supple.is_lag for bone in runner.data.bones)
 
 
 @pytest.mark.versions
