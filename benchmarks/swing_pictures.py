@@ -1,6 +1,6 @@
-"""The pictures of docs/swing.md: strips of actions, without swing and with it.
+"""The pictures of docs/swing.md: strips of actions and a film of one, without swing and with it.
 
-    python benchmarks/swing_pictures.py [--assets DIR]
+    python benchmarks/swing_pictures.py [--only fox film] [--assets DIR]
 
 Needs Blender's module bpy. The character is read from a folder of assets that is not part of the repository.
 """
@@ -15,6 +15,7 @@ import bpy
 import numpy as np
 
 from harness import find, new_scene, take_all
+from benchmarks.animated_webp import write_animation
 from benchmarks.motion_pictures import read_skin, write
 from benchmarks.motions import open_character
 from benchmarks.studio import Studio, View, add_floor, add_mesh, colored, draw, linear
@@ -30,11 +31,25 @@ DEEPER = -0.02
 WIDTH, HEIGHT, TALL = 1100.0, 220.0, 4.4
 """Of a row; and how many meters high it is."""
 
+FILMED = "Run_Armature"
+FILM_WIDTH, FILM_HEIGHT, CLOSE = 400.0, 260.0, 2.6
+"""Of a fox in the film; and how many meters high it is."""
+
 Skin = tuple[np.ndarray, np.ndarray]
 
 
-def shoot(rows: Sequence[tuple[Sequence[Skin], tuple]], studio: Studio) -> np.ndarray:
-    """Foxes from the side, beside each other; those of all rows in the same places, each row in its color."""
+def shoot(
+    rows: Sequence[tuple[Sequence[Skin], tuple]],
+    studio: Studio,
+    size: tuple[float, float, float] = (WIDTH, HEIGHT, TALL),
+) -> np.ndarray:
+    """Foxes from the side, beside each other; those of all rows in the same places, each row in its color.
+
+    Parameters
+    ----------
+    size : three floats
+        Width and height of the picture, and how many meters high it is.
+    """
     new_scene()
     scene, material = bpy.context.scene, colored("Skin")
     first, _ = rows[0][0][0]
@@ -47,16 +62,39 @@ def shoot(rows: Sequence[tuple[Sequence[Skin], tuple]], studio: Studio) -> np.nd
             shift = np.array([DEEPER * (color == PLAIN), along, 0.0])
             add_mesh(scene, points + shift - middle, triangles, corners, material)
     add_floor(scene, floor)
-    return studio.shoot(View((0.0, 0.0, floor + 0.5 * TALL - 0.2), 90.0, 4.0, TALL), WIDTH, HEIGHT)
+    return studio.shoot(View((0.0, 0.0, floor + 0.5 * size[2] - 0.2), 90.0, 4.0, size[2]), *size[:2])
 
 
-def read_row(armature: Any, name: str) -> list[Skin]:
-    """The fox in some frames of an action."""
+def play(armature: Any, name: str) -> tuple[int, int]:
+    """Have the fox play an action; its first and last frame."""
     armature.animation_data.action = action = bpy.data.actions[name]
     if hasattr(action, "slots"):
         armature.animation_data.action_slot = action.slots[0]
     first, last = action.frame_range
-    return [read_skin(round(frame)) for frame in np.linspace(math.ceil(first), math.floor(last), COUNT + 2)[1:-1]]
+    return math.ceil(first), math.floor(last)
+
+
+def read_row(armature: Any, name: str) -> list[Skin]:
+    """The fox in some frames of an action."""
+    return [read_skin(round(frame)) for frame in np.linspace(*play(armature, name), COUNT + 2)[1:-1]]
+
+
+def draw_film(arguments: Any, name: str) -> None:
+    """A cycle, as it is and with swing beside it."""
+    studio, add_swing = Studio.of(arguments), find("tasks.swing.add").add_swing
+    armature = open_character(arguments.assets, CHARACTER)
+    first, last = play(armature, FILMED)
+    plain = [read_skin(frame) for frame in range(first, last)]
+    take_all(add_swing(armature, bpy.context.scene))
+    play(armature, FILMED)
+    swung = [read_skin(frame) for frame in range(first, last)]
+    size = (FILM_WIDTH, FILM_HEIGHT, CLOSE)
+    frames = [
+        np.concatenate([shoot([([skin], color)], studio, size) for skin, color in ((before, PLAIN), (after, SWUNG))], 1)
+        for before, after in zip(plain, swung, strict=True)
+    ]
+    milliseconds = round(1000.0 * bpy.context.scene.render.fps_base / bpy.context.scene.render.fps)
+    write_animation(arguments.output / f"swing-{name}.webp", frames, [milliseconds] * len(frames), 80)
 
 
 def draw_strips(arguments: Any, name: str) -> None:
@@ -74,4 +112,4 @@ def draw_strips(arguments: Any, name: str) -> None:
 
 
 if __name__ == "__main__":
-    draw(__doc__, {"fox": draw_strips}, samples=12)
+    draw(__doc__, {"fox": draw_strips, "film": draw_film}, samples=12)
