@@ -80,7 +80,9 @@ def is_deformation_by(group: Any, method: str, params: Any) -> bool:
     """Whether a modifier's group, or None, deforms a mesh by itself, by a method with these `Params`."""
     label = METHODS[method].name_variant(params)
     variant = (
-        re.sub(rf"( \d+ S\w+)?( Limits)?( \d+ Twists( of \d+)?)?({NATIVE})?$", "", str(group[PART_KEY]))
+        re.sub(
+            rf"( \d+ S\w+)?( Limits)?( \d+ Twists(, \d+ at Joints)?( of \d+)?)?({NATIVE})?$", "", str(group[PART_KEY])
+        )
         if group
         else ""
     )
@@ -186,7 +188,7 @@ def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 
 
-def ensure_native(method: str, params: Any, passes: int, input_count: int) -> Any:
+def ensure_native(method: str, params: Any, passes: int, bent: int, input_count: int) -> Any:
     """The group of a node modifier that stands before Armature modifiers, which blend the joints as the method does.
 
     Parameters
@@ -195,12 +197,13 @@ def ensure_native(method: str, params: Any, passes: int, input_count: int) -> An
         Key of `NODE_METHODS`.
     params : Params
         The method's.
-    passes, input_count
+    passes, bent, input_count
         See `build_turning`.
     """
     label = METHODS[method].name_variant(params)
-    label += f" {passes} Twists of {input_count}" if passes else ""
-    build = partial(build_turning, passes=passes, input_count=input_count)
+    at_joints = f", {bent} at Joints" if bent < passes else ""
+    label += f" {passes} Twists{at_joints} of {input_count}" if passes else ""
+    build = partial(build_turning, passes=passes, bent=bent, input_count=input_count)
     return ensure_group(f"{DEFORMATION} {label}{NATIVE}", f"Supple {label}{NATIVE}", build)
 
 

@@ -186,7 +186,7 @@ def _read_share(graph: Graph, number: int) -> tuple[Value, Value, Value]:
     return whole, below, graph.add("ShaderNodeMath", which, operation="ROUND")
 
 
-def build_turning(name: str, passes: int, input_count: int) -> object:
+def build_turning(name: str, passes: int, bent: int, input_count: int) -> object:
     """The group of a node modifier that turns vertices before Armature modifiers, which blend the joints.
 
     Parameters
@@ -195,6 +195,9 @@ def build_turning(name: str, passes: int, input_count: int) -> object:
         Of the new group.
     passes : int
         Of how many twists a vertex may take something; 0 where it is left where it is.
+    bent : int
+        In how many of these, the first ones, it may follow the joint, too. In the others the limb alone holds it, and
+        turning it about the line is all: a third of the nodes.
     input_count : int
         How many inputs tell how joints are turned.
     """
@@ -207,12 +210,16 @@ def build_turning(name: str, passes: int, input_count: int) -> object:
             whole, below, which = _read_share(graph, number)
             axis = graph.attribute(f"{AXIS_ATTRIBUTE}{number}", "FLOAT_VECTOR")
             end = graph.attribute(f"{END_ATTRIBUTE}{number}", "FLOAT_VECTOR")
-            vector, (w, twist, _) = graph.choose(which, turns), graph.choose(which, rests).components()
-            rotation = graph.add("FunctionNodeQuaternionToRotation", w, *vector.components())
-            turn = _Turn.of_twist(graph, rotation, w, vector, twist, axis)
+            w, twist, _ = graph.choose(which, rests).components()
+            if number < bent:
+                vector = graph.choose(which, turns)
+                rotation = graph.add("FunctionNodeQuaternionToRotation", w, *vector.components())
+                turn = _Turn.of_twist(graph, rotation, w, vector, twist, axis).turn_by(whole, below, axis)
+            else:
+                turn = graph.add("FunctionNodeAxisAngleToRotation", axis, whole * twist)
         with graph.frame("Spread Twist: turn at rest"):
             position = graph.add("GeometryNodeInputPosition")
-            turned = turn_point(graph, position, turn.turn_by(whole, below, axis), end)
+            turned = turn_point(graph, position, turn, end)
             geometry = graph.add("GeometryNodeSetPosition", geometry, which > 0.0, turned)
     graph.output("Geometry", geometry)
     return graph.finish()

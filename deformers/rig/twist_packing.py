@@ -24,6 +24,17 @@ def pack_twists(shares: TwistShares, vertex_count: int) -> np.ndarray | None:
     return packed
 
 
+def count_bent(packed: np.ndarray) -> int:
+    """Of how many passes, the first ones, some vertex follows the joint below, too.
+
+    Parameters
+    ----------
+    packed : float32 array, shape (P, V, 3)
+        From `pack_twists`.
+    """
+    return int(np.flatnonzero(packed[..., 1].any(axis=1)).max(initial=-1)) + 1
+
+
 def fill_faces(packed: np.ndarray | None, corners: np.ndarray, starts: np.ndarray) -> np.ndarray | None:
     """The same for values that are averaged within faces: all vertices of a face name the same twist in each pass.
 

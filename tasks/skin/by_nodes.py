@@ -48,6 +48,7 @@ from ...bridge.rigs.twist_drivers import (
 from ...deformers import SkinningError
 from ...deformers.rig.influences import Influences
 from ...deformers.rig.reach import Reach
+from ...deformers.rig.twist_packing import count_bent
 from ...nodes.groups import (
     VERSION,
     VERSION_KEY,
@@ -198,9 +199,9 @@ def apply(
 def _blend_by_armature(bound: BoundObject, setup: NodeSetup, weights_are_stale: bool) -> None:
     """Have Blender's own Armature modifier blend the joints."""
     choices = setup.choices
-    spread, twists, counts, lines = setup.character.skeleton.joints.spread, setup.twists, (0, 0), None
+    spread, twists, counts, lines = setup.character.skeleton.joints.spread, setup.twists, (0, 0, 0), None
     if twists is not None and spread is not None:
-        counts = len(twists), round_up(len(spread.joints))
+        counts = len(twists), count_bent(twists), round_up(len(spread.joints))
         lines = find_lines(twists, spread, setup.bound_space)
     group = ensure_native(choices.method, choices.params, *counts)
     if bound.supple.node_group != group:

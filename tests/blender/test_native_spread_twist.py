@@ -131,6 +131,26 @@ def test_limbs_below_limbs(subtests: pytest.Subtests):
                 assert_native(obj, twin)
 
 
+def test_where_the_limb_alone_holds_the_skin_fewer_nodes_turn_it():
+    """And all of them again once weights of the joint are painted."""
+
+    def hold_alone(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+        obj.vertex_groups[LAST].remove(range(len(obj.data.vertices)))
+
+    obj, armature, twin = bound(dress=hold_alone)
+    few = len(supple_modifier(obj).node_group.nodes)
+    for degrees, swing in ((-165, 0.0), (120, 40.0)):
+        twist(armature, degrees, swing)
+        assert_native(obj, twin)
+    for one in (obj, twin):
+        far = np.flatnonzero(rest_points(one)[:, 1] > 1.9).tolist()
+        one.vertex_groups[LAST].add(far, 0.5, "REPLACE")
+        one.data.update()
+    update()
+    assert_native(obj, twin)
+    assert len(supple_modifier(obj).node_group.nodes) > 1.5 * few
+
+
 def test_spaces_and_bones(subtests: pytest.Subtests):
     """A mesh that is scaled unevenly is blended by nodes: there, a turn is none in the armature."""
     for dress in (mirrored, in_a_scaled_rig, with_a_crooked_bone):
