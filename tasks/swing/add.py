@@ -151,12 +151,10 @@ def update_swing(armature: bpy.types.Object, scene: bpy.types.Scene) -> Steps[Sw
     check_plays(armature)
     planned = _list_planned(armature)
     if not planned:
-        raise SkinningError(f"'{armature.name}' has no swing: use Add Swing first")
+        raise SkinningError(f"Nothing of '{armature.name}' swings: use Add Swing first")
     held = find_held(armature) & {bone for chain in planned for bone in chain.bones}
     if held:
-        raise SkinningError(
-            f"Constraints or drivers now rotate '{min(held)}': remove its swing, or these constraints and drivers"
-        )
+        raise SkinningError(f"Constraints or drivers now rotate '{min(held)}': remove its swing, or what rotates it")
     return (yield from _compute(armature, scene, [], planned, []))
 
 

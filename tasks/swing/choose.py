@@ -91,7 +91,7 @@ def choose_chains(
     free = [name for name in wanted if name not in held]
     if not free or (names and len(free) < len(wanted)):
         name = next(name for name in wanted if name in held)
-        raise SkinningError(f"Constraints or drivers rotate '{name}': choose bones that only keys move")
+        raise SkinningError(f"Constraints or drivers rotate '{name}': choose bones that only their keys move")
     size = _find_size(bones)
     chosen = []
     for chain in find_chains(parents, {index[name] for name in free}):

@@ -37,7 +37,7 @@ def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> lis
     swinging = list_swinging(armature)
     removed = [chain for chain in swinging if not names or set(names) & set(chain.bones)]
     if not removed:
-        raise SkinningError(f"'{armature.name}' has no swing: use Add Swing first")
+        raise SkinningError(f"Nothing of '{armature.name}' swings: use Add Swing first")
     lags = {lag for chain in removed for lag in chain.lags}
     for action in list_own_actions(armature):
         if action.library is not None:

@@ -272,7 +272,7 @@ def link_actions(_armature):
     [
         (None, (), ["nothing"], "'Runner' has no bone 'nothing': check the name"),
         (None, ("HAIR",), (), "No bone of 'Runner' has the name of a hair: select its bones in Pose Mode"),
-        (constrain, ("TAIL",), (), "Constraints or drivers rotate 'tail.1': choose bones that only keys move"),
+        (constrain, ("TAIL",), (), "Constraints or drivers rotate 'tail.1': choose bones that only their keys move"),
         (link_actions, (), (), "No action of this file moves 'Runner'"),
         (lambda one: setattr(one.data, "pose_position", "REST"), (), (), "'Runner' is shown at rest"),
     ],
@@ -283,7 +283,7 @@ def test_refused_with_nothing_changed(runner, change, options, names, message):
     with pytest.raises(SkinningError, match=message):
         swing(runner, SwingOptions(*options), names)
     assert not any(bone.supple.is_lag for bone in runner.data.bones)
-    with pytest.raises(SkinningError, match="'Runner' has no swing: use Add Swing first"):
+    with pytest.raises(SkinningError, match="Nothing of 'Runner' swings: use Add Swing first"):
         remove_swing(runner)
 
 
