@@ -241,9 +241,9 @@ class SwingOptions(TaskOptions):
         read=read_factor,
     )  # fmt: skip
     gravity: float = row(
-        0.0, "Gravity", "How much the parts hang down where the body turns them away from how they hang at rest",
+        0.0, "Gravity", "How much the parts hang down when the body tilts: 0 not at all, 1 as springs would",
         highest=1.0, unit="FACTOR",
-        help="how much the parts hang down where the body turns, 0 to 1; 0 by default", metavar="FACTOR",
+        help="how much the parts hang down when the body tilts, 0 to 1; 0 by default", metavar="FACTOR",
         read=read_factor,
     )  # fmt: skip
 

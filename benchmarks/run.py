@@ -75,7 +75,7 @@ def run_kernel(_arguments: argparse.Namespace) -> None:
 
 
 def run_paper(_arguments: argparse.Namespace) -> None:
-    """The paper's Table 1: poses per second, with the whole step of Blender, beside the printed figures"""
+    """The paper's Table 1: poses per second, with the whole step of Blender, next to the printed figures"""
     rows = []
     for (vertices, joints), printed in PAPER_TABLE_1.items():
         for scaled in (False, True):

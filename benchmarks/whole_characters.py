@@ -133,7 +133,7 @@ def stretch_leg(character: Character) -> None:
 
 
 def run_choices(arguments: argparse.Namespace) -> None:
-    """DLBNT by nodes: what Twist, Less Swelling and a stretched bone cost, over what Preserve Volume takes"""
+    """DLBNT by nodes: the cost of Twist, Less Swelling and a stretched bone, compared with Preserve Volume"""
     scenes = {name: partial(open_character, arguments.assets, name) for name in list_characters(arguments.assets)}
     scenes |= {"one mesh": add_mesh, f"{CROWD} characters": add_crowd}
     rows = []
@@ -154,7 +154,7 @@ def run_choices(arguments: argparse.Namespace) -> None:
 
 
 def run_rigify(arguments: argparse.Namespace) -> None:
-    """Rigify's human with B-Bones, that plays an action"""
+    """Rigify's human with B-Bones, playing an action"""
     with tempfile.TemporaryDirectory() as folder:
         armature = open_rigify(Path(folder, "human.blend"))
     add_skin(armature, "Body", 20_000)

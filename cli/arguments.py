@@ -152,7 +152,7 @@ COMMANDS = (
         REPORT,
     ),
     Command(
-        "swing", "have tails, ears and hair swing behind the actions", "swing",
+        "swing", "make tails, ears and hair lag behind the actions and swing", "swing",
         take("--bones", type=read_names, default=(), metavar="BONE,BONE",
              help="bones that swing; by default those that have the name of the part"),
         take("--region", metavar="GROUP", help="vertex group of a mesh that swings as flesh, instead of bones"),

@@ -80,7 +80,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
 
     look: EnumProperty(
         name="Look",
-        description="What the character looks like. Once it is bound, a look is given to all of its ticked meshes",
+        description="How the character deforms. If it is bound already, all of its ticked meshes get the look",
         items=LOOK_ITEMS,
         options={"SKIP_SAVE"},
     )
@@ -210,7 +210,7 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
         obj = next((obj for obj in list_meshes(context) if obj.name == self.mesh), None)
         remedy = settings_of(obj).remedy if obj is not None else ""
         if obj is None or not remedy:
-            raise SkinningError(f"'{self.mesh}' has nothing to fix: press Bind")
+            raise SkinningError(f"'{self.mesh}' has no problem that can be fixed: press Bind")
         if remedy == "WEIGHTS":
             return self.weight(context, [obj], WeightOptions(), find_armature(context))
         try:

@@ -187,7 +187,8 @@ class SUPPLE_OT_check_fix(FixOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_check_fix_all(FixOperator, bpy.types.Operator):
-    """Fix all faults of the list that a tool can, but for dismissed ones. Esc keeps what is fixed until then"""
+    """Fix all faults in the list that a tool can fix, except for dismissed faults. Esc stops, and keeps what is
+    fixed"""
 
     bl_idname = "supple.check_fix_all"
     bl_label = "Fix All"

@@ -90,8 +90,8 @@ def needs_flesh(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_flesh_add(ComputingOperator, bpy.types.Operator):
-    """Bend each joint with Particles, which behave like flesh, and keep what they change as shape keys with drivers:
-    these play fast, and in files without Supple. Replaces former ones"""
+    """Bend each joint with Particles, which behave like flesh, and store the change as shape keys with drivers. They
+    play fast, also without Supple. Replaces earlier flesh"""
 
     bl_idname = "supple.flesh_add"
     bl_label = "Add Flesh"

@@ -47,7 +47,7 @@ REGION_ITEMS = (
     ("LEGS", "Legs", "Thighs and calves"),
 )
 
-AUTO_AXIS = ("AUTO", "Auto", "The axis about which this joint bends if the body is known, else the axis in the library")
+AUTO_AXIS = ("AUTO", "Auto", "Axis about which this joint bends; in an unknown body, the axis in the library")
 
 
 def needs_mesh(context: bpy.types.Context) -> str:

@@ -55,8 +55,8 @@ class SwingOperator(ComputingOperator):
 
 @with_options(SwingOptions)
 class SUPPLE_OT_swing_add(SwingOperator, bpy.types.Operator):
-    """Have tails, ears, hair, cloaks and bones of flesh swing behind the actions: the bones selected in Pose Mode, or
-    all with such a name"""
+    """Make tails, ears, hair, cloaks and bones of flesh lag behind the actions and swing: the bones selected in Pose
+    Mode, or else all bones with such names"""
 
     bl_idname = "supple.swing_add"
     bl_label = "Add Swing"

@@ -318,7 +318,7 @@ class SUPPLE_OT_weights_transfer(AskingOperator, bpy.types.Operator):
             ("EXPORT", f"From {source.name}: it does not change"),
             ("IMPORT", f"To {list_names([obj.name for obj in targets])}"),
         ]
-        return [*lines, ("ERROR", f"Weights there are replaced: {self.painted}")] if self.painted else lines
+        return [*lines, ("ERROR", f"Replaces the weights of {self.painted}")] if self.painted else lines
 
     def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         source, targets = split_source(context)

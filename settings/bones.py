@@ -8,7 +8,7 @@ from .properties import BoolProperty, EnumProperty, FloatProperty, PointerProper
 
 TWIST_ITEMS = (
     ("OFF", "Off", "Joints twist by at most half a turn", "NONE", 0),
-    ("AUTO", "Auto", "Allow the turns that actions need. Spread the twist before hands and feet", "NONE", 1),
+    ("AUTO", "Auto", "Allow as many turns as actions need. Spread twists of hands and feet along the limb", "NONE", 1),
     *((str(count), str(count), "Add this many joints between the bones at each joint", "NONE", 1 + count)
       for count in range(1, 6)),
 )  # fmt: skip

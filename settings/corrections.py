@@ -12,7 +12,7 @@ READER_ITEMS = (
     (
         "DIRECTIONS",
         "Directions",
-        "How far the bone swings toward the direction of each pose, without its twist: between poses, both are active",
+        "How far the bone swings toward the direction of each pose, without its twist: between two poses, both act",
     ),
     ("SWING", "Swing", "The direction of the bone, without its twist: each pose is active around its own direction"),
     ("RBF", "Swing and Twist", "The full rotation of up to three bones: each pose is active around its own rotation"),

@@ -59,7 +59,7 @@ SPREAD_ITEMS = (
 )
 PART_ITEMS = (
     ("PLACEMENT", "Place", "Where the pattern is on the skin, and how large"),
-    ("DRIVER", "Driver", "What brings the pattern out: the rotation of a bone, or the compression of the skin"),
+    ("DRIVER", "Driver", "What makes the pattern appear: the rotation of a bone, or the compression of the skin"),
     ("RELIEF", "Relief", "The height map, and how strong it is"),
 )
 SPACE_ITEMS = (
@@ -109,9 +109,7 @@ class PatternSettings(bpy.types.PropertyGroup):
     bone: String(name="Bone", description="Bone whose rotation drives the pattern")
     first_bone: String(
         name="From Bone",
-        description=(
-            "First bone of a chain that ends with Bone: the rotations of the chain add up. Empty for Bone alone"
-        ),
+        description="First bone of a chain whose rotations add up; the last is the pattern's Bone. Empty: only Bone",
     )
     other_bone: String(name="Other Bone", description="Bone against which the angle is measured")
     axis: Enum(name="Axis", description="Rotation axis of the bone that drives the pattern", items=AXIS_ITEMS)

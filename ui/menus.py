@@ -203,7 +203,7 @@ class VIEW3D_MT_supple_bake(bpy.types.Menu):
 
 
 class VIEW3D_MT_supple_hand_over(bpy.types.Menu):
-    """Bakes, farms, engine copies, and characters that do without Supple"""
+    """Bakes, farms, engine copies, and characters independent of Supple"""
 
     bl_label = "Hand Over"
 

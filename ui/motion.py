@@ -15,7 +15,7 @@ from .buttons import draw_button
 from .panels import PartPanel, has_armature
 from .reports import draw_hint, draw_message
 
-HINT = "Find similar frames, make actions loop, join them without pops or sliding feet, and have tails and ears swing"
+HINT = "Find similar frames, make actions loop, join them without pops or sliding feet, and make tails and ears swing"
 
 
 class SUPPLE_UL_transitions(bpy.types.UIList):

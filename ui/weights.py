@@ -27,7 +27,7 @@ def settings_of_scene(context: bpy.types.Context) -> WeightSettings:
 
 
 class VIEW3D_PT_supple_weights(PartPanel, bpy.types.Panel):
-    """Automatic weights, the report on them, and what edits them"""
+    """Automatic weights, their report, and tools to edit them"""
 
     bl_label = "Weights"
     bl_order = 2

@@ -136,7 +136,7 @@ class Child:
         path = self._file(RESULT)
         if not path.is_file():
             raise SkinningError(
-                f"The computing ended early (code {self.process.poll()}): close other programs to free memory, and "
+                f"The computation stopped early (code {self.process.poll()}): close other programs to free memory, and "
                 "try again"
             )
         result, error = unpack(path.read_bytes(), self._kept.__getitem__)

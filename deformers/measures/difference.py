@@ -36,7 +36,7 @@ def measure_difference(first: np.ndarray, second: np.ndarray, millimeters: float
         0 for a mesh without vertices.
     """
     if first.shape != second.shape:
-        raise ValueError(f"Points of shape {first.shape} and {second.shape}: measure the same vertices")
+        raise ValueError(f"The points have shapes {first.shape} and {second.shape}: measure the same vertices")
     if not len(first):
         return Difference(0.0, 0.0)
     apart = millimeters * measure_lengths(np.asarray(first, np.float64) - second)

@@ -92,7 +92,7 @@ class Solid:
             NaN where the mesh is no solid, or a position is no number.
         """
         if len(posed) != self.vertex_count:
-            raise ValueError(f"{self.vertex_count} vertices at rest but {len(posed)} posed")
+            raise ValueError(f"There are {self.vertex_count} vertices at rest, but {len(posed)} posed")
         points = np.asarray(posed, np.float64)[self.vertices]
         if not self.is_closed or find_unusable(points).any():
             return Space(np.nan, np.nan)

@@ -46,7 +46,7 @@ NO_SCALE = (
 )
 
 NO_FLESH = (
-    "Every part of the mesh follows a single bone, is short at a joint of two bones, or is thin: DQ with Stretch "
+    "Every part of the mesh is thin, follows a single bone, or covers only a short piece of two bones: DQ with Stretch "
     "deforms it"
 )
 

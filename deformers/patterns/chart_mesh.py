@@ -147,7 +147,9 @@ def _check_faces(points: np.ndarray, corner_vertices: np.ndarray, face_starts: n
     if not (len(points) and len(corner_vertices) and len(face_starts)):
         raise SkinningError("The mesh has no faces for a pattern: add faces")
     if corner_vertices.min() < 0 or corner_vertices.max() >= len(points):
-        raise SkinningError(f"{len(points)} vertices but a face of vertex {corner_vertices.max()}: read the mesh again")
+        raise SkinningError(
+            f"The mesh has {len(points)} vertices, but a face has vertex {corner_vertices.max()}: read the mesh again"
+        )
     if face_starts[0] != 0 or (np.diff(face_starts) < 0).any() or face_starts[-1] >= len(corner_vertices):
         raise SkinningError(
             f"{len(corner_vertices)} corners do not belong to {len(face_starts)} faces: read the mesh again"
@@ -159,7 +161,7 @@ def _check_faces(points: np.ndarray, corner_vertices: np.ndarray, face_starts: n
 def _check_uv(uv: np.ndarray, corner_count: int) -> np.ndarray:
     uv = np.asarray(uv, np.float64)
     if uv.shape != (corner_count, 2):
-        raise SkinningError(f"{corner_count} corners but UVs of shape {uv.shape}: read the UV map again")
+        raise SkinningError(f"The mesh has {corner_count} corners, but UVs of shape {uv.shape}: read the UV map again")
     if find_unusable(uv).any():
         raise SkinningError("Some UVs are not numbers, or are too large: unwrap the mesh again")
     return uv

@@ -297,7 +297,9 @@ def draw_heights(heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> n
     of patterns that overlap are added, so that their order does not matter; the sum is not clipped.
     """
     if len(amounts) != len(heights.patterns):
-        raise SkinningError(f"{len(heights.patterns)} patterns but {len(amounts)} amounts: give one for each")
+        raise SkinningError(
+            f"There are {len(heights.patterns)} patterns, but {len(amounts)} amounts: give one for each"
+        )
     drawn = np.zeros(heights.shape, np.float32)
     largest = max((pattern.values.size for pattern in heights.patterns), default=0)
     scratch = np.empty((2, largest), np.float32)

@@ -59,7 +59,7 @@ class PosedBones:
         for name in ("posed", "rest_local", "free", "follows", "may_move"):
             if len(getattr(self, name)) != count:
                 raise SkinningError(
-                    f"{count} bones but {len(getattr(self, name))} values of {name}: read the armature again"
+                    f"There are {count} bones, but {len(getattr(self, name))} values of {name}: read the armature again"
                 )
         if (self.parents >= np.arange(count)).any():
             raise SkinningError("A bone comes before its parent: list parents before children")

@@ -247,8 +247,8 @@ def begin_drag(skin: SkinEnergy, bones: PosedBones, handles: Sequence[Handle], m
         raise SkinningError("No point is dragged: choose a point")
     if len(skin.posed) != len(bones.parents) + 1:
         raise SkinningError(
-            f"{len(bones.parents)} bones, but a skin for {len(skin.posed) - 1}: the armature has changed, so "
-            "start again"
+            f"The armature has {len(bones.parents)} bones, but had {len(skin.posed) - 1} when its skin was read: start "
+            "again"
         )
     if max(int(np.max(handle.bones)) for handle in handles) >= len(bones.parents):
         raise SkinningError("The point follows a bone that is not in the armature: start again")

@@ -212,18 +212,19 @@ class Rest:
         weights = self.weights
         if not len(weights.vertices) == len(weights.joints) == len(weights.values):
             raise SkinningError(
-                f"{len(weights.vertices)} vertices, {len(weights.joints)} joints and {len(weights.values)} values of "
-                "weights: give one of each per entry"
+                f"Weights have {len(weights.vertices)} vertices, {len(weights.joints)} joints and "
+                f"{len(weights.values)} values: give one of each for each entry"
             )
         if len(weights.vertices) and (weights.vertices[0] < 0 or (np.diff(weights.vertices) < 0).any()):
             raise SkinningError("Weights are not ordered by vertex: sort their entries")
         if len(weights.vertices) and weights.vertices[-1] >= vertex_count:
             raise SkinningError(
-                f"{vertex_count} vertices but weights for vertex {weights.vertices[-1]}: read the weights again"
+                f"The mesh has {vertex_count} vertices, but vertex {weights.vertices[-1]} has weights: read the "
+                "weights again"
             )
         wrong = weights.joints[(weights.joints < 0) | (weights.joints >= joint_count)]
         if wrong.size:
-            raise SkinningError(f"{joint_count} joints but a weight for joint {wrong[0]}: bind again")
+            raise SkinningError(f"There are {joint_count} joints, but weights for joint {wrong[0]}: bind again")
         if not np.isfinite(weights.values).all():
             raise SkinningError("Some weights are not numbers: normalize the vertex groups and bind again")
         if find_unusable(self.points).any():
@@ -234,12 +235,18 @@ class Rest:
             check_space(self.object_to_armature)
         triangles = self.triangles
         if triangles is not None and triangles.size and not 0 <= triangles.min() <= triangles.max() < vertex_count:
-            raise SkinningError(f"{vertex_count} vertices but a triangle of vertex {triangles.max()}: bind again")
+            raise SkinningError(
+                f"The mesh has {vertex_count} vertices, but a triangle has vertex {triangles.max()}: bind again"
+            )
         if self.sdef is not None and self.sdef.centers.shape != self.points.shape:
-            raise SkinningError(f"{vertex_count} vertices but {len(self.sdef.centers)} points of SDEF: bind again")
+            raise SkinningError(
+                f"The mesh has {vertex_count} vertices, but {len(self.sdef.centers)} points of SDEF: bind again"
+            )
         for name, values in (("linear", self.linear), ("strength", self.strength), ("solid", self.solid)):
             if values is not None and len(values) != vertex_count:
-                raise SkinningError(f"{vertex_count} vertices but {len(values)} values of {name}: bind again")
+                raise SkinningError(
+                    f"The mesh has {vertex_count} vertices, but {len(values)} values of {name}: bind again"
+                )
             if values is not None and not np.isfinite(values).all():
                 raise SkinningError(f"Some values of {name} are not numbers: repair the vertex group and bind again")
 
@@ -331,7 +338,7 @@ def check_pose(joints: Joints, pose: Pose) -> None:
     """
     count = len(joints.parents) - (joints.fractions.count if joints.fractions is not None and joints.is_extended else 0)
     if len(pose.rest_to_pose) != count:
-        raise SkinningError(f"{count} joints but a pose of {len(pose.rest_to_pose)}: bind again")
+        raise SkinningError(f"There are {count} joints, but the pose has {len(pose.rest_to_pose)}: bind again")
 
 
 def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joints, Pose, Any], Any]:

@@ -32,7 +32,7 @@ class Chains:
         self.is_root = self.parents < 0
         count = len(self.parents)
         if ((self.parents < -1) | (self.parents >= count)).any():
-            raise SkinningError(f"{count} joints but a parent outside of them: bind again")
+            raise SkinningError(f"There are {count} joints, but a parent is not among them: bind again")
         jump = np.append(np.where(self.is_root, count, self.parents), count)  # `count`: a neutral row above the roots
         self._jumps = []
         while (jump < count).any():

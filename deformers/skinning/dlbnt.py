@@ -34,8 +34,12 @@ ORDER = Option(
     label="Order",
     tooltip="What scaled bones apply first: stretch or rotation",
     items=(
-        ("GH", "Stretch First", "M = G H: stretches the skin at rest, then rotates it with the bones"),
-        ("HG", "Rotation First", "M = H G: rotates the skin with the bones, then stretches the posed skin"),
+        ("GH", "Stretch First", "Stretches the skin at rest, then rotates it with the bones: M = G H in the paper"),
+        (
+            "HG",
+            "Rotation First",
+            "Rotates the skin with the bones, then stretches the posed skin: M = H G in the paper",
+        ),
     ),
     help="what DLBNT applies first: GH for stretch, HG for rotation",
 )

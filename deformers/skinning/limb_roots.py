@@ -15,7 +15,7 @@ from .joint_shares import find_hinges, find_shoulders
 LIMB_ROOTS = Option(
     name="limb_roots",
     label="Less Swelling",
-    tooltip="How much shoulders, hips and knuckles are blended linearly, as dual quaternions let them swell",
+    tooltip="How much shoulders, hips and knuckles are blended linearly, because dual quaternions make them swell",
     highest=1.0,
     unit="FACTOR",
     help="how linearly shoulders, hips and knuckles are blended, with DLBNT",

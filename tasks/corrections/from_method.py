@@ -93,8 +93,8 @@ class CorrectedFrom:
         lines = [f"{count} corrections from {self.source}, driven by {bones}"]
         if self.before:
             lines.append(
-                f"Where they are fitted, the skin near these joints is {self.after:.2f} mm from {self.source} with the "
-                f"corrections, and {self.before:.2f} mm without (rms)"
+                f"In the poses of the fit, the skin near these joints is {self.after:.2f} mm from {self.source} with "
+                f"the corrections, and {self.before:.2f} mm without them (rms)"
             )
         return [*lines, *self.notes]
 

@@ -73,7 +73,7 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
             "type": "PATH",
             "objectType": "FILE",
             "dataFlow": "IN",
-            "description": "The .blend file in the state for which the job was made.",
+            "description": "The .blend file, unchanged since the job was made.",
             "userInterface": {"control": "CHOOSE_INPUT_FILE", "label": "Scene File"},
         },
         {

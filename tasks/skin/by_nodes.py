@@ -446,7 +446,7 @@ def _check_reach(bound: BoundObject, choices: Choices) -> None:
     reach = find_reach(find_skeleton(bound.armature), bound.armature)
     if PRESERVES_VOLUME[choices.method] and reach.problem:
         raise SkinningError(
-            f"'{bound.obj.name}' is blended as by Preserve Volume, since {reach.problem}: make its mesh local and bind "
+            f"Blender's own modifier deforms '{bound.obj.name}', but {reach.problem}: make its mesh local and bind "
             "again, or bind it in its library in a pose with scaled bones"
         )
 

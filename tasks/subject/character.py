@@ -115,8 +115,8 @@ def check_modifiers_below(skinned: SkinnedObject) -> None:
     for modifier in obj.modifiers[obj.modifiers.find(skinned.deforming.name) :]:
         if modifier.type in NEEDS_ORIGINAL and skinned.deforming == skinned.replaced:
             raise SkinningError(
-                f"Bind needs a node modifier above modifier '{modifier.name}' of '{obj.name}', which Blender does "
-                "not allow: apply that modifier, or use Subdivision Surface"
+                f"Bind adds a node modifier, but Blender allows none above modifier '{modifier.name}' of '{obj.name}': "
+                "apply that modifier, or use Subdivision Surface"
             )
 
 

@@ -46,12 +46,14 @@ class SwungChain:
         first, last = f"'{self.bones[0]}'", f"'{self.bones[-1]}'"
         name = first if first == last else f"{first} to {last}"
         if self.angle == 0.0:
-            return [f"{name} does not swing: no action moves what carries it"]
+            return [f"{name} does not swing: no action moves the bone that carries it"]
         label = PARTS[self.part].label
         angle, often = math.degrees(self.angle), f"{self.frequency:g}"
-        lines = [
-            f"{name} ({label}) swings by {angle:.0f} degrees, {often} times a second: {self.amount:.1f} times physics"
-        ]
+        swing = (
+            f"{name} ({label}) swings by {angle:.0f} degrees, {often} times a second: {self.amount:.1f} times as far "
+            "as with physics"
+        )
+        lines = [swing]
         if self.own > LIVELY:
             lines.append(f"{name} is already animated, by {math.degrees(self.own):.0f} degrees: the swing is added")
         if self.is_held:

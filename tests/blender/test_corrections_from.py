@@ -107,7 +107,7 @@ def test_actions_are_what_corrections_are_fitted_to(scene: bpy.types.Scene) -> N
     report = make(obj)
     assert len(report.keys) > len(ANGLES), "more directions than one"
     assert 0.0 < report.after < 0.6 * report.before
-    assert report.describe()[1].startswith("Where they are fitted")
+    assert report.describe()[1].startswith("In the poses of the fit")
     missed = []
     for frame in range(1, 31, 2):
         scene.frame_set(frame)

@@ -309,7 +309,7 @@ def test_what_does_not_move_does_not_swing(runner):
     for frame in FRAMES:
         runner.pose.bones["hips"].keyframe_insert("location", frame=frame)
     report = swing(runner, SwingOptions("TAIL"))
-    assert "does not swing: no action moves what carries it" in report.describe()[0]
+    assert "does not swing: no action moves the bone that carries it" in report.describe()[0]
 
 
 def test_by_the_command_line(runner, tmp_path, capfd):

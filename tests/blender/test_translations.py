@@ -139,10 +139,10 @@ def test_errors_have_the_same_code_in_all_languages(monkeypatch):
     code = make_code("All ticked meshes are bound: choose a look for them")
     assert all(f"({code})" in text for text in found)
     assert found[0] != found[1]
-    bound = make_code("'{}' has nothing to fix: press Bind")
+    bound = make_code("'{}' has no problem that can be fixed: press Bind")
     for message in (
-        "'Y' has nothing to fix: press Bind",
-        "'Y' has nothing to fix: press Bind. 3 meshes were left out.",
+        "'Y' has no problem that can be fixed: press Bind",
+        "'Y' has no problem that can be fixed: press Bind. 3 meshes were left out.",
     ):
         assert translations.find_code(message) == bound
     assert not translations.find_code("What nobody has said")

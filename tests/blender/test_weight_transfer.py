@@ -154,7 +154,7 @@ def test_the_dialog_says_which_mesh_is_the_source_and_that_stays_as_it_is():
     assert shown[:3] == [
         "From Tube: it does not change",
         "To Sleeve, Sleeve.001",
-        "Weights there are replaced: Sleeve",
+        "Replaces the weights of Sleeve",
     ]
     assert bpy.ops.supple.weights_transfer(reach=0.1) == {"FINISHED"}
     assert apart(sleeve, body) < 0.02

@@ -140,5 +140,5 @@ def test_positions_that_are_no_numbers_give_none():
 
 
 def test_another_number_of_vertices_is_refused():
-    with pytest.raises(ValueError, match="vertices at rest but"):
+    with pytest.raises(ValueError, match="vertices at rest, but"):
         close_surface(*CUBE).measure(CUBE[0][:-1])

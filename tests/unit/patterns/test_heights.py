@@ -443,7 +443,7 @@ def test_a_pattern_on_no_pixel_draws_nothing() -> None:
 @each("count", (0, 8, 10))
 def test_amounts_have_to_fit(count: int) -> None:
     shape, layout = make_layout()
-    with pytest.raises(SkinningError, match=f"9 patterns but {count} amounts: give one for each"):
+    with pytest.raises(SkinningError, match=f"9 patterns, but {count} amounts: give one for each"):
         draw_heights(lay(shape, layout), [1.0] * count)
 
 

@@ -38,14 +38,14 @@ def test_good_input_passes() -> None:
         ({"weights": change_weights(values=[1.0, 0.5])}, "3 vertices, 3 joints and 2 values"),
         ({"weights": change_weights(joints=[0, 0])}, "3 vertices, 2 joints and 3 values"),
         ({"weights": change_weights(vertices=[0, 1])}, "2 vertices, 3 joints and 3 values"),
-        ({"weights": change_weights(vertices=[0, 1, 3])}, "3 vertices but weights for vertex 3"),
+        ({"weights": change_weights(vertices=[0, 1, 3])}, "3 vertices, but vertex 3 has weights"),
         ({"weights": change_weights(vertices=[0, 2, 1])}, "not ordered by vertex"),
         ({"weights": change_weights(vertices=[-1, 0, 1])}, "not ordered by vertex"),
-        ({"weights": change_weights(joints=[0, 2, 1])}, "2 joints but a weight for joint 2"),
+        ({"weights": change_weights(joints=[0, 2, 1])}, "2 joints, but weights for joint 2"),
         ({"weights": change_weights(values=[0.5, np.nan, 1])}, "not numbers"),
         ({"weights": change_weights(values=[0.5, np.inf, 1])}, "not numbers"),
-        ({"linear": np.zeros(4)}, "3 vertices but 4 values of linear"),
-        ({"strength": np.zeros(2)}, "3 vertices but 2 values of strength"),
+        ({"linear": np.zeros(4)}, "3 vertices, but 4 values of linear"),
+        ({"strength": np.zeros(2)}, "3 vertices, but 2 values of strength"),
     ],
 )
 def test_rest_refuses(changes: dict[str, object], message: str) -> None:

@@ -65,7 +65,7 @@ def test_circles_are_refused(parents: list[int]) -> None:
 
 @each("parents", [[-2], [-1, 2], [-1, 0, 99]])
 def test_parents_outside_are_refused(parents: list[int]) -> None:
-    with pytest.raises(SkinningError, match=f"{len(parents)} joints but a parent outside of them: bind again"):
+    with pytest.raises(SkinningError, match=f"{len(parents)} joints, but a parent is not among them: bind again"):
         Chains(np.array(parents))
 
 
