@@ -50,6 +50,7 @@ MAY_IMPORT = {
     },
     "deformers/patterns": {"deformers/errors", "deformers/geometry"},
     "deformers/anatomy": {"deformers/errors", "deformers/geometry"},
+    "deformers/fit": {"deformers/errors", "deformers/geometry"},
     "deformers/measures": {"deformers/errors", "deformers/geometry", "deformers/rig"},
     "deformers/engine_copy": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
     "deformers/corrections": {

@@ -1,0 +1,234 @@
+"""How near fitted skeletons are to those of artists, on characters without their armature.
+
+    python benchmarks/fit.py [--only SECTION ...] [--assets FOLDER] [--characters NAME ...]
+
+Distances are in % of the height. Where the artist's rig has a preset of Supple's, bones of that preset are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+from fit_characters import ARTISTS, VARIANTS, Bare, list_variants, read_bare, refine
+
+from harness import ASSETS, ROOT, option, parse, print_section, print_table
+from deformers.errors import SkinningError
+from deformers.fit.bones import FitPreset, find_axis, make_bones, read_fit_preset
+from deformers.fit.fitting import fit_joints
+from deformers.fit.joints import HUMAN, LEFT, QUADRUPED, RIGHT, Fit, remove_side
+
+NEAR, FAR, NEAR_ANIMAL = 4.0, 8.0, 6.0
+HANGING = "down 70"
+
+Mesh = tuple[np.ndarray, np.ndarray]
+"""Points and triangles."""
+
+
+def read_preset(name: str) -> FitPreset:
+    """A preset of Supple's."""
+    return read_fit_preset(name, json.loads((ROOT / "presets" / "fit" / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def measure(bare: Bare, fit: Fit) -> dict[str, float]:
+    """Distance of each joint that the artist has."""
+    if bare.preset:
+        heads = {bone.name: bone.head for bone in make_bones(fit, read_preset(bare.preset))}
+        points = {joint: heads[bone] for joint, bone in bare.bones.items() if bone in heads}
+    else:
+        points = {joint: fit.locate(joint) for joint in bare.joints if joint in fit.joints}
+    return {joint: bare.measure(joint, point) for joint, point in points.items()}
+
+
+def run(bare: Bare) -> tuple[Fit, dict[str, float], float] | str:
+    start = time.perf_counter()
+    try:
+        fit = fit_joints(bare.points, bare.triangles, bare.kind)
+    except SkinningError as error:
+        return str(error)
+    return fit, measure(bare, fit), time.perf_counter() - start
+
+
+def joints(arguments: argparse.Namespace) -> None:
+    """Joints of all characters in all variants"""
+    rows, groups = [], {}
+    for name in arguments.characters:
+        bare = read_bare(Path(arguments.assets), name)
+        near = NEAR if bare.kind == HUMAN else NEAR_ANIMAL
+        for variant, changed in list_variants(bare):
+            result = run(changed)
+            if isinstance(result, str):
+                rows.append((name, variant, "-", "-", "-", "-", result))
+                continue
+            fit, errors, seconds = result
+            values = np.array(list(errors.values()))
+            far = {remove_side(joint) for joint, error in errors.items() if error > near}
+            listed = ", ".join(
+                f"{joint} {error:.1f}{' (marked)' if joint in fit.doubtful else ''}"
+                for joint, error in errors.items()
+                if error > near and not joint.endswith(RIGHT)
+            )
+            assert all(
+                np.array_equal(fit.joints[joint] * [-1, 1, 1], fit.joints[joint.replace(LEFT, RIGHT)])
+                for joint in fit.joints
+                if joint.endswith(LEFT)
+            )
+            rows.append(
+                (name, variant, float(values.mean()), f"{100 * (values <= near).mean():.0f} %", len(far),
+                 f"{seconds:.2f} s", listed)
+            )  # fmt: skip
+            group = bare.kind if variant != HANGING else HANGING
+            marked = np.array([joint in fit.doubtful for joint in errors])
+            groups.setdefault(group if bare.kind == HUMAN else name, []).append((values, marked, len(far)))
+    print_table(("character", "variant", "mean", "near", "drags", "time", "beyond"), rows)
+    print()
+    rows = []
+    for group, found in groups.items():
+        values, marked = (np.concatenate([row[number] for row in found]) for number in (0, 1))
+        near = NEAR if group in (HUMAN, HANGING) else NEAR_ANIMAL
+        far, good = values > FAR, values <= near
+        rows.append(
+            (group, float(values.mean()), f"{100 * good.mean():.1f} %", f"{int(far.sum())} of {len(values)}",
+             f"{int((far & marked).sum())} of {int(far.sum())}", f"{100 * marked[good].mean():.1f} %",
+             max(row[2] for row in found))
+        )  # fmt: skip
+    print_table(("all", "mean", "near", "beyond 8", "of these marked", "of near ones marked", "most drags"), rows)
+
+
+def refused(arguments: argparse.Namespace) -> None:
+    """What is no human and no animal on four legs"""
+    human, fox = (read_bare(Path(arguments.assets), name) for name in ("human_male", "fox"))
+    rows = []
+    for name, (points, triangles), kinds in list_wrong(Path(arguments.assets), human, fox):
+        for kind in kinds:
+            try:
+                fit = fit_joints(points, triangles, kind)
+                said = f"fitted, symmetry {fit.frame.symmetry:.2f}"
+            except SkinningError as error:
+                said = str(error)
+            rows.append((name, kind, said))
+    print_table(("mesh", "as", "said"), rows)
+
+
+def list_wrong(
+    assets: Path, human: Bare, fox: Bare
+) -> list[tuple[str, tuple[np.ndarray, np.ndarray], tuple[str, ...]]]:
+    both = (HUMAN, QUADRUPED)
+    ball = make_ball()
+    legs = [make_ball((0.5 * np.cos(a), 0.5 * np.sin(a), 0.2), (0.06, 0.06, 0.2)) for a in np.arange(8) * np.pi / 4]
+    feelers = [make_ball((0.4 * np.cos(a), 0.4 * np.sin(a), 0.4), (0.2, 0.2, 0.05)) for a in np.arange(8) * np.pi / 4]
+    walk = _pose(assets, "mh_human", "cmu_02_01_walk")
+    lines = (assets / "spot" / "spot.obj").read_text().splitlines()
+    cow = np.array([[float(word) for word in line.split()[1:4]] for line in lines if line.startswith("v ")])
+    faces = np.array(
+        [[int(word.split("/")[0]) - 1 for word in line.split()[1:4]] for line in lines if line.startswith("f ")]
+    )
+    return [
+        ("ball", ball, both),
+        ("two humans", join((human.points, human.triangles), move(human, 2.2, 0.0)), both),
+        (
+            "human behind human",
+            join((human.points, human.triangles), move(human, 0.0, 1.0)),
+            both,
+        ),
+        ("spider", join(make_ball((0, 0, 0.4), (0.3, 0.3, 0.15)), *legs, *feelers), both),
+        ("walking human", walk, (HUMAN,)),
+        ("cow on its side", (cow[:, [1, 2, 0]], faces), both),
+        ("cow as a human", (cow[:, [0, 2, 1]] * [1, -1, 1], faces), (HUMAN,)),
+        ("fox as a human", (fox.points, fox.triangles), (HUMAN,)),
+        ("human as an animal", (human.points, human.triangles), (QUADRUPED,)),
+        ("column", make_ball((0, 0, 1), (0.2, 0.2, 1)), both),
+    ]
+
+
+def _pose(assets: Path, name: str, action: str) -> Mesh:
+    data = np.load(assets / name / f"{name}.npz")
+    bare = read_bare(assets, name)
+    pose = data[f"pose_{action}"][len(data[f"pose_{action}"]) // 3].astype(float)
+    full = np.concatenate([pose, np.broadcast_to([[[0.0, 0.0, 0.0, 1.0]]], (len(pose), 1, 4))], axis=1)
+    moves = full @ np.linalg.inv(data["bone_rest"].astype(float))
+    points = np.concatenate([bare.points, np.ones((len(bare.points), 1))], axis=1)
+    return np.einsum("vb,bij,vj->vi", bare.weights, moves, points)[:, :3], bare.triangles
+
+
+def make_ball(center: tuple[float, ...] = (0.0, 0.0, 1.0), radii: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Mesh:
+    """An ellipsoid of triangles."""
+    rings, sides = 16, 24
+    up, around = np.linspace(0.0, np.pi, rings + 1), np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
+    points = np.stack(
+        [
+            np.outer(np.sin(up), np.cos(around)),
+            np.outer(np.sin(up), np.sin(around)),
+            np.outer(-np.cos(up), np.ones(sides)),
+        ],
+        axis=-1,
+    ).reshape(-1, 3)
+    first = np.arange(rings * sides).reshape(rings, sides)
+    corners = first, np.roll(first, -1, axis=1), np.roll(first, -1, axis=1) + sides, first + sides
+    a, b, c, d = (corner.ravel() for corner in corners)
+    triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+    return points * np.array(radii) + np.array(center), triangles
+
+
+def move(bare: Bare, x: float, y: float) -> Mesh:
+    return bare.points + np.array([x, y, 0.0]), bare.triangles
+
+
+def join(*meshes: Mesh) -> Mesh:
+    """Several meshes as one."""
+    starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
+    return (
+        np.concatenate([points for points, _ in meshes]),
+        np.concatenate([triangles + start for (_, triangles), start in zip(meshes, starts, strict=False)]),
+    )
+
+
+def axes(arguments: argparse.Namespace) -> None:
+    """Hinge axes to the artist's, in degrees, where his chain bends by 10 degrees"""
+    rows = []
+    for name in arguments.characters:
+        bare = read_bare(Path(arguments.assets), name)
+        if bare.kind != HUMAN:
+            continue
+        for variant in ("rest", "T", "A"):
+            changed = VARIANTS[variant](bare)
+            result = run(changed)
+            if isinstance(result, str):
+                continue
+            fit = result[0]
+            for axis, limb in (("elbow", ("shoulder", "elbow", "wrist")), ("knee", ("hip", "knee", "ankle"))):
+                first, second, third = (changed.joints[joint + LEFT] for joint in limb)
+                normal = np.cross(second - first, third - second)
+                sine = np.linalg.norm(normal) / np.linalg.norm(second - first) / np.linalg.norm(third - second)
+                if sine < np.sin(np.radians(10.0)):
+                    continue
+                found = find_axis(fit.joints, axis, LEFT) @ fit.frame.axes
+                cosine = abs(found @ normal) / np.linalg.norm(normal)
+                rows.append((name, variant, axis, np.degrees(np.arcsin(sine)), np.degrees(np.arccos(min(cosine, 1.0)))))
+    print_table(("character", "variant", "hinge", "bend", "off by"), rows)
+
+
+def times(arguments: argparse.Namespace) -> None:
+    """Seconds"""
+    bare = read_bare(Path(arguments.assets), "mh_human")
+    rows = []
+    for changed in (bare, refine(bare)):
+        result = run(changed)
+        rows.append((len(changed.points), result if isinstance(result, str) else f"{result[2]:.2f} s"))
+    print_table(("vertices", "time"), rows)
+
+
+SECTIONS = {"joints": joints, "axes": axes, "refused": refused, "times": times}
+
+if __name__ == "__main__":
+    given = parse(
+        __doc__,
+        SECTIONS,
+        assets=option(str(ASSETS), "folder with the characters"),
+        characters=tuple(ARTISTS),
+    )
+    for section in given.only:
+        print_section(SECTIONS[section], given)
