@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from fit_bodies import Mesh, join, make_spindle
 from fit_characters import ARTISTS, VARIANTS, Bare, list_variants, read_bare, refine
 
 from harness import ASSETS, ROOT, option, parse, print_section, print_table
@@ -24,9 +25,6 @@ from deformers.fit.joints import HUMAN, LEFT, QUADRUPED, RIGHT, Fit, remove_side
 NEAR, FAR, NEAR_ANIMAL = 4.0, 8.0, 6.0
 HANGING = "down 70"
 
-Mesh = tuple[np.ndarray, np.ndarray]
-"""Points and triangles."""
-
 
 def read_preset(name: str) -> FitPreset:
     """A preset of Supple's."""
@@ -36,7 +34,8 @@ def read_preset(name: str) -> FitPreset:
 def measure(bare: Bare, fit: Fit) -> dict[str, float]:
     """Distance of each joint that the artist has."""
     if bare.preset:
-        heads = {bone.name: bone.head for bone in make_bones(fit, read_preset(bare.preset))}
+        bones, matrix = make_bones(fit, read_preset(bare.preset)), fit.frame.matrix
+        heads = {bone.name: matrix[:3, :3] @ bone.head + matrix[:3, 3] for bone in bones}
         points = {joint: heads[bone] for joint, bone in bare.bones.items() if bone in heads}
     else:
         points = {joint: fit.locate(joint) for joint in bare.joints if joint in fit.joints}
@@ -155,35 +154,13 @@ def _pose(assets: Path, name: str, action: str) -> Mesh:
 
 
 def make_ball(center: tuple[float, ...] = (0.0, 0.0, 1.0), radii: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Mesh:
-    """An ellipsoid of triangles."""
-    rings, sides = 16, 24
-    up, around = np.linspace(0.0, np.pi, rings + 1), np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
-    points = np.stack(
-        [
-            np.outer(np.sin(up), np.cos(around)),
-            np.outer(np.sin(up), np.sin(around)),
-            np.outer(-np.cos(up), np.ones(sides)),
-        ],
-        axis=-1,
-    ).reshape(-1, 3)
-    first = np.arange(rings * sides).reshape(rings, sides)
-    corners = first, np.roll(first, -1, axis=1), np.roll(first, -1, axis=1) + sides, first + sides
-    a, b, c, d = (corner.ravel() for corner in corners)
-    triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+    """An ellipsoid."""
+    points, triangles = make_spindle((0.0, 0.0, -1.0), (0.0, 0.0, 1.0), *np.sqrt(1.0 - np.linspace(-1.0, 1.0, 13) ** 2))
     return points * np.array(radii) + np.array(center), triangles
 
 
 def move(bare: Bare, x: float, y: float) -> Mesh:
     return bare.points + np.array([x, y, 0.0]), bare.triangles
-
-
-def join(*meshes: Mesh) -> Mesh:
-    """Several meshes as one."""
-    starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
-    return (
-        np.concatenate([points for points, _ in meshes]),
-        np.concatenate([triangles + start for (_, triangles), start in zip(meshes, starts, strict=False)]),
-    )
 
 
 def axes(arguments: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from .joints import CENTRAL, HUMAN, LEFT, QUADRUPED, RIGHT, SIDED, Fit
 
 SIDE = "{side}"
 
-MIDDLES = {"shoulder_middle": "shoulder", "hip_middle": "hip"}
+MIDDLES = {"shoulder_middle": "shoulder", "hip_middle": "hip", "ankle_middle": "ankle"}
 """Points between the joints of both sides."""
 
 BENT = 20.0
@@ -38,9 +38,13 @@ class FitPreset:
         HUMAN or QUADRUPED.
     sides : tuple of 2 str
         What names of the left and of the right side have for `{side}`.
-    points : dict of str to (str, str, float, float)
-        Points that are no joints: from one joint, to another, share of the way, and how far behind it, in lengths of
-        the trunk.
+    points : dict of str to (str, str, float, float, float)
+        Points that are no joints: from one joint, to another, share of the way, and how far behind and above it, in
+        lengths of the trunk.
+    types : dict of str to str
+        Rigify's type of some bones.
+    helpers : tuple of str
+        Bones that do not deform.
     bones : tuple of (str, str, str, str, str)
         Name, parent, the points of head and tail, and what its X axis is; parents come first.
     """
@@ -49,13 +53,15 @@ class FitPreset:
     name: str
     kind: str
     sides: tuple[str, str]
-    points: Mapping[str, tuple[str, str, float, float]]
+    points: Mapping[str, tuple[str, str, float, float, float]]
     bones: tuple[tuple[str, str, str, str, str], ...]
+    types: Mapping[str, str]
+    helpers: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class FittedBone:
-    """A bone to be made, in the space of the mesh.
+    """A bone to be made, in the space of an armature (see `Frame.matrix`).
 
     Attributes
     ----------
@@ -66,6 +72,10 @@ class FittedBone:
         That its X axis is next to: a limb bends about it.
     is_connected : bool
         Whether its head is the parent's tail.
+    deforms : bool
+        Whether it gets weights.
+    type : str
+        Rigify's, or "".
     """
 
     name: str
@@ -74,6 +84,25 @@ class FittedBone:
     tail: np.ndarray
     x_axis: np.ndarray
     is_connected: bool
+    deforms: bool = True
+    type: str = ""
+
+    @property
+    def length(self) -> float:
+        """From head to tail."""
+        return float(np.linalg.norm(self.tail - self.head))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """At rest, float64, shape (4, 4): Y from head to tail, X as near to `x_axis` as it can be."""
+        y = (self.tail - self.head) / self.length
+        z = np.cross(self.x_axis, y)
+        if float(np.linalg.norm(z)) < 1e-6:
+            z = np.cross(np.roll(np.abs(y), 1), y)
+        z /= np.linalg.norm(z)
+        result = np.eye(4)
+        result[:3] = np.stack([np.cross(y, z), y, z, self.head], axis=1)
+        return result
 
 
 def read_fit_preset(key: str, content: Any) -> FitPreset:
@@ -109,8 +138,8 @@ def read_fit_preset(key: str, content: Any) -> FitPreset:
     joints = {*CENTRAL[kind], *SIDED[kind], *MIDDLES}
     check(
         isinstance(points, dict)
-        and all(isinstance(row, list) and len(row) == 4 and {*row[:2]} <= joints for row in points.values()),
-        "a point is two joints, the share of the way between them, and how far it is behind",
+        and all(isinstance(row, list) and len(row) == 5 and {*row[:2]} <= joints for row in points.values()),
+        "a point is two joints, the share of the way between them, and how far it is behind and above",
     )
     known = {*joints, *points}
     check(
@@ -128,8 +157,10 @@ def read_fit_preset(key: str, content: Any) -> FitPreset:
         content["name"],
         kind,
         (sides[0], sides[1]),
-        {name: (row[0], row[1], float(row[2]), float(row[3])) for name, row in points.items()},
+        {name: (row[0], row[1], float(row[2]), float(row[3]), float(row[4])) for name, row in points.items()},
         tuple((row[0], row[1], row[2], row[3], row[4]) for row in rows),
+        dict(content.get("types", {})),
+        tuple(content.get("helpers", ())),
     )
 
 
@@ -151,12 +182,13 @@ def make_bones(fit: Fit, preset: FitPreset) -> list[FittedBone]:
             x_axis = find_axis(fit.joints, axis, side)
             is_connected = bool(above) and float(np.linalg.norm(ends[above] - start)) < 1e-9
             ends[name.replace(SIDE, word)] = end
-            to_mesh = fit.frame.to_mesh
+            size = fit.frame.height
             found.append(
                 FittedBone(
-                    name.replace(SIDE, word), above, to_mesh(start), to_mesh(end), x_axis @ fit.frame.axes, is_connected
+                    name.replace(SIDE, word), above, start * size, end * size, x_axis, is_connected,
+                    name not in preset.helpers, preset.types.get(name, ""),
                 )
-            )
+            )  # fmt: skip
     return found
 
 
@@ -166,12 +198,12 @@ def _find_point(fit: Fit, preset: FitPreset, name: str, side: str) -> np.ndarray
         return 0.5 * (fit.joints[MIDDLES[name] + LEFT] + fit.joints[MIDDLES[name] + RIGHT])
     if name not in preset.points:
         return fit.joints.get(name, fit.joints.get(name + side))
-    start, end, share, back = preset.points[name]
+    start, end, share, back, above = preset.points[name]
     first, second = (_find_point(fit, preset, joint, side) for joint in (start, end))
     if first is None or second is None:
         return None
     trunk = abs(fit.joints["shoulder" + LEFT][2] - fit.joints["hip" + LEFT][2])
-    return first + share * (second - first) + [0.0, back * trunk, 0.0]
+    return first + share * (second - first) + [0.0, back * trunk, above * trunk]
 
 
 def find_axis(joints: Mapping[str, np.ndarray], axis: str, side: str) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,9 @@ CLEAR = 0.02
 
 TIE = 1e-3
 """What a plane has to be better by than the plane that it is tried beside."""
+
+NEARLY, LOSS = 1.5, 0.01
+"""Degrees to the axes of the mesh, and share of mirrored cells that may be lost, for them to be taken."""
 
 WIDTH = 0.1
 """How much the logarithm of the width across a plane adds to the share of mirrored cells."""
@@ -52,6 +56,13 @@ class Frame:
     def to_mesh(self, points: np.ndarray) -> np.ndarray:
         """Points of the body, shape (..., 3), in the space of the mesh."""
         return points @ self.axes * self.height + self.origin
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """From the space of an armature on the floor below the body, in the unit of the mesh, to that of the mesh."""
+        result = np.eye(4)
+        result[:3, :3], result[:3, 3] = self.axes.T, self.origin
+        return result
 
     def flipped(self) -> Frame:
         """The same with front and back swapped."""
@@ -96,6 +107,7 @@ def find_plane(cells: BodyCells, sign: float) -> Frame:
         tries = [(angle + i * step, shift + j * move) for i in (-1, 0, 1) for j in (-2, -1, 0, 1, 2)]
         here = (angle, shift)
         angle, shift = max(tries, key=lambda row: score(*row) + TIE * (row == here))
+    angle, shift = _snap(score, angle, shift, middle, cells.step)
     across = np.array([np.cos(angle), np.sin(angle), 0.0])
     origin = middle + shift * across
     low = float(cells.points[:, 2].min()) - 0.5 * cells.step
@@ -103,6 +115,19 @@ def find_plane(cells: BodyCells, sign: float) -> Frame:
     axes = np.array([across, [-across[1], across[0], 0.0], [0.0, 0.0, 1.0]])
     height = float(np.ptp(cells.points[:, 2])) + cells.step
     return Frame(axes, origin, height, score(angle, shift))
+
+
+def _snap(
+    score: Callable[[float, float], float], angle: float, shift: float, middle: np.ndarray, step: float
+) -> tuple[float, float]:
+    """The plane of the mesh's own axes through its origin where it is as good: there a modeler has mirrored."""
+    best = score(angle, shift) - LOSS
+    straight = 0.5 * np.pi * np.round(angle / (0.5 * np.pi))
+    if abs(straight - angle) > np.radians(NEARLY) or score(straight, shift) < best:
+        return angle, shift
+    through = -float(middle @ [np.cos(straight), np.sin(straight), 0.0])
+    is_near = abs(through - shift) < step and score(straight, through) >= best
+    return straight, through if is_near else shift
 
 
 def find_front(cells: BodyCells) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,6 +22,20 @@ SIDED = {
     QUADRUPED: ("shoulder", "elbow", "carpus", "fetlock", "front_toe", "hip", "knee", "hock", "lower", "toe"),
 }
 """Joints in the middle, and on each side, from the hips outward. Tips end bones, and do not bend."""
+
+CHAINS = {
+    HUMAN: (
+        ("hips", "chest", "neck", "head", "head_tip"),
+        ("neck", "shoulder", "elbow", "wrist", "hand_tip"),
+        ("hips", "hip", "knee", "ankle", "toe", "toe_tip"),
+    ),
+    QUADRUPED: (
+        ("tail_tip", "tail", "hips", "chest", "neck", "head", "nose"),
+        ("neck", "shoulder", "elbow", "carpus", "fetlock", "front_toe"),
+        ("hips", "hip", "knee", "hock", "lower", "toe"),
+    ),
+}
+"""Joints that lines are drawn between."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,15 @@ class Fit:
     def locate(self, name: str) -> np.ndarray:
         """A joint in the space of the mesh."""
         return self.frame.to_mesh(self.joints[name])
+
+    def list_lines(self) -> list[tuple[str, str]]:
+        """Pairs of joints that are drawn with a line between them."""
+        pairs = []
+        for chain in CHAINS[self.kind]:
+            for side in (LEFT, RIGHT):
+                names = [name if name in self.joints else name + side for name in chain]
+                pairs += [pair for pair in pairwise(names) if self.joints.keys() >= {*pair}]
+        return list(dict.fromkeys(pairs))
 
     def moved(self, name: str, point: np.ndarray) -> Fit:
         """The same with one joint at another point of the mesh, shape (3,), and its mirror at the mirrored point."""

@@ -111,6 +111,7 @@ MAY_IMPORT = {
     "tasks/corrections": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/handles": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/weights"},
     "tasks/pose": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
+    "tasks/fit": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/motion": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/swing": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/motion"},
     "translations": set(),

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.fit_bodies import HUMAN_JOINTS
 from supple.deformers.errors import SkinningError
 from supple.deformers.fit.bones import find_axis, make_bones, read_fit_preset
 from supple.deformers.fit.frame import Frame
 from supple.deformers.fit.joints import HUMAN, QUADRUPED, Fit, mirror_joints
-
-from .bodies import HUMAN_JOINTS
 
 FOLDER = Path(__file__).parents[3] / "presets" / "fit"
 FRAME = Frame(np.eye(3), np.zeros(3), 1.0, 1.0)
@@ -76,7 +75,7 @@ WRONG = [
     ({"name": "A"}, "are missing"),
     ({"kind": "BIRD"}, "HUMAN or QUADRUPED"),
     ({"sides": ["L", "L"]}, "left and right"),
-    ({"points": {"a": ["hips", "moon", 0, 0]}}, "two joints"),
+    ({"points": {"a": ["hips", "moon", 0, 0, 0]}}, "two joints"),
     ({"bones": [["a", "", "hips"]]}, "a bone is"),
     ({"bones": [["a", "b", "hips", "chest", "side"]]}, "parent must stand before"),
 ]

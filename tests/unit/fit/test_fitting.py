@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
+from benchmarks.fit_bodies import HUMAN_JOINTS, Mesh, join, make_animal, make_human, make_spindle, rotate
 from supple.deformers.errors import SkinningError
 from supple.deformers.fit.fitting import fit_joints
 from supple.deformers.fit.joints import HUMAN, QUADRUPED
-
-from ..meshes import Mesh, join
-from .bodies import HUMAN_JOINTS, make_animal, make_human, make_spindle, rotate
 
 NEAR = 0.04
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from benchmarks.fit_bodies import join, make_human, make_spindle
 from supple.deformers.fit.solid import fill_body, label_parts, measure_paths, merge_near
 
-from ..meshes import join, make_tube
-from .bodies import make_human, make_spindle
+from ..meshes import make_tube
 
 
 def test_parts_are_joined_across_gaps():

@@ -1,8 +1,11 @@
 """Bodies of balls and spindles, with known joints."""
 
+from __future__ import annotations
+
 import numpy as np
 
-from ..meshes import Mesh, close_rings, join
+Mesh = tuple[np.ndarray, np.ndarray]
+"""Points, shape (V, 3), and triangles, shape (T, 3)."""
 
 HUMAN_JOINTS = {
     "shoulder": (0.10, 0.0, 0.80), "elbow": (0.26, 0.0, 0.80), "wrist": (0.40, -0.005, 0.80),
@@ -24,7 +27,19 @@ def make_spindle(start: tuple[float, ...], end: tuple[float, ...], *radii: float
     angles = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
     circle = np.cos(angles)[:, None] * side + np.sin(angles)[:, None] * other
     points = first + shares[:, None, None] * (last - first) + sizes[:, None, None] * circle
-    return points.reshape(-1, 3), close_rings(13, 12)
+    index = np.arange(13 * 12).reshape(13, 12)
+    around = np.roll(index, -1, axis=1)
+    quads = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
+    return points.reshape(-1, 3), np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+
+
+def join(*meshes: Mesh) -> Mesh:
+    """Several meshes as one."""
+    starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
+    return (
+        np.concatenate([points for points, _ in meshes]),
+        np.concatenate([triangles + start for (_, triangles), start in zip(meshes, starts, strict=False)]),
+    )
 
 
 def mirror(mesh: Mesh) -> Mesh:
