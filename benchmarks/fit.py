@@ -14,13 +14,15 @@ from pathlib import Path
 
 import numpy as np
 from fit_bodies import Mesh, join, make_spindle
-from fit_characters import ARTISTS, VARIANTS, Bare, list_variants, read_bare, refine
+from fit_characters import ARTISTS, VARIANTS, Bare, below, list_variants, read_bare, refine
 
 from harness import ASSETS, ROOT, option, parse, print_section, print_table
+from deformers.automatic_weights.solid_heat import solve
 from deformers.errors import SkinningError
 from deformers.fit.bones import FitPreset, find_axis, make_bones, read_fit_preset
 from deformers.fit.fitting import fit_joints
 from deformers.fit.joints import HUMAN, LEFT, QUADRUPED, RIGHT, Fit, remove_side
+from deformers.measures.stretch import mesh_edges
 
 NEAR, FAR, NEAR_ANIMAL = 4.0, 8.0, 6.0
 HANGING = "down 70"
@@ -188,6 +190,76 @@ def axes(arguments: argparse.Namespace) -> None:
     print_table(("character", "variant", "hinge", "bend", "off by"), rows)
 
 
+BENDS = {
+    "arm up": ("upperarm_{}", (0.0, -60.0, 0.0)),
+    "elbow": ("lowerarm_{}", (0.0, 0.0, 90.0)),
+    "thigh forward": ("thigh_{}", (-80.0, 0.0, 0.0)),
+    "knee": ("calf_{}", (90.0, 0.0, 0.0)),
+    "spine": ("spine_02", (0.0, 0.0, 30.0)),
+    "head": ("head", (0.0, 0.0, 40.0)),
+}
+"""Bones that are rotated, and by how many degrees about the axes of the world."""
+
+
+def skins(arguments: argparse.Namespace) -> None:
+    """Skin by Solid Heat on the fitted bones, to skin by Solid Heat on the artist's: linear, both rotated alike"""
+    rows = []
+    preset = read_preset("unreal")
+    for name in ("mh_human_game", "human_male"):
+        bare = read_bare(Path(arguments.assets), name)
+        result = run(bare)
+        assert not isinstance(result, str)
+        bones, matrix = make_bones(result[0], preset), result[0].frame.matrix
+        names = [bone.name for bone in bones]
+        parents = [names.index(bone.parent) if bone.parent else -1 for bone in bones]
+        fitted = [[matrix[:3, :3] @ end + matrix[:3, 3] for end in (bone.head, bone.tail)] for bone in bones]
+        data = np.load(Path(arguments.assets) / name / f"{name}.npz")
+        index = {str(bone): number for number, bone in enumerate(data["bone_names"])}
+        artist = [[data[key][index[bone]].astype(float) for key in ("bone_head", "bone_tail")] for bone in names]
+        edges = mesh_edges(bare.triangles)
+        found = {}
+        for rig, ends in (("fitted", np.array(fitted)), ("artist", np.array(artist))):
+            weights = solve(bare.points, bare.triangles, ends[:, 0], ends[:, 1]).weights
+            found[rig] = {
+                pose: _rotate(bare.points, weights, ends[:, 0], names, parents, bone, degrees)
+                for pose, (bone, degrees) in BENDS.items()
+            }
+        for pose in BENDS:
+            stretches = []
+            for rig in ("fitted", "artist"):
+                before, after = (
+                    np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+                    for points in (bare.points, found[rig][pose])
+                )
+                kept = before > 1e-6
+                stretches.append(float(np.sqrt(np.mean((after[kept] / before[kept] - 1.0) ** 2))))
+            apart = np.linalg.norm(found["fitted"][pose] - found["artist"][pose], axis=1)
+            rows.append((name, pose, stretches[0] / stretches[1], 100 * np.sqrt(np.mean(apart**2)) / bare.height))
+    print_table(("character", "pose", "stretch, of the artist's", "apart, rms, % of the height"), rows)
+
+
+def _rotate(
+    points: np.ndarray,
+    weights: np.ndarray,
+    heads: np.ndarray,
+    names: list[str],
+    parents: list[int],
+    bone: str,
+    degrees: tuple[float, ...],
+) -> np.ndarray:
+    """Points with a bone and all below it rotated, on both sides in mirrored ways."""
+    result = points.astype(float).copy()
+    for side, sign in (("l", 1.0), ("r", -1.0)) if "{}" in bone else (("", 1.0),):
+        top = names.index(bone.format(side))
+        axis = np.radians(np.array(degrees)) * [1.0, sign, sign]
+        angle = float(np.linalg.norm(axis))
+        cross = np.cross(np.eye(3), axis / angle) * -1.0
+        rotation = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+        share = weights[:, below(parents, top)].sum(axis=1)[:, None]
+        result += share * ((points - heads[top]) @ (rotation - np.eye(3)).T)
+    return result
+
+
 def times(arguments: argparse.Namespace) -> None:
     """Seconds"""
     bare = read_bare(Path(arguments.assets), "mh_human")
@@ -198,7 +270,7 @@ def times(arguments: argparse.Namespace) -> None:
     print_table(("vertices", "time"), rows)
 
 
-SECTIONS = {"joints": joints, "axes": axes, "refused": refused, "times": times}
+SECTIONS = {"joints": joints, "axes": axes, "skins": skins, "refused": refused, "times": times}
 
 if __name__ == "__main__":
     given = parse(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -159,14 +159,15 @@ def pose_arms(bare: Bare, down: float, forward: float) -> Bare:
         wanted = np.cos(fall) * (np.cos(turn) * sign * left + np.sin(turn) * front) - [0.0, 0.0, np.sin(fall)]
         rotation = _rotate_to(now / np.linalg.norm(now), wanted)
         top = bare.names.index(bare.bones["shoulder" + side])
-        share = bare.weights[:, _below(bare.parents, top)].sum(axis=1)[:, None]
+        share = bare.weights[:, below(bare.parents, top)].sum(axis=1)[:, None]
         points += share * ((points - shoulder) @ (rotation - np.eye(3)).T)
         for name in ("elbow", "wrist"):
             joints[name + side] = shoulder + rotation @ (joints[name + side] - shoulder)
     return replace(bare, points=points, joints=joints)
 
 
-def _below(parents: np.ndarray, top: int) -> list[int]:
+def below(parents: Sequence[int] | np.ndarray, top: int) -> list[int]:
+    """A bone and all below it."""
     found = [top]
     for bone in range(len(parents)):
         at = bone

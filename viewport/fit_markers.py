@@ -76,12 +76,18 @@ def shown_markers(markers: FitMarkers) -> Iterator[None]:
         _shown.remove(markers)
 
 
+def find_shown() -> FitMarkers | None:
+    """What is shown now."""
+    return _shown[-1] if _shown else None
+
+
 def draw_markers() -> None:
     """Draw what is shown in a 3D View."""
     context = bpy.context
-    if not _shown or find_view(context) is None:
+    markers = find_shown()
+    if markers is None or find_view(context) is None:
         return
-    fit, active = _shown[-1].fit, _shown[-1].active
+    fit, active = markers.fit, markers.active
     ends = np.array([[fit.locate(name) for name in pair] for pair in fit.list_lines()])
     with drawing_state("NONE"):
         draw_lines(bind_line_shader(), make_line_batch(ends), LINE_COLOR, LINE_WIDTH)

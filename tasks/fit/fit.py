@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import bpy
@@ -18,6 +19,9 @@ from ...options import FitOptions
 from ..steps import Steps
 from ..subject.character import has_armature_modifier
 from ..subject.rig_presets import read_fit_presets
+
+ON_PLANE = 1e-4
+"""How far a mesh's origin may be from the plane of symmetry to be the armature's, in heights."""
 
 
 def find_preset(options: FitOptions) -> FitPreset:
@@ -64,14 +68,20 @@ def find_joints(objects: Sequence[bpy.types.Object], options: FitOptions) -> Ste
 def make_skeleton(objects: Sequence[bpy.types.Object], fit: Fit, options: FitOptions) -> bpy.types.Object:
     """Make the armature of joints, in the collections of the first mesh, and select it together with the meshes.
 
+    Its origin is that of the first mesh where this is in the middle of the body, else the floor below the body.
+
     Raises
     ------
     SkinningError
         Where Blender is in a state in which no armature can be edited.
     """
-    preset, layer = find_preset(options), bpy.context.view_layer
-    bones = make_bones(fit, preset)
-    armature = make_armature(f"{objects[0].name} Rig", bones, fit.frame.matrix, objects[0].users_collection)
+    layer, frame = bpy.context.view_layer, fit.frame
+    bones, matrix = make_bones(fit, find_preset(options)), frame.matrix
+    own = frame.height * frame.to_body(np.array(objects[0].matrix_world.translation))
+    if abs(own[0]) < ON_PLANE * frame.height and np.linalg.norm(own) < frame.height:
+        matrix[:3, 3] += matrix[:3, :3] @ own
+        bones = [replace(bone, head=bone.head - own, tail=bone.tail - own) for bone in bones]
+    armature = make_armature(f"{objects[0].name} Rig", bones, matrix, objects[0].users_collection)
     layer.update()
     for obj in layer.objects:
         obj.select_set(obj == armature or obj in objects)

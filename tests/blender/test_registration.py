@@ -200,7 +200,7 @@ def test_each_operator_is_described(subtests):
 
 @pytest.mark.versions
 def test_each_operator_says_what_to_select(subtests):
-    wanted = "Select (the armature|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))"
+    wanted = "Select (the (armature|meshes of one)|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))"
     for name in sorted(set(OPERATORS) - {"close_report", "example_add", "pattern_forget"}):
         with subtests.test(name), pytest.raises(RuntimeError, match=rf"poll\(\).*{wanted}"):
             getattr(bpy.ops.supple, name)()
