@@ -22,8 +22,8 @@ from deformers.geometry.solid import area_vectors
 from deformers.geometry.solid_skin import sample_triangles
 from deformers.geometry.vectors import normalize
 
-HEIGHT, MARGIN = 420, 14
-"""Pixels of a human's height, and around each character."""
+HEIGHT, MARGIN, WIDEST = 420, 14, 1750
+"""Pixels of a human's height, around each character, and of a row of them."""
 
 PAPER, CLAY = (0.93, 0.93, 0.92), np.array((0.80, 0.74, 0.69))
 FITTED, DOUBTFUL, ARTIST, LINE = (0.10, 0.50, 0.90), (0.95, 0.40, 0.05), (0.05, 0.05, 0.05), (0.30, 0.60, 0.90)
@@ -90,6 +90,18 @@ def join_images(images: list[np.ndarray]) -> np.ndarray:
     return np.concatenate(columns, axis=1)
 
 
+def stack_rows(rows: list[np.ndarray]) -> np.ndarray:
+    """Images below each other, each in the middle."""
+    width = max(row.shape[1] for row in rows)
+    result = []
+    for row in rows:
+        wide = np.tile(np.array(PAPER), (len(row), width, 1))
+        left = (width - row.shape[1]) // 2
+        wide[:, left : left + row.shape[1]] = row
+        result.append(wide)
+    return np.concatenate(result)
+
+
 def write_png(path: Path, image: np.ndarray) -> None:
     """Write an image (H, W, 3) of values from 0 to 1."""
     pixels = np.rint(255.0 * np.clip(image, 0.0, 1.0)).astype(np.uint8)
@@ -110,8 +122,10 @@ if __name__ == "__main__":
         variant=option("rest", "how they are changed"),
         output=option(str(IMAGES / "fit-joints.png"), "file to write"),
     )
-    drawn = []
+    rows: list[list[np.ndarray]] = [[]]
     for name in ARTISTS:
+        if name == "mh_human_game":  # the body of mh_human
+            continue
         bare = read_bare(Path(given.assets), name)
         if bare.kind != HUMAN and given.variant in HUMANS_ONLY:
             continue
@@ -122,5 +136,8 @@ if __name__ == "__main__":
             print(name, error)
             continue
         front, side = draw_character(bare, fit)
-        drawn += [front, side] if bare.kind == HUMAN else [side]
-    write_png(Path(given.output), join_images(drawn))
+        drawn = [front, side] if bare.kind == HUMAN else [side]
+        if sum(image.shape[1] for image in rows[-1] + drawn) > WIDEST:
+            rows.append([])
+        rows[-1] += drawn
+    write_png(Path(given.output), stack_rows([join_images(row) for row in rows]))
