@@ -337,7 +337,7 @@ class FitOptions(TaskOptions):
     rig: str = row(
         "HUMAN", "Rig", "Whose bones the skeleton has: names, where the spine bends, and axes",
         items=(
-            ("HUMAN", "Human", "The bones of Rigify's human metarig, ready for Generate Rig if Rigify is enabled"),
+            ("HUMAN", "Rigify", "The bones of Rigify's human metarig, ready for Generate Rig if Rigify is enabled"),
             ("MAKEHUMAN", "MakeHuman", "The bones of the body of MakeHuman's default rig"),
             ("MIXAMO", "Mixamo", "The bones of the body of Mixamo's rig"),
             ("UNREAL", "Unreal", "The bones of the body of Unreal Engine's mannequin"),

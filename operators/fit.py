@@ -98,7 +98,7 @@ class SUPPLE_OT_fit_skeleton(ComputingOperator, bpy.types.Operator):
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if self._markers is None:
-            return super().modal(context, event)
+            return ComputingOperator.modal(self, context, event)
         result = {"CANCELLED"}
         try:
             result = self.attempt(lambda: self.react(context, event, cast(FitMarkers, self._markers)))
@@ -141,7 +141,7 @@ class SUPPLE_OT_fit_skeleton(ComputingOperator, bpy.types.Operator):
     def cancel(self, context: bpy.types.Context) -> None:
         """End because Blender wants it, as when another file is opened."""
         if self._markers is None:
-            super().cancel(context)
+            ComputingOperator.cancel(self, context)
         else:
             self.close(context)
 

@@ -38,12 +38,22 @@ def make_armature(
         for bone in bones:
             edit_bones[bone.name].use_connect = bone.is_connected
             edit_bones[bone.name].use_deform = bone.deforms
-    for bone in bones:
-        pose_bone = cast(Any, armature.pose.bones[bone.name])
-        if bone.type and hasattr(pose_bone, "rigify_type"):  # Rigify is enabled
-            pose_bone.rigify_type = bone.type
+    if any(bone.type for bone in bones):
+        _set_rigify_types(armature, bones)
     for collection in collections:
         collection.objects.link(armature)
     armature.matrix_world = Matrix(matrix.tolist())
     armature.show_in_front = True
     return armature
+
+
+def _set_rigify_types(armature: bpy.types.Object, bones: Sequence[FittedBone]) -> None:
+    """Have Rigify generate a rig of bones, where it is enabled; it wants a bone collection that has a button."""
+    collection = cast(Any, armature.data).collections.new("Bones")
+    if not hasattr(collection, "rigify_ui_row"):
+        return
+    collection.rigify_ui_row = 1
+    for bone in bones:
+        pose_bone = cast(Any, armature.pose.bones[bone.name])
+        pose_bone.rigify_type = bone.type
+        collection.assign(pose_bone)

@@ -34,6 +34,9 @@ of the angle, up to so many degrees; arms with more than this radius have it dee
 HANGING = 62.0
 """Degrees that an arm falls by, from which on the shoulder is doubtful: the arm lies near the body."""
 
+FALLEN, THICK = 35.0, 0.045
+"""Degrees that a thick arm falls by, and its radius, from which on it is doubtful: it meets the trunk far out."""
+
 WRISTS, WRIST, NARROW = (0.18, 0.42), 0.255, 60.0
 """Shares of the way from tip to shoulder where wrists are looked for, and where they are; how much that counts."""
 

@@ -71,7 +71,7 @@ class FittedBone:
     x_axis : float64 array, shape (3,)
         That its X axis is next to: a limb bends about it.
     is_connected : bool
-        Whether its head is the parent's tail.
+        Whether its head is the parent's tail; not where a part of Rigify's begins.
     deforms : bool
         Whether it gets weights.
     type : str
@@ -180,7 +180,9 @@ def make_bones(fit: Fit, preset: FitPreset) -> list[FittedBone]:
             if np.linalg.norm(end - start) < LEAST_LENGTH:
                 end = start + np.array([0.0, 0.0, LEAST_LENGTH])
             x_axis = find_axis(fit.joints, axis, side)
-            is_connected = bool(above) and float(np.linalg.norm(ends[above] - start)) < 1e-9
+            is_connected = (
+                bool(above) and name not in preset.types and float(np.linalg.norm(ends[above] - start)) < 1e-9
+            )
             ends[name.replace(SIDE, word)] = end
             size = fit.frame.height
             found.append(

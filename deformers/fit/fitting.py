@@ -50,14 +50,14 @@ def fit_joints(
     frame = _find_frame(cells, kind)
     progress(0.3)
     found: list[dict[str, np.ndarray]] = []
-    unsure: set[str] = set()
+    doubts: list[str] = []
     problems = []
     for number, (count, angle) in enumerate(SOLIDS):
         body = frame.place(cells) if not number else _fill_turned(points, triangles, frame, count, angle)
         try:
             joints, doubtful = FINDERS[kind](body)
             found.append(joints)
-            unsure |= doubtful
+            doubts += doubtful
         except SkinningError as error:
             problems.append(error)
         progress(0.3 + 0.7 * (number + 1) / len(SOLIDS))
@@ -66,6 +66,7 @@ def fit_joints(
     names = set.intersection(*(set(joints) for joints in found))
     half = {name: np.median([joints[name] for joints in found], axis=0) for name in found[0] if name in names}
     spreads = {name: max(float(np.linalg.norm(row[name] - median)) for row in found) for name, median in half.items()}
+    unsure = {name for name in doubts if doubts.count(name) > 1}
     unsure |= {name for name, spread in spreads.items() if spread > LARGEST_SPREAD and not name.endswith("_tip")}
     joints = mirror_joints(kind, half)
     return Fit(kind, frame, joints, frozenset(name for name in joints if remove_side(name) in unsure))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arms import HANGING, find_arms
+from .arms import FALLEN, HANGING, THICK, find_arms
 from .solid import BodyCells
 from .trunk import find_trunk
 
@@ -23,4 +23,6 @@ def find_human(body: BodyCells) -> tuple[dict[str, np.ndarray], set[str]]:
     doubtful = {"hip", "knee"} if trunk.has_skirt else set()
     if arms.fall > HANGING:
         doubtful.add("shoulder")
+    if arms.fall > FALLEN and arms.radius > THICK:
+        doubtful |= {"shoulder", "elbow", "wrist"}
     return {**trunk.joints, **joints}, doubtful

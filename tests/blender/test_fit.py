@@ -3,6 +3,7 @@
 import json
 
 import bpy
+import addon_utils
 import numpy as np
 import pytest
 from scenes_cli import DONE, assert_refused, main
@@ -157,3 +158,14 @@ def test_command_line(human, tmp_path, capsys):
     assert_refused(
         main("fit", "--object", "Human", "--output", made, made), capsys.readouterr(), "'Human' is not a mesh without"
     )
+
+
+def test_rigify_generates_its_rig(human):
+    addon_utils.enable("rigify", default_set=True)
+    try:
+        bpy.ops.supple.fit_skeleton(rig="HUMAN")
+        bpy.ops.object.mode_set(mode="POSE")
+        assert bpy.ops.pose.rigify_generate() == {"FINISHED"}
+        assert "DEF-forearm.L" in bpy.data.objects["RIG-Human Rig"].data.bones
+    finally:
+        addon_utils.disable("rigify", default_set=True)
