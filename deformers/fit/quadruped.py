@@ -118,7 +118,7 @@ def find_quadruped(body: BodyCells) -> tuple[dict[str, np.ndarray], set[str]]:
     tail = points[points[:, 1] > points[:, 1].max() - 2.0 * step].mean(axis=0)
     if tail[1] - rear > 0.1:
         joints["tail_tip"] = tail * [0.0, 1.0, 1.0]
-    return joints, set()
+    return joints, {"shoulder"}  # it is by proportion alone, and artists differ
 
 
 def _count_legs(body: BodyCells) -> int:
