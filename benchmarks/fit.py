@@ -21,7 +21,7 @@ from deformers.automatic_weights.solid_heat import solve
 from deformers.errors import SkinningError
 from deformers.fit.bones import FitPreset, find_axis, make_bones, read_fit_preset
 from deformers.fit.fitting import fit_joints
-from deformers.fit.joints import HUMAN, LEFT, QUADRUPED, RIGHT, Fit, remove_side
+from deformers.fit.joints import FINGERS, HUMAN, LEFT, QUADRUPED, RIGHT, Fit, remove_side
 from deformers.measures.stretch import mesh_edges
 
 NEAR, FAR, NEAR_ANIMAL = 4.0, 8.0, 6.0
@@ -190,6 +190,38 @@ def axes(arguments: argparse.Namespace) -> None:
     print_table(("character", "variant", "hinge", "bend", "off by"), rows)
 
 
+ARTISTS_FINGERS = {
+    "mh_human": [[f"finger{number}-{bone}.L" for bone in (1, 2, 3)] for number in range(1, 6)],
+    **{
+        name: [[f"{finger}_0{bone}_l" for bone in (1, 2, 3)] for finger in FINGERS]
+        for name in ("mh_human_game", "human_male")
+    },
+}
+
+
+def fingers(arguments: argparse.Namespace) -> None:
+    """Fingers: distance of their joints to the artist's"""
+    rows = []
+    for name in arguments.characters:
+        bare = read_bare(Path(arguments.assets), name)
+        if bare.kind != HUMAN:
+            continue
+        fit = fit_joints(bare.points, bare.triangles, bare.kind)
+        if "thumb1" + LEFT not in fit.joints or name not in ARTISTS_FINGERS:
+            rows.append((name, "no fingers" if "thumb1" + LEFT not in fit.joints else "found", "-", "-", "-"))
+            continue
+        data = np.load(Path(arguments.assets) / name / f"{name}.npz")
+        heads = dict(zip(map(str, data["bone_names"]), data["bone_head"].astype(float), strict=True))
+        for finger, bones in zip(FINGERS, ARTISTS_FINGERS[name], strict=True):
+            found = [fit.locate(f"{finger}{number}{LEFT}") for number in (1, 2, 3)]
+            errors = [
+                100 * float(np.linalg.norm(at - heads[bone])) / bare.height
+                for at, bone in zip(found, bones, strict=True)
+            ]
+            rows.append((name, finger, *errors))
+    print_table(("character", "finger", "first joint", "second", "third"), rows)
+
+
 BENDS = {
     "arm up": ("upperarm_{}", (0.0, -60.0, 0.0)),
     "elbow": ("lowerarm_{}", (0.0, 0.0, 90.0)),
@@ -270,7 +302,7 @@ def times(arguments: argparse.Namespace) -> None:
     print_table(("vertices", "time"), rows)
 
 
-SECTIONS = {"joints": joints, "axes": axes, "skins": skins, "refused": refused, "times": times}
+SECTIONS = {"joints": joints, "axes": axes, "fingers": fingers, "skins": skins, "refused": refused, "times": times}
 
 if __name__ == "__main__":
     given = parse(

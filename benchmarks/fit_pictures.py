@@ -34,7 +34,7 @@ def draw_character(bare: Bare, fit: Fit) -> list[np.ndarray]:
     size = HEIGHT if bare.kind == HUMAN else 0.6 * HEIGHT
     points = fit.frame.to_body(bare.points)
     artist = fit.frame.to_body(np.array(list(bare.joints.values())))
-    images = []
+    images, markers = [], fit.list_markers()
     for across, sign, depth, toward in ((0, 1.0, 1, -1.0), (1, 1.0, 0, 1.0)):
         flat = np.stack([sign * points[:, across], points[:, 2], toward * points[:, depth]], axis=1) * size
         used = flat[np.unique(bare.triangles)]
@@ -49,7 +49,8 @@ def draw_character(bare: Bare, fit: Fit) -> list[np.ndarray]:
             for share in np.linspace(0.0, 1.0, 60):
                 draw_disc(image, first + share * (last - first), 1.2, LINE)
         for name, joint in fit.joints.items():
-            draw_disc(image, place(joint), 5.0, DOUBTFUL if name in fit.doubtful else FITTED)
+            radius = 5.0 if name in markers else 1.4
+            draw_disc(image, place(joint), radius, DOUBTFUL if name in fit.doubtful else FITTED)
         for joint in artist:
             draw_disc(image, place(joint), 2.4, ARTIST)
         images.append(image[::-1])

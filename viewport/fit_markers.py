@@ -51,7 +51,7 @@ class FitMarkers:
 
     def find(self, view: View, mouse: Mouse) -> str:
         """The joint whose marker is under the mouse, or ""."""
-        distances = {name: self._measure(view, mouse, name) for name in self.fit.joints}
+        distances = {name: self._measure(view, mouse, name) for name in self.fit.list_markers()}
         name = min(distances, key=lambda joint: distances[joint])
         return name if distances[name] <= REACH * bpy.context.preferences.system.ui_scale else ""
 
@@ -93,7 +93,7 @@ def draw_markers() -> None:
         draw_lines(bind_line_shader(), make_line_batch(ends), LINE_COLOR, LINE_WIDTH)
     scale = context.preferences.system.ui_scale
     discs = []
-    for name in fit.joints:
+    for name in fit.list_markers():
         fill = DOUBTFUL_COLOR if name in fit.doubtful else COLOR
         fill = ACTIVE_COLOR if active and name in (active, mirror_name(active)) else fill
         for size, color in ((RADIUS + RIM, RIM_COLOR), (RADIUS, fill)):

@@ -22,8 +22,8 @@ BENT = 20.0
 LEAST_LENGTH = 0.005
 """Of a bone, in heights: Blender removes bones without a length."""
 
-ELBOW, KNEE, ACROSS = "elbow", "knee", "side"
-"""What a bone's X axis is: that of the elbow, of the knee, or the body's."""
+ELBOW, KNEE, FINGER, ACROSS = "elbow", "knee", "finger", "side"
+"""What a bone's X axis is: that of the elbow, of the knee, of the fingers, or the body's."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def find_axis(joints: Mapping[str, np.ndarray], axis: str, side: str) -> np.ndar
     joints : dict of str to float64 array, shape (3,)
         In the space of the body.
     axis : str
-        ELBOW, KNEE or ACROSS.
+        ELBOW, KNEE, FINGER or ACROSS.
     side : str
         LEFT or RIGHT.
     """
@@ -225,6 +225,9 @@ def find_axis(joints: Mapping[str, np.ndarray], axis: str, side: str) -> np.ndar
         limb = [joints[name + side] for name in ("shoulder", "elbow", "wrist")]
         down = np.array([0.0, 0.0, -1.0 if side == LEFT else 1.0])  # where an arm points to the front
         return _find_hinge(limb, np.cross(limb[1] - limb[0], [0.0, -1.0, 0.0]) + 1e-3 * down)
+    if axis == FINGER and "index1" + side in joints:
+        palm = joints["pinky1" + side] - joints["index1" + side]
+        return (palm if side == LEFT else -palm) / max(float(np.linalg.norm(palm)), 1e-12)
     if axis == KNEE and "ankle" + side in joints:
         limb = [joints[name + side] for name in ("hip", "knee", "ankle")]
         thigh = limb[1] - limb[0]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import SkinningError
 from .frame import Frame, find_front, find_plane
+from .hands import find_fingers
 from .human import find_human
 from .joints import HUMAN, QUADRUPED, Fit, mirror_joints, remove_side
 from .quadruped import find_feet, find_front_end, find_quadruped
@@ -45,6 +46,7 @@ def fit_joints(
         Where the mesh is no such character, with what was found.
     """
     check_mesh(points, triangles)
+    whole = points, triangles
     points, triangles = merge_near(points, triangles, SOLIDS[0][0])
     cells = fill_body(points, triangles, SOLIDS[0][0])
     frame = _find_frame(cells, kind)
@@ -68,6 +70,8 @@ def fit_joints(
     spreads = {name: max(float(np.linalg.norm(row[name] - median)) for row in found) for name, median in half.items()}
     unsure = {name for name in doubts if doubts.count(name) > 1}
     unsure |= {name for name, spread in spreads.items() if spread > LARGEST_SPREAD and not name.endswith("_tip")}
+    if kind == HUMAN:
+        half |= find_fingers(frame.to_body(whole[0]), whole[1], half["wrist"], half["hand_tip"])
     joints = mirror_joints(kind, half)
     return Fit(kind, frame, joints, frozenset(name for name in joints if remove_side(name) in unsure))
 

@@ -13,12 +13,17 @@ LEFT, RIGHT = ".L", ".R"
 
 HUMAN, QUADRUPED = "HUMAN", "QUADRUPED"
 
+FINGERS = ("thumb", "index", "middle", "ring", "pinky")
+
+FINGER_JOINTS = tuple(f"{finger}{end}" for finger in FINGERS for end in ("1", "2", "3", "_tip"))
+"""From the thumb's first joint to the little finger's tip: they are there where five fingers are modeled."""
+
 CENTRAL = {
     HUMAN: ("hips", "chest", "neck", "head", "head_tip"),
     QUADRUPED: ("hips", "chest", "neck", "head", "nose", "tail", "tail_tip"),
 }
 SIDED = {
-    HUMAN: ("shoulder", "elbow", "wrist", "hand_tip", "hip", "knee", "ankle", "toe", "toe_tip"),
+    HUMAN: ("shoulder", "elbow", "wrist", "hand_tip", "hip", "knee", "ankle", "toe", "toe_tip", *FINGER_JOINTS),
     QUADRUPED: ("shoulder", "elbow", "carpus", "fetlock", "front_toe", "hip", "knee", "hock", "lower", "toe"),
 }
 """Joints in the middle, and on each side, from the hips outward. Tips end bones, and do not bend."""
@@ -63,6 +68,10 @@ class Fit:
         """A joint in the space of the mesh."""
         return self.frame.to_mesh(self.joints[name])
 
+    def list_markers(self) -> list[str]:
+        """Joints that can be dragged: fingers go where the wrist goes."""
+        return [name for name in self.joints if remove_side(name) not in FINGER_JOINTS]
+
     def list_lines(self) -> list[tuple[str, str]]:
         """Pairs of joints that are drawn with a line between them."""
         pairs = []
@@ -77,6 +86,13 @@ class Fit:
         position = self.frame.to_body(np.asarray(point, float))
         joints = dict(self.joints)
         other = mirror_name(name)
+        if remove_side(name) == "wrist":
+            side = name.removeprefix("wrist")
+            offset = position - joints[name]
+            for finger in FINGER_JOINTS:
+                if finger + side in joints:
+                    joints[finger + side] = joints[finger + side] + offset
+                    joints[mirror_name(finger + side)] = joints[finger + side] * [-1.0, 1.0, 1.0]
         joints[name] = position if other != name else position * [0.0, 1.0, 1.0]
         joints[other] = joints[name] * [-1.0, 1.0, 1.0]
         return replace(self, joints=joints, doubtful=self.doubtful - {name, other})

@@ -10,6 +10,7 @@ from scenes_cli import DONE, assert_refused, main
 
 from benchmarks.fit_bodies import make_animal, make_human, rotate
 from scenes import reset, select
+from supple.deformers.fit.joints import FINGERS
 from supple.settings.objects import settings_of
 
 
@@ -169,3 +170,13 @@ def test_rigify_generates_its_rig(human):
         assert "DEF-forearm.L" in bpy.data.objects["RIG-Human Rig"].data.bones
     finally:
         addon_utils.disable("rigify", default_set=True)
+
+
+def test_fingers_where_they_are_modeled(asset):
+    reset()
+    with np.load(asset("human", ".npz")) as data:
+        add_mesh("Human", data["V"], data["tris"])
+    assert bpy.ops.supple.fit_skeleton(rig="UNREAL") == {"FINISHED"}
+    bones = bpy.context.active_object.data.bones
+    assert {f"{finger}_0{bone}_{side}" for finger in FINGERS for bone in (1, 2, 3) for side in "lr"} <= {*bones.keys()}
+    assert bones["index_01_l"].parent.name == "hand_l"

@@ -63,6 +63,14 @@ def test_a_bent_limb_has_its_own_axis():
     assert abs(find_axis(bent, "elbow", ".L")[1]) == pytest.approx(1.0, abs=1e-6)
 
 
+def test_fingers_bend_toward_the_palm():
+    joints = dict(HUMAN_FIT.joints)
+    for side, sign in ((".L", 1.0), (".R", -1.0)):  # palms down
+        joints["index1" + side] = np.array([sign * 0.45, -0.02, 0.8])
+        joints["pinky1" + side] = np.array([sign * 0.45, 0.02, 0.8])
+        assert np.cross(find_axis(joints, "finger", side), [sign, 0.0, 0.0])[2] < 0.0
+
+
 def test_what_the_body_does_not_have_gets_no_bones():
     joints = {name: point for name, point in HUMAN_FIT.joints.items() if "hand_tip" not in name}
     names = [bone.name for bone in make_bones(Fit(HUMAN, FRAME, joints, frozenset()), read("unreal"))]

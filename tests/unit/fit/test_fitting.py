@@ -6,7 +6,7 @@ import pytest
 from benchmarks.fit_bodies import HUMAN_JOINTS, Mesh, join, make_animal, make_human, make_spindle, rotate
 from supple.deformers.errors import SkinningError
 from supple.deformers.fit.fitting import fit_joints
-from supple.deformers.fit.joints import HUMAN, QUADRUPED
+from supple.deformers.fit.joints import FINGERS, HUMAN, QUADRUPED
 
 NEAR = 0.04
 
@@ -104,3 +104,22 @@ def test_refuses_what_has_no_such_skeleton(subtests):
     for name, (mesh, kind, message) in WRONG.items():
         with subtests.test(name), pytest.raises(SkinningError, match=message):
             fit_joints(*mesh, kind)
+
+
+def test_finds_the_fingers_that_are_modeled(asset):
+    with np.load(asset("human", ".npz")) as data:
+        fit = fit_joints(data["V"].astype(float), data["tris"], HUMAN)
+        heads = dict(zip(map(str, data["bone_names"]), data["bone_head"], strict=True))
+    for finger in FINGERS:
+        third = np.linalg.norm(fit.locate(f"{finger}3.L") - heads[f"{finger}_03_l"]) / fit.frame.height
+        assert third < 0.01, finger
+        assert np.array_equal(fit.joints[f"{finger}2.L"] * [-1, 1, 1], fit.joints[f"{finger}2.R"])
+    move = np.array([0.1, 0.0, 0.0])
+    moved = fit.moved("wrist.L", fit.locate("wrist.L") + move)
+    assert np.allclose(moved.locate("index2.L"), fit.locate("index2.L") + move)
+    assert np.allclose(moved.locate("index2.R"), fit.locate("index2.R") - move, atol=1e-9)
+    assert not any("index" in name for name in fit.list_markers())
+
+
+def test_a_hand_without_fingers_gets_none():
+    assert not any("thumb" in name for name in fit_joints(*make_human(), HUMAN).joints)
