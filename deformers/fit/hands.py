@@ -12,6 +12,9 @@ from .solid import BodyCells, label_parts, link, measure_paths
 STEP, MARGIN = 0.0024, 0.05
 """Side of a cell of the hand, and what the box around it has beside wrist and tip, in heights."""
 
+MOST_CELLS = 40_000
+"""Of a hand with fingers; a human's has some 6,000, a mitten's of a large head's body ten times as many."""
+
 WRIST_DEPTH = 0.008
 """How far from the plane of the wrist cells are its, in heights."""
 
@@ -47,7 +50,7 @@ def find_fingers(
     wrist, tip : float arrays, shape (3,)
     """
     hand = _fill_hand(points, triangles, wrist, tip)
-    if hand is None:
+    if hand is None or hand.count > MOST_CELLS:
         return {}
     along = (tip - wrist) / np.linalg.norm(tip - wrist)
     start = np.flatnonzero(np.abs((hand.points - wrist) @ along) < WRIST_DEPTH)
