@@ -328,3 +328,20 @@ class DragOptions(TaskOptions):
         True, "Pins Keep Direction",
         "New pins also keep the skin's direction: a pinned foot stays flat on the ground",
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FitOptions(TaskOptions):
+    """Whose bones a fitted skeleton has."""
+
+    rig: str = row(
+        "HUMAN", "Rig", "Whose bones the skeleton has: names, where the spine bends, and axes",
+        items=(
+            ("HUMAN", "Rigify", "The bones of Rigify's human metarig, ready for Generate Rig if Rigify is enabled"),
+            ("MAKEHUMAN", "MakeHuman", "The bones of the body of MakeHuman's default rig"),
+            ("MIXAMO", "Mixamo", "The bones of the body of Mixamo's rig"),
+            ("UNREAL", "Unreal", "The bones of the body of Unreal Engine's mannequin"),
+            ("ANIMAL", "Four Legs", "An animal that stands on four legs"),
+        ),
+        help="whose bones the skeleton has; human by default", metavar="RIG",
+    )  # fmt: skip

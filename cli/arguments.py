@@ -10,7 +10,7 @@ from ..deformers import COMPARED, DEFAULT_METHOD, METHODS
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.corrections.rotation_choice import ANGLES
 from ..deformers.method import EVALUATE_ITEMS
-from ..options import LOOKS, CopyOptions, MotionOptions, SwingOptions, WeightOptions
+from ..options import LOOKS, CopyOptions, FitOptions, MotionOptions, SwingOptions, WeightOptions
 from ..tasks.farm.commands import CHUNK
 from ..tasks.farm.engines import ENGINES
 from .messages import PROGRESS, tell
@@ -162,6 +162,13 @@ COMMANDS = (
             take("--update", action="store_true", help="compute the swing of the file again, by its own settings"),
             take("--remove", action="store_true", help="remove the swing; with --bones, that of these bones"),
         )),
+        NEW_FILE, REPORT, FILE,
+    ),
+    Command(
+        "fit", "fit a skeleton into the meshes of one character", "fit_skeleton",
+        take_names("--object", "mesh of the character; by default all visible meshes without an armature"),
+        *take_options(FitOptions),
+        take("--make", action="store_true", help="also add weights, and bind the meshes"),
         NEW_FILE, REPORT, FILE,
     ),
     Command(

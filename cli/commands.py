@@ -40,12 +40,12 @@ from .options import CHOICES, read_options
 
 def find_object(name: str) -> bpy.types.Object:
     """The object of this name, of whatever kind; raises SkinningError where there is none."""
-    return bpy.data.objects.get(name) or _find_among(
+    return bpy.data.objects.get(name) or find_among(
         name, [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)], "has no Armature modifier"
     )
 
 
-def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.types.Object:
+def find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.types.Object:
     """The object of this name; raises SkinningError where there is none, or it lacks what the others have."""
     for obj in choice:
         if obj.name == name:
@@ -194,7 +194,7 @@ def _find_patterned(name: str | None) -> bpy.types.Object:
     if not found:
         raise SkinningError("No object in the scene has patterns: add patterns first")
     if name is not None:
-        return bpy.data.objects.get(name) or _find_among(name, found, "has no patterns")
+        return bpy.data.objects.get(name) or find_among(name, found, "has no patterns")
     if len(found) > 1:
         known = ", ".join(obj.name for obj in found)
         raise SkinningError(f"{len(found)} objects have patterns: use --object with one of {known}")
@@ -209,9 +209,9 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
     armatures = [obj for obj in scene.objects if obj.type == "ARMATURE"]
     armature = armatures[0] if len(armatures) == 1 else None
     if arguments.armature is not None:
-        armature = _find_among(arguments.armature, armatures, "is not an armature in the scene")
+        armature = find_among(arguments.armature, armatures, "is not an armature in the scene")
     if arguments.object:
-        objects = [_find_among(name, meshes, "is not a mesh in the scene") for name in arguments.object]
+        objects = [find_among(name, meshes, "is not a mesh in the scene") for name in arguments.object]
     else:
         objects = [obj for obj in meshes if has_armature_modifier(obj)]
     if arguments.handle:

@@ -83,6 +83,7 @@ BOXES = {
     "tasks/pose": tall("pose", "drag the skin", 962, 474, 162, "tasks"),
     "tasks/handles": tall("handles", "points, cages", 962, 560, 162, "tasks"),
     "tasks/motion": tall("motion", "loops, joins", 698, 560, 90, "tasks"),
+    "tasks/fit": tall("fit", "a skeleton", 512, 474, 170, "tasks"),
     "tasks/swing": tall("swing", "tails, ears", 698, 474, 90, "tasks"),
     "tasks/subject": tall(
         "subject", "who is deformed, by what and when: character, stack, bones, actions", 356, 732, 768, "tasks"
@@ -116,6 +117,7 @@ BOXES = {
     "deformers/posing": tall("posing", "bones that follow the skin", 926, 1538, 200, "methods"),
     "deformers/motion": tall("motion", "frames that are alike", 926, 1796, 200, "methods"),
     "deformers/swing": tall("swing", "springs, chains", 926, 1622, 200, "methods"),
+    "deformers/fit": tall("fit", "joints in a mesh", 446, 1796, 210, "methods"),
     "deformers/geometry": tall("geometry", "meshes, solids, distances", 400, 1890, 726, "methods"),
 }
 LANES = {

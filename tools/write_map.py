@@ -32,6 +32,7 @@ FEATURES = {
     "[Engine Copy](engine-copy.md)": r"/engine_copy|/exchange|ui/hand_over$",
     "[Weights](weights.md)": r"/automatic_weights/|/weight_editing/|(?<!copy/)weights(/|$)|/weight_",
     "[Weight lines](weights.md#weight-lines)": r"weight_line|/weight_editing/line|/weights/line|/line_splines$|/iso_",
+    "[Fit Skeleton](fit.md)": r"/fit(_markers)?($|/)|/fitted$",
     "[Handles](handles.md)": r"/handles",
     "[Drag Skin](posing.md)": r"/posing/|tasks/pose/|/drag_skin$|/dragging$|/pins$|/pose_limits$",
     "[Motion](motions.md)": r"(?<!engine_copy)/motion",

@@ -52,7 +52,7 @@ HANDLES = {"supple.handles_add": "MESH_CUBE", "supple.handles_remove": "X"}
 
 ALONE = {
     "supple.correct_pose": "SCULPTMODE_HLT", "supple.corrections_from": "PARTICLES",
-    "supple.example_add": "ARMATURE_DATA", "supple.weights_smooth": "MOD_SMOOTH",
+    "supple.example_add": "ARMATURE_DATA", "supple.fit_skeleton": "BONE_DATA", "supple.weights_smooth": "MOD_SMOOTH",
     "supple.weights_check": "VIEWZOOM", "supple.clear_pins": "UNPINNED",
     "supple.asset_library_add": "ASSET_MANAGER", "supple.asset_library_remove": "TRASH",
 }  # fmt: skip

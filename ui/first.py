@@ -25,6 +25,7 @@ from .tools import DragSkin
 LABELS = {key: look.label for key, look in LOOKS.items()} | {CUSTOM: "Custom", MIXED: "Mixed"}
 NOTHING = "Select the armature of a character, or one of its meshes"
 NO_MESHES = "This armature moves no mesh yet. Select its meshes, too"
+BARE = "A skeleton for the selected meshes: a human, or an animal on four legs, in a rest pose"
 NOT_BOUND_YET = "Weights for the selected meshes from the selected armature, and skin that bends well"
 
 
@@ -67,6 +68,13 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
         if bpy.ops.supple.make.poll():
             draw_hint(self.layout, context, NOT_BOUND_YET)
             self.draw_make()
+            return
+        if bpy.ops.supple.fit_skeleton.poll():
+            draw_hint(self.layout, context, BARE)
+            row = self.layout.row(align=True)
+            row.scale_y = 1.5
+            draw_button(row, "supple.fit_skeleton")
+            row.operator_menu_enum("supple.fit_skeleton", "rig", text="", icon="DOWNARROW_HLT")
             return
         draw_hint(self.layout, context, NO_MESHES if has_armature(context) else NOTHING)
         draw_button(self.layout, "supple.example_add", text="Add an Example")

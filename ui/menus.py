@@ -255,6 +255,8 @@ class VIEW3D_MT_supple(bpy.types.Menu):
         draw_button(layout, "supple.make")
         layout.operator_menu_enum("supple.make", "look", text="Look", icon="OUTLINER_OB_ARMATURE")
         draw_operators(layout, [name for name in FIRST if name != "supple.make"])
+        draw_button(layout, "supple.fit_skeleton")
+        layout.operator_menu_enum("supple.fit_skeleton", "rig", text="Rig", icon="BONE_DATA")
         draw_button(layout, "supple.correct_pose")
         if context.mode == "POSE":
             layout.operator("wm.tool_set_by_id", text="Drag Skin", icon="VIEW_PAN").name = DragSkin.bl_idname

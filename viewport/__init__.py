@@ -1,13 +1,13 @@
 """What Supple draws over the 3D View and the UV editor.
 
-`particles`, `weights`, `heat`, `outlines`, `ghosts` and `pins` are overlays: each follows its objects once it is
-registered. `drawing` has what they share. For tools that follow the mouse, `view` leads from its position to rays and
-UVs, `pattern_view` and `weight_line_view` to what lies under it; `weight_lines` draws.
+`particles`, `weights`, `heat`, `outlines`, `ghosts`, `pins` and `fit_markers` are overlays: each follows its objects
+once it is registered. `drawing` has what they share. For tools that follow the mouse, `view` leads from its position to
+rays and UVs, `pattern_view` and `weight_line_view` to what lies under it; `weight_lines` draws.
 """
 
-from . import ghosts, heat, outlines, particles, pins, weights
+from . import fit_markers, ghosts, heat, outlines, particles, pins, weights
 
-PARTS = (particles, weights, heat, outlines, ghosts, pins)
+PARTS = (particles, weights, heat, outlines, ghosts, pins, fit_markers)
 
 
 def register() -> None:

@@ -23,6 +23,13 @@ GOLDEN_RATIO = 0.618034
 CORNERS = 24
 """Of a disc."""
 
+HIDDEN_OPACITY = 0.3
+"""Of what lies behind the skin."""
+
+TOWARD_EYE = 0.015
+"""How much nearer to the eye discs are drawn than their points, as a fraction of the distance: round skin would bury
+them else."""
+
 
 class LazyShader:
     """A shader that is compiled when first drawn with: there is no GPU while Blender registers extensions."""
@@ -184,6 +191,41 @@ def build_disc(
     tints = np.tile(np.array(color, float), (*points.shape[:2], 1))
     tints[:, [4, 5, 7], 3] = 0.0
     return points.reshape(-1, 2), tints.reshape(-1, 4)
+
+
+def place_disc(
+    context: bpy.types.Context, point: np.ndarray, pixels: float, color: tuple[float, ...], corners: int = CORNERS
+) -> tuple[np.ndarray, np.ndarray]:
+    """A disc that faces the eye, as triangles: points (N, 3), world space, and colors (N, 4)."""
+    view: Any = context.region_data
+    to_view = np.array(view.view_matrix)
+    depth = float((np.array(view.perspective_matrix) @ np.append(point, 1.0))[3])
+    pixel = 2.0 * abs(depth) / (context.region.width * view.window_matrix[0][0])
+    eye = np.linalg.inv(to_view)[:3, 3]
+    nearer = point + TOWARD_EYE * ((eye - point) if view.is_perspective else view.view_distance * to_view[2, :3])
+    size = pixel * ((1.0 - TOWARD_EYE) if view.is_perspective else 1.0)
+    flat, tints = build_disc(np.zeros(2), pixels, (*color, 1.0), corners)
+    return nearer + size * flat @ to_view[:2, :3], tints
+
+
+def draw_discs(
+    discs: Sequence[tuple[np.ndarray, np.ndarray]],
+    depths: Sequence[tuple[str, float]] = (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)),
+) -> None:
+    """Draw discs as `place_disc` gives them, at least one.
+
+    Parameters
+    ----------
+    depths : sequence of (str, float)
+        Depth tests, and how opaque what passes them is: what lies behind a surface shines through faintly.
+    """
+    points = np.concatenate([points for points, _ in discs]).astype(np.float32)
+    colors = np.concatenate([colors for _, colors in discs]).astype(np.float32)
+    shader = gpu.shader.from_builtin("SMOOTH_COLOR")
+    for depth, opacity in depths:
+        with drawing_state(depth, mask=False):
+            tints = colors * np.array((1.0, 1.0, 1.0, opacity), np.float32)
+            batch_for_shader(shader, "TRIS", {"pos": points, "color": tints}).draw(shader)
 
 
 def color_joints(joints: np.ndarray) -> np.ndarray:

@@ -7,15 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import bpy
-import gpu
 import numpy as np
 from bpy.app.handlers import persistent
-from gpu_extras.batch import batch_for_shader
 
 from ..bridge.meshes.skin_points import SkinPoint, locate_point
 from ..bridge.per_object import PerObject
 from ..tasks.pose.pins import list_pins
-from .drawing import CORNERS, Overlay, build_disc, drawing_state, find_view
+from .drawing import CORNERS, Overlay, draw_discs, find_view, place_disc
 
 TOOL = "supple.drag_skin"
 
@@ -29,13 +27,6 @@ RIM = 1.8
 """Width of the dark rim around it, pixels."""
 
 PIN_COLOR, DRAGGED_COLOR, RIM_COLOR = (0.25, 0.8, 1.0), (1.0, 0.85, 0.1), (0.02, 0.02, 0.02)
-
-HIDDEN_OPACITY = 0.3
-"""Of what lies behind the skin."""
-
-TOWARD_EYE = 0.015
-"""How much nearer to the eye discs are drawn than their points, as a fraction of the distance: round skin would bury
-them else."""
 
 _located: PerObject[tuple[tuple, list[np.ndarray | None]]] = PerObject(survives_undo=False)
 """What was drawn of each armature, by `session_uid`, until something moves: its pins, and where they are."""
@@ -71,19 +62,13 @@ def draw_pins() -> None:
         return
     scale = context.preferences.system.ui_scale
     discs = [
-        _place_disc(context, point, size * scale * (WIDER if corners == SQUARE else 1.0), color, corners)
+        place_disc(context, point, size * scale * (WIDER if corners == SQUARE else 1.0), color, corners)
         for point, fill, corners in find_drawn(armature, layer)
         for size, color in ((RADIUS + RIM, RIM_COLOR), (RADIUS, fill))
     ]
     if not discs:
         return
-    points = np.concatenate([points for points, _ in discs]).astype(np.float32)
-    colors = np.concatenate([colors for _, colors in discs]).astype(np.float32)
-    shader = gpu.shader.from_builtin("SMOOTH_COLOR")
-    for depth, opacity in (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)):
-        with drawing_state(depth, mask=False):
-            tints = colors * np.array((1.0, 1.0, 1.0, opacity), np.float32)
-            batch_for_shader(shader, "TRIS", {"pos": points, "color": tints}).draw(shader)
+    draw_discs(discs)
 
 
 def find_drawn(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[tuple[np.ndarray, tuple, int]]:
@@ -100,21 +85,6 @@ def find_drawn(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[t
     looks = [(PIN_COLOR, SQUARE if pin.holds_rotation else CORNERS) for pin in pins]
     looks += [(DRAGGED_COLOR, CORNERS)] * len(_dragged)
     return [(point, *look) for point, look in zip(known[1], looks, strict=True) if point is not None]
-
-
-def _place_disc(
-    context: bpy.types.Context, point: np.ndarray, pixels: float, color: tuple[float, ...], corners: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """A disc that faces the eye, as triangles: points (N, 3), world space, and colors (N, 4)."""
-    view: Any = context.region_data
-    to_view = np.array(view.view_matrix)
-    depth = float((np.array(view.perspective_matrix) @ np.append(point, 1.0))[3])
-    pixel = 2.0 * abs(depth) / (context.region.width * view.window_matrix[0][0])
-    eye = np.linalg.inv(to_view)[:3, 3]
-    nearer = point + TOWARD_EYE * ((eye - point) if view.is_perspective else view.view_distance * to_view[2, :3])
-    size = pixel * ((1.0 - TOWARD_EYE) if view.is_perspective else 1.0)
-    flat, tints = build_disc(np.zeros(2), pixels, (*color, 1.0), corners)
-    return nearer + size * flat @ to_view[:2, :3], tints
 
 
 @persistent

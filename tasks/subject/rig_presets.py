@@ -18,6 +18,7 @@ from ...deformers import SkinningError
 from ...deformers.anatomy.body import RestBones
 from ...deformers.anatomy.landmarks import Landmark, read_landmarks
 from ...deformers.anatomy.presets import Rig, RigPreset, find_rig, read_preset
+from ...deformers.fit.bones import FitPreset, read_fit_preset
 
 OWN_FOLDER = Path(__file__).parents[2] / "presets"
 """Presets that come with Supple."""
@@ -25,8 +26,8 @@ OWN_FOLDER = Path(__file__).parents[2] / "presets"
 USER_FOLDER = "rig_presets"
 """Name of the folder of the user's presets, in the extension's user folder."""
 
-LANDMARKS = "landmarks"
-"""Name of the folder in both of them where landmarks are."""
+LANDMARKS, FITTED = "landmarks", "fit"
+"""Names of the folders in both of them where landmarks are, and bones for fitted skeletons."""
 
 
 def read_presets() -> tuple[list[RigPreset], list[str]]:
@@ -35,6 +36,12 @@ def read_presets() -> tuple[list[RigPreset], list[str]]:
     Files of the user come first; one of the same name as one of Supple's stands in for it.
     """
     return _read_files("", read_preset)
+
+
+def read_fit_presets() -> dict[str, FitPreset]:
+    """The bones of the rigs that skeletons can be fitted for, by the names of their files."""
+    presets, _ = _read_files(FITTED, read_fit_preset)
+    return {preset.key: preset for preset in presets}
 
 
 def read_all_landmarks() -> tuple[list[Landmark], list[str]]:

@@ -33,7 +33,8 @@ OPERATORS = (
     "clear_pins", "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep",
     "correction_pose",
     "correction_remove", "correction_select", "corrections_from", "drag_skin", "engine_copy",
-    "engine_copy_export", "engine_copy_frame", "engine_copy_show", "example_add", "flesh_add", "flesh_remove", "flip",
+    "engine_copy_export", "engine_copy_frame", "engine_copy_show", "example_add", "fit_skeleton",
+    "flesh_add", "flesh_remove", "flip",
     "handles_add", "handles_remove", "make", "make_independent",
     "measure", "swing_add", "swing_remove", "swing_update", "motion_compare", "motion_join", "motion_loop",
     "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
@@ -202,7 +203,7 @@ def test_each_operator_is_described(subtests):
 
 @pytest.mark.versions
 def test_each_operator_says_what_to_select(subtests):
-    wanted = "Select (the armature|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))"
+    wanted = "Select (the (armature|meshes of one)|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))"
     for name in sorted(set(OPERATORS) - NEED_NOTHING):
         with subtests.test(name), pytest.raises(RuntimeError, match=rf"poll\(\).*{wanted}"):
             getattr(bpy.ops.supple, name)()

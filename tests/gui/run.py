@@ -27,6 +27,7 @@ from corrections import correct_poses
 from drag import drag_skin
 from engine_copy import copy_for_engines
 from farm import send_to_farm
+from fit import fit_skeleton
 from motion import loop_motions
 from patterns import place_patterns
 from side_by_side import compare_methods
@@ -76,7 +77,7 @@ def steps() -> Iterator[float]:
     window = Window()
     for test in (
         use_character, compare_methods, check_character, copy_for_engines, correct_poses, send_to_farm, place_patterns,
-        edit_weights, drag_skin, loop_motions, swing_tail,
+        edit_weights, drag_skin, loop_motions, swing_tail, fit_skeleton,
     ):  # fmt: skip
         yield from test(window)
     yield from session(window, "NODES")

@@ -50,6 +50,7 @@ MAY_IMPORT = {
     },
     "deformers/patterns": {"deformers/errors", "deformers/geometry"},
     "deformers/anatomy": {"deformers/errors", "deformers/geometry"},
+    "deformers/fit": {"deformers/errors", "deformers/geometry"},
     "deformers/measures": {"deformers/errors", "deformers/geometry", "deformers/rig"},
     "deformers/engine_copy": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
     "deformers/corrections": {
@@ -110,6 +111,7 @@ MAY_IMPORT = {
     "tasks/corrections": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/handles": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/weights"},
     "tasks/pose": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
+    "tasks/fit": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/motion": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/swing": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/motion"},
     "translations": set(),

@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("check", "FILE", "--json=OUT", "--methods", "SSD", "PARTICLES"),
     "engine-copy": ("engine-copy", "FILE", "--target=fbx", "--tolerance=0.3cm", "--output=OUT"),
     "correct": ("correct", "FILE", "--joints=bone.1", "--angles=40,80.5", "--output=OUT"),
+    "fit": ("fit", "FILE", "--object=a", "--rig=unreal", "--make", "--output=OUT"),
     "swing": ("swing", "FILE", "--preset=tail", "--bones=a,b", "--angle=12", "--damping=.3", "--output=OUT"),
     "motion": ("motion", "loop", "FILE", "--pair=-10:20", "--blend=.5", "--output=OUT"),
 }
@@ -65,7 +66,8 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     *((name, "--method", WORDS) for name in ("bind", "bake", "farm", "weights")),
     *((name, "--order", WORDS) for name in ("bind", "bake", "farm")),
     *((name, "--progress", (*WORDS, "dots")) for name in ("info", "bake", "join", "apply")),
-    *((name, "--report", WORDS) for name in ("weights", "engine-copy", "motion", "swing")),
+    *((name, "--report", WORDS) for name in ("weights", "engine-copy", "motion", "swing", "fit")),
+    ("fit", "--rig", (*WORDS, "cat", "HUMAN")),
     *(("bind", option, ("", "x", "half")) for option in ("--sharpness", "--bulge-limit", "--contact")),
     *((name, "--format", WORDS) for name in ("bake", "patterns")),
     ("bind", "--evaluate", WORDS),

@@ -1,0 +1,104 @@
+"""A fit: the median of the joints that are found in several solids of one mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import SkinningError
+from .frame import Frame, find_front, find_plane
+from .hands import find_fingers
+from .human import find_human
+from .joints import HUMAN, QUADRUPED, Fit, mirror_joints, remove_side
+from .quadruped import find_feet, find_front_end, find_quadruped
+from .solid import BodyCells, check_mesh, fill_body, merge_near
+
+SOLIDS = ((96, 0.0), (88, 20.0), (104, -20.0))
+"""Cells along the height, and degrees that the mesh is rotated by: what depends on the cells differs among them."""
+
+LEAST_SYMMETRY = 0.90
+"""Share of the cells with a mirror from which on a pose is one of rest."""
+
+LARGEST_SPREAD = 0.03
+"""Distance of a joint in one of the solids from the median, from which on it is doubtful."""
+
+FINDERS = {HUMAN: find_human, QUADRUPED: find_quadruped}
+
+
+def fit_joints(
+    points: np.ndarray, triangles: np.ndarray, kind: str, progress: Callable[[float], None] = lambda share: None
+) -> Fit:
+    """Fit the joints of a human or of an animal on four legs into a mesh.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Of all meshes of one character in a rest pose, z up, any unit.
+    triangles : int array, shape (T, 3)
+    kind : str
+        HUMAN or QUADRUPED.
+
+    Raises
+    ------
+    SkinningError
+        Where the mesh is no such character, with what was found.
+    """
+    check_mesh(points, triangles)
+    whole = points, triangles
+    points, triangles = merge_near(points, triangles, SOLIDS[0][0])
+    cells = fill_body(points, triangles, SOLIDS[0][0])
+    frame = _find_frame(cells, kind)
+    progress(0.3)
+    found: list[dict[str, np.ndarray]] = []
+    doubts: list[str] = []
+    problems = []
+    for number, (count, angle) in enumerate(SOLIDS):
+        body = frame.place(cells) if not number else _fill_turned(points, triangles, frame, count, angle)
+        try:
+            joints, doubtful = FINDERS[kind](body)
+            found.append(joints)
+            doubts += doubtful
+        except SkinningError as error:
+            problems.append(error)
+        progress(0.3 + 0.7 * (number + 1) / len(SOLIDS))
+    if len(found) < 2:
+        raise problems[0]
+    names = set.intersection(*(set(joints) for joints in found))
+    half = {name: np.median([joints[name] for joints in found], axis=0) for name in found[0] if name in names}
+    spreads = {name: max(float(np.linalg.norm(row[name] - median)) for row in found) for name, median in half.items()}
+    unsure = {name for name in doubts if doubts.count(name) > 1}
+    unsure |= {name for name, spread in spreads.items() if spread > LARGEST_SPREAD and not name.endswith("_tip")}
+    if kind == HUMAN:
+        half |= find_fingers(frame.to_body(whole[0]), whole[1], half["wrist"], half["hand_tip"])
+    joints = mirror_joints(kind, half)
+    return Fit(kind, frame, joints, frozenset(name for name in joints if remove_side(name) in unsure))
+
+
+def _find_frame(cells: BodyCells, kind: str) -> Frame:
+    frame = find_plane(cells, 1.0 if kind == HUMAN else -1.0)
+    if frame.symmetry < LEAST_SYMMETRY:
+        raise SkinningError(
+            f"Left and right differ by {100 * (1 - frame.symmetry):.0f} %: select one character in a symmetric pose, "
+            f"such as T or A"
+        )
+    body = frame.place(cells)
+    if kind == HUMAN:
+        return frame if find_front(body) >= 0.0 else frame.flipped()
+    find_feet(body)
+    return frame if find_front_end(body) >= 0.0 else frame.flipped()
+
+
+def _turn(body: BodyCells, degrees: float) -> BodyCells:
+    return replace(body, points=body.points @ _rotation(degrees).T)
+
+
+def _rotation(degrees: float) -> np.ndarray:
+    cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _fill_turned(points: np.ndarray, triangles: np.ndarray, frame: Frame, count: int, degrees: float) -> BodyCells:
+    """The solid of a mesh that is rotated about the vertical, in the space of the body."""
+    return _turn(fill_body(frame.to_body(points) @ _rotation(degrees).T, triangles, count), -degrees)
