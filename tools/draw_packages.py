@@ -112,6 +112,7 @@ BOXES = {
     "deformers/anatomy": tall("anatomy", "which bone is which part", 686, 1706, 210, "methods"),
     "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1706, 200, "methods"),
     "deformers/rig": tall("rig", "rest, pose, skeleton, fractions", 56, 1796, 330, "methods"),
+    "deformers/layers": tall("layers", "clothes over bodies", 526, 1796, 164, "methods"),
     "deformers/algebra": tall("algebra", "sparse solvers, rotations", 56, 1890, 330, "methods"),
     "deformers/posing": tall("posing", "bones that follow the skin", 926, 1538, 200, "methods"),
     "deformers/motion": tall("motion", "frames that are alike", 926, 1796, 200, "methods"),
@@ -120,7 +121,8 @@ BOXES = {
 }
 LANES = {
     ("deformers/particles", "deformers/geometry"): 418,
-    ("deformers/measures", "deformers/geometry"): 666,
+    ("deformers/measures", "deformers/layers"): 670,
+    ("deformers/automatic_weights", "deformers/geometry"): 490,
     ("ui", "settings"): 235,
 }
 """Where an arrow goes down beside the boxes between, as x."""
