@@ -13,8 +13,8 @@ from ..nodes.groups import VERSION_KEY, is_layer_group
 PATTERNS_NAME = "Supple Patterns"
 """Name of the modifier that displaces patterns."""
 
-LAYER_NAME = "Supple Layer"
-"""How the names of modifiers begin that keep a mesh outside of another."""
+LAYER_NAME, LIMBS_NAME = "Supple Layer", "Supple Layer Limbs"
+"""How the names of modifiers begin that keep layers apart, and of the one that keeps loose cloth out of limbs."""
 
 COMPRESSION_NAME = "Supple Compression"
 """Name of the modifier that measures the skin's compression for patterns."""

@@ -19,7 +19,7 @@ FIRST = "supple_layer_first"
 CORNERS, WEIGHTS, HEIGHT = "supple_cover_corners", "supple_cover_weights", "supple_cover_height"
 """How the names of attributes begin of what a layer covers, see `Cover`; then comes the layer's number."""
 
-LAYER, COUNT, GAP, GIVE = "Layer", "Vertices", "Gap", "Give"
+LAYER, LAYER_COUNT, COUNT, GAP, GIVE = "Layer", "Layer Vertices", "Vertices", "Gap", "Give"
 JOINTS, LIMBS = "Bones", "Limbs"
 """Inputs of the groups."""
 
@@ -38,7 +38,8 @@ def build_tuck(name: str, number: int) -> Any:
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     layer_object = graph.input(LAYER, "OBJECT", "Mesh that lies above")
-    count = graph.input(COUNT, "INT", "Vertices of the layer that are known: where it has fewer, nothing is moved")
+    layer_count = graph.input(LAYER_COUNT, "INT", "Vertices of the layer: where it has fewer, nothing is moved")
+    count = graph.input(COUNT, "INT", "Vertices of the mesh: where it has others, nothing is moved")
     gap = graph.input(GAP, "VALUE", "Distance below the layer, where it is not less at rest")
     give = graph.input(GIVE, "VALUE", "The farthest that a vertex is moved")
     with graph.frame("The triangle above each vertex"):
@@ -63,10 +64,16 @@ def build_tuck(name: str, number: int) -> Any:
         for _ in range(SMOOTHING):
             moves = _average(graph, moves, "FLOAT").maximum(known["needs"]) * is_covered
         moved = graph.add("GeometryNodeSetPosition", held, None, None, known["normal"] * (moves * -1.0))
-    with graph.frame("Only while the layer has its vertices"):
-        is_whole = graph.add("GeometryNodeAttributeDomainSize", layer) > count - 1.0
-        graph.output("Geometry", graph.switch(is_whole, geometry, moved))
+    with graph.frame("Only while both meshes have their vertices"):
+        is_whole = graph.add("GeometryNodeAttributeDomainSize", layer) > layer_count - 1.0
+        graph.output("Geometry", graph.switch(is_whole & _has(graph, geometry, count), geometry, moved))
     return graph.finish()
+
+
+def _has(graph: Graph, geometry: Value, count: Value) -> Value:
+    """Whether a mesh has so many vertices."""
+    own = graph.add("GeometryNodeAttributeDomainSize", geometry)
+    return graph.add("FunctionNodeCompare", own, count, data_type="INT", operation="EQUAL")
 
 
 def _soften(graph: Graph, values: Value, knee: Value) -> Value:
@@ -130,9 +137,7 @@ def build_out_of_limbs(name: str, push: Any) -> Any:
         with graph.frame(f"Pass {number + 1}"):
             moved = graph.call(push, Geometry=moved, Slots=slots, Limbs=limbs, Vertices=count, Gap=gap)["Geometry"]
     with graph.frame("Only while the cloth has its vertices"):
-        own = graph.add("GeometryNodeAttributeDomainSize", geometry)
-        fits = graph.add("FunctionNodeCompare", own, count, data_type="INT", operation="EQUAL")
-        graph.output("Geometry", graph.switch(fits, geometry, moved))
+        graph.output("Geometry", graph.switch(_has(graph, geometry, count), geometry, moved))
     return graph.finish()
 
 

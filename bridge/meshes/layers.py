@@ -5,7 +5,7 @@ The limbs object is a hidden mesh, in no collection, that holds distances about 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -91,7 +91,7 @@ def is_limbs_object(obj: bpy.types.Object) -> bool:
 def remove_unused_limbs_objects() -> None:
     """Remove limbs objects that no node modifier reads any more."""
     hidden = {obj for obj in bpy.data.objects if obj.library is None and is_limbs_object(obj)}
-    users: Any = bpy.data.user_map(subset=hidden) if hidden else {}
+    users = cast(Any, bpy.data).user_map(subset=hidden) if hidden else {}
     for obj in [obj for obj in hidden if not users[obj]]:
         mesh = mesh_of(obj)
         bpy.data.objects.remove(obj)

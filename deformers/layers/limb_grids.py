@@ -17,7 +17,7 @@ from ..geometry.vectors import normalize, smooth_step
 from ..rig.rest import Weights
 from .tuck import Links, average_neighbors, soften
 
-STEP = 1.0 / 180.0
+STEP = 0.009
 """Size of a cell, in heights of the character."""
 
 MOST_CELLS = 48
@@ -41,7 +41,7 @@ OWN_WEIGHT = 0.3
 LEAST_SIZE = 0.04
 """Of a limb, in heights: smaller ones, such as toes, are left out."""
 
-SLOTS = 8
+SLOTS = 12
 """The most limbs that a point is pushed out of."""
 
 PASSES = 3
@@ -92,9 +92,7 @@ class NearLimbs(NamedTuple):
     distances: np.ndarray
 
 
-def find_near_bones(
-    points: np.ndarray, skin: np.ndarray, weights: Weights, height: float, reach: float
-) -> np.ndarray:
+def find_near_bones(points: np.ndarray, skin: np.ndarray, weights: Weights, height: float, reach: float) -> np.ndarray:
     """Find the bones whose limbs lie nearest to points at rest.
 
     Parameters
@@ -158,15 +156,15 @@ def make_limb_grids(
         Whose limbs are measured: each has skin of its own.
     height : float
         Of the character.
-    find_nearest : FindNearest
     """
     skin = np.asarray(skin, np.float64)
     boxes = [_lay_out_box(skin, weights, bone, height * STEP) for bone in bones]
     counts = np.array([box[2] for box in boxes]).reshape(-1, 3)
     sizes = counts.prod(axis=1)
     nodes = [_list_nodes(*box) for box in boxes]
-    keys, index = np.unique(np.rint(np.concatenate(nodes) / (height * 1e-6)), axis=0, return_inverse=True)
-    owners, shares, distances = _measure(keys * (height * 1e-6), skin, triangles, find_nearest)
+    every = np.concatenate(nodes)
+    chosen, index = _find_distinct(every, 0.01 * height * STEP)
+    owners, shares, distances = _measure(every[chosen], skin, triangles, find_nearest)
     own = np.zeros(len(skin))
     values = []
     for bone, (_, step, shape), part in zip(
@@ -196,6 +194,14 @@ def _list_nodes(low: np.ndarray, step: float, counts: np.ndarray) -> np.ndarray:
     return low + step * np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
 
 
+def _find_distinct(nodes: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of nodes, shape (N, 3), that differ, and for each node which of these it is: grids overlap."""
+    x, y, z = np.rint((nodes - nodes.min(axis=0)) / tolerance).astype(np.int64).T
+    keys = (x << 42) | (y << 21) | z
+    _, chosen, index = np.unique(keys, return_index=True, return_inverse=True)
+    return chosen, index.reshape(-1)
+
+
 def _measure(
     nodes: np.ndarray, skin: np.ndarray, triangles: np.ndarray, find_nearest: FindNearest
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -205,7 +211,8 @@ def _measure(
     corners = skin[owners]
     flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     smooth = np.einsum("nc,nci->ni", shares, vertex_normals(skin, triangles)[owners])
-    normals = np.where((shares > 1e-6).all(axis=1)[:, None], flat, smooth)  # inside a face, its own normal is exact
+    is_in_face = np.all(shares > 1e-6, axis=1, keepdims=True)
+    normals = np.where(is_in_face, flat, smooth)  # inside a face, its own normal is exact
     ways = nodes - np.einsum("nc,nci->ni", shares, corners)
     return owners, shares, np.where(np.einsum("ni,ni->n", ways, normals) < 0.0, -distances, distances)
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...bridge.meshes.data import mesh_of, read_edges
 from ...bridge.meshes.layers import new_limbs_object, write_cover, write_first
 from ...bridge.meshes.nearest import find_nearest_surface
-from ...bridge.modifiers import LAYER_NAME, add_modifier, write_input
+from ...bridge.modifiers import LAYER_NAME, LIMBS_NAME, add_modifier, write_input
 from ...bridge.rigs.armatures import read_skeleton
 from ...bridge.rigs.joints import ensure_joints_object
 from ...deformers import SkinningError
@@ -21,7 +21,7 @@ from ...deformers.layers.limb_grids import LimbGrids, NearLimbs, find_near_bones
 from ...deformers.layers.tuck import Cover, Links, find_cover
 from ...deformers.rig.rest import Weights, normalize_weights
 from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
-from ...nodes.layers import COUNT, GAP, GIVE, JOINTS, LAYER, LIMBS
+from ...nodes.layers import COUNT, GAP, GIVE, JOINTS, LAYER, LAYER_COUNT, LIMBS
 from ...settings.objects import settings_of
 from ..subject.character import find_skinned, read_rest
 from .read import Dressed, Garment, find_place, read_dressed
@@ -167,7 +167,7 @@ def _install(dressed: Dressed, index: int, plan: _Plan) -> None:
     if plan.limbs is not None:
         grids, near = plan.limbs
         skeleton = read_skeleton(dressed.armature)
-        modifier = add_modifier(obj, f"{LAYER_NAME} Out of Limbs", "NODES", place)
+        modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
         _fill(modifier, ensure_out_of_limbs(), {
             JOINTS: joints, LIMBS: new_limbs_object(obj, grids, near), COUNT: len(mesh_of(obj).vertices),
@@ -177,11 +177,12 @@ def _install(dressed: Dressed, index: int, plan: _Plan) -> None:
     for number, (above, cover) in enumerate(plan.covers):
         layer = dressed.garments[above].obj
         write_cover(mesh_of(obj), number, cover)
-        modifier = add_modifier(obj, f"{LAYER_NAME} beneath {layer.name}", "NODES", place + number)
+        modifier = add_modifier(obj, f"{LAYER_NAME} {layer.name}", "NODES", place + number)
         length = unit / plan.garment.scale
         give = settings.layer_give * (LOOSE_GIVE if above in dressed.loose else 1.0)
         _fill(modifier, ensure_tuck(number), {
-            LAYER: layer, COUNT: len(mesh_of(layer).vertices), GAP: settings.layer_gap * length, GIVE: give * length,
+            LAYER: layer, LAYER_COUNT: len(mesh_of(layer).vertices), COUNT: len(mesh_of(obj).vertices),
+            GAP: settings.layer_gap * length, GIVE: give * length,
         })  # fmt: skip
 
 

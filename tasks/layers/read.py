@@ -147,9 +147,7 @@ def read_dressed(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
         for above, below in pairs
     ]
     if not chosen:
-        raise SkinningError(
-            f"No mesh of '{armature.name}' lies over another: Stay Outside is for clothes over a body"
-        )
+        raise SkinningError(f"No mesh of '{armature.name}' lies over another: Stay Outside is for clothes over a body")
     names = {garment.obj.name: garment for garment in garments}
     order = sort_layers((garments[above].obj.name, garments[below].obj.name) for above, below in chosen)
     index = {name: place for place, name in enumerate(order)}
@@ -177,8 +175,8 @@ def _read_garments(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object
                 raise SkinningError(
                     f"'{obj.name}' shows fewer vertices than it has: disable modifiers that remove vertices"
                 )
-            moved = (rows[: len(points)] @ matrix[:3, :3].T + matrix[:3, 3] for rows in (points, shown))
-            garments.append(Garment(obj, *moved, read_triangles(mesh_of(obj)), matrix))
+            points, shown = (rows[: len(points)] @ matrix[:3, :3].T + matrix[:3, 3] for rows in (points, shown))
+            garments.append(Garment(obj, points, shown, read_triangles(mesh_of(obj)), matrix))
     return garments
 
 
