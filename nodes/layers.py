@@ -8,29 +8,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..deformers.layers.limb_grids import PASSES, SLOTS
+from ..deformers.layers.limb_grids import PASSES
+from ..deformers.layers.limb_grids import SLOTS as SLOT_COUNT
 from ..deformers.layers.limb_grids import SMOOTHING as LIMB_SMOOTHING
 from ..deformers.layers.tuck import FADE, LEAST_KNEE, SMOOTHING
 from .graph import Graph, Value
 
-FIRST = "supple_layer_first"
-"""Attribute of a mesh: for each vertex the first that lies where it lies, which moves alike."""
+NEIGHBORS = "supple_layer_neighbors"
+"""Attribute of a mesh: the four vertices that each is smoothed with, as `find_neighbors` has them."""
 
 CORNERS, WEIGHTS, HEIGHT = "supple_cover_corners", "supple_cover_weights", "supple_cover_height"
 """How the names of attributes begin of what a layer covers, see `Cover`; then comes the layer's number."""
 
 LAYER, LAYER_COUNT, COUNT, GAP, GIVE = "Layer", "Layer Vertices", "Vertices", "Gap", "Give"
-JOINTS, LIMBS = "Bones", "Limbs"
+JOINTS, SLOTS, GRIDS = "Bones", "Limbs", "Grids"
 """Inputs of the groups."""
 
 FORWARD, BACK = "supple_rest_to_pose", "supple_pose_to_rest"
 """Attributes of the joints object's points: matrices in armature space."""
 
 JOINT, LOW, STEP, NODES, START, DISTANCE, VERTEX = "joint", "low", "step", "nodes", "start", "distance", "vertex"
-"""Attributes of the first points of a limbs object, of each vertex and slot: see `LimbGrids` and `NearLimbs`."""
+"""Attributes of the points of a slots object, one for each slot and vertex: see `LimbGrids` and `NearLimbs`."""
 
 FIELD = "field"
-"""Attribute of its points, those of all grids one after the other: the values of `LimbGrids`."""
+"""Attribute of the points of a grids object: the values of `LimbGrids`, the distance last."""
+
+PUSH = "supple_layer_push"
+"""Attribute that holds how far points are pushed, while that is computed."""
 
 
 def build_tuck(name: str, number: int) -> Any:
@@ -57,13 +61,17 @@ def build_tuck(name: str, number: int) -> Any:
         needs = _soften(graph, gaps - normal.dot(above), knee) - _soften(graph, gaps - rest, knee)
         fade = 1.0 - graph.smoothstep((needs / give - 1.0) * (1.0 / (FADE - 1.0)))
         is_covered = rest > 0.0
-        needs = needs.maximum(0.0).minimum(give) * fade * is_covered
-        held, known = graph.capture(geometry, "POINT", needs=needs, normal=normal)
+        needs = needs.maximum(0.0).minimum(give) * fade
+        is_covered = rest > 0.0
+        pushed = _store(graph, geometry, is_covered, normal * (needs * -1.0))
     with graph.frame("Smoothed, never less"):
-        moves = known["needs"]
-        for _ in range(SMOOTHING):
-            moves = _average(graph, moves, "FLOAT").maximum(known["needs"]) * is_covered
-        moved = graph.add("GeometryNodeSetPosition", held, None, None, known["normal"] * (moves * -1.0))
+        push = graph.attribute(PUSH, "FLOAT_VECTOR")
+        smoothed, moves = _smooth(graph, pushed, push, SMOOTHING)
+        moved = graph.add("GeometryNodeSetPosition", smoothed, is_covered, None, moves)
+        cleaner = graph.new_node("GeometryNodeRemoveAttribute")
+        graph.put(cleaner.inputs["Geometry"], moved)
+        graph.put(cleaner.inputs["Name"], PUSH)
+        moved = Value(graph, cleaner.outputs[0])
     with graph.frame("Only while both meshes have their vertices"):
         is_whole = graph.add("GeometryNodeAttributeDomainSize", layer) > layer_count - 1.0
         graph.output("Geometry", graph.switch(is_whole & _has(graph, geometry, count), geometry, moved))
@@ -82,13 +90,29 @@ def _soften(graph: Graph, values: Value, knee: Value) -> Value:
     return graph.switch(values > knee, raised * raised / (knee * 4.0), values)
 
 
-def _average(graph: Graph, values: Value, kind: str) -> Value:
-    """Mean of a vertex and its neighbors: `deformers.layers.tuck.average_neighbors`."""
-    blurred = graph.add("GeometryNodeBlurAttribute", values, 1, 1.0, data_type=kind)
-    first = graph.new_node("GeometryNodeFieldAtIndex", data_type=kind)
-    graph.put(first.inputs["Index"], graph.attribute(FIRST, "INT"))
-    graph.put(first.inputs["Value"], blurred)
-    return Value(graph, first.outputs[0])
+def _store(graph: Graph, geometry: Value, selection: Value, push: Value) -> Value:
+    """Store how far selected points are pushed: it is computed for these alone."""
+    settings = {"data_type": "FLOAT_VECTOR", "domain": "POINT"}
+    return graph.add("GeometryNodeStoreNamedAttribute", geometry, selection, PUSH, push, **settings)
+
+
+def _smooth(graph: Graph, geometry: Value, push: Value, steps: int) -> tuple[Value, Value]:
+    """The geometry, and a field of its smoothed pushes: `deformers.layers.tuck.smooth_pushes`."""
+    length, way, moves = push.length(), push.normalized(), push
+    neighbors = graph.outputs("FunctionNodeSeparateColor", graph.attribute(NEIGHBORS, "FLOAT_COLOR"))
+    for step in range(steps):
+        if step:  # else each step would be computed again for each neighbor
+            geometry, known = graph.capture(geometry, "POINT", moves=moves)
+            moves = known["moves"]
+        total = moves
+        for neighbor in neighbors:
+            node = graph.new_node("GeometryNodeFieldAtIndex", data_type="FLOAT_VECTOR")
+            graph.put(node.inputs["Index"], neighbor)
+            graph.put(node.inputs["Value"], moves)
+            total = total + Value(graph, node.outputs[0])
+        moves = total * 0.2
+        moves = way.times_plus((length - moves.dot(way)).maximum(0.0), moves)
+    return geometry, moves
 
 
 def build_layer_joints(name: str, pose: Any) -> Any:
@@ -113,29 +137,18 @@ def build_out_of_limbs(name: str, push: Any) -> Any:
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     joints_object = graph.input(JOINTS, "OBJECT", "Mesh by which the bones' pose is read")
-    limbs_object = graph.input(LIMBS, "OBJECT", "Mesh that holds distances about the limbs at rest")
+    slots_object = graph.input(SLOTS, "OBJECT", "Mesh that says which limbs each vertex may enter")
+    grids_object = graph.input(GRIDS, "OBJECT", "Mesh that holds distances about the limbs at rest")
     count = graph.input(COUNT, "INT", "Vertices of the cloth: where it has others, nothing is moved")
     gap = graph.input(GAP, "VALUE", "Distance from the limbs, where it is not less at rest")
-    with graph.frame("The limbs that each vertex may enter"):
+    with graph.frame("What is read"):
         to_cloth, *_, joints = graph.outputs("GeometryNodeObjectInfo", joints_object, transform_space="RELATIVE")
-        limbs = graph.outputs("GeometryNodeObjectInfo", limbs_object)[-1]
-        index = graph.add("GeometryNodeInputIndex")
-        slots = graph.add("GeometryNodePoints", count * float(SLOTS))
-        names = {
-            JOINT: "INT", LOW: "FLOAT_VECTOR", STEP: "FLOAT", NODES: "FLOAT_VECTOR", START: "FLOAT",
-            DISTANCE: "FLOAT", VERTEX: "INT",
-        }  # fmt: skip
-        slots = graph.store(
-            slots, **{name: graph.sample(limbs, graph.attribute(name, kind), index) for name, kind in names.items()}
-        )
-        joint = graph.attribute(JOINT, "INT")
-        back = graph.sample(joints, graph.attribute(BACK, "FLOAT4X4"), joint) @ to_cloth.inverted()
-        forward = to_cloth @ graph.sample(joints, graph.attribute(FORWARD, "FLOAT4X4"), joint)
-        slots = graph.store(slots, **{BACK: back, FORWARD: forward})
+        slots, grids = (graph.outputs("GeometryNodeObjectInfo", each)[-1] for each in (slots_object, grids_object))
+        shared = {"Bones": joints, "To_Cloth": to_cloth, "Slots": slots, "Grids": grids, "Vertices": count, "Gap": gap}
     moved = geometry
     for number in range(PASSES):
         with graph.frame(f"Pass {number + 1}"):
-            moved = graph.call(push, Geometry=moved, Slots=slots, Limbs=limbs, Vertices=count, Gap=gap)["Geometry"]
+            moved = graph.call(push, Geometry=moved, **shared)["Geometry"]
     with graph.frame("Only while the cloth has its vertices"):
         graph.output("Geometry", graph.switch(_has(graph, geometry, count), geometry, moved))
     return graph.finish()
@@ -145,18 +158,25 @@ def build_push(name: str) -> Any:
     """The group of one pass: each vertex is pushed out of all limbs at once."""
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
+    joints = graph.input(JOINTS, "GEOMETRY", "A point for each bone, with its matrices")
+    to_cloth = graph.input("To Cloth", "MATRIX", "From the armature's space to the cloth's")
     slots = graph.input("Slots", "GEOMETRY", "A point for each limb that each vertex may enter")
-    limbs = graph.input(LIMBS, "GEOMETRY", "Distances about the limbs at rest")
+    grids = graph.input(GRIDS, "GEOMETRY", "Distances about the limbs at rest")
     count = graph.input(COUNT, "INT", "Vertices of the cloth")
     gap = graph.input(GAP, "VALUE", "Distance from the limbs, where it is not less at rest")
-    position = graph.add("GeometryNodeInputPosition")
     with graph.frame("Where each vertex is in the grid of each limb"):
+        position = to_cloth.inverted().move(graph.add("GeometryNodeInputPosition"))
         at = graph.sample(geometry, position, graph.attribute(VERTEX, "INT"))
-        local = graph.attribute(BACK, "FLOAT4X4").move(at)
+        joint = graph.attribute(JOINT, "INT")
+        local = graph.sample(joints, graph.attribute(BACK, "FLOAT4X4"), joint).move(at)
         nodes = graph.attribute(NODES, "FLOAT_VECTOR")
         place = (local - graph.attribute(LOW, "FLOAT_VECTOR")) * (1.0 / graph.attribute(STEP, "FLOAT"))
-        place = place.maximum((0.0, 0.0, 0.0)).minimum(nodes - (1.0, 1.0, 1.0))
-        corner = graph.add("ShaderNodeVectorMath", place, operation="FLOOR").minimum(nodes - (2.0, 2.0, 2.0))
+        low, high = place.components(), (nodes - (1.0, 1.0, 1.0) - place).components()
+        least: Any = low[0]
+        for side in (*low[1:], *high):
+            least = least.minimum(side)
+        is_inside = least > 0.0
+        corner = graph.add("ShaderNodeVectorMath", place, operation="FLOOR")
         share = place - corner
         along, across, _ = nodes.components()
         layer = along * across
@@ -167,33 +187,31 @@ def build_push(name: str) -> Any:
         rows = [start, start + 1.0]
         rows += [row + along for row in rows]
         rows += [row + layer for row in rows]
-        colors = [graph.sample(limbs, field, row) for row in rows]
+        colors = [graph.sample(grids, field, row) for row in rows]
         ways: list[Any] = colors
         depths: list[Any] = [graph.outputs("FunctionNodeSeparateColor", color)[3] for color in colors]
         for factor in share.components():
             ways = [_mix(graph, factor, *pair, "VECTOR") for pair in zip(ways[::2], ways[1::2], strict=True)]
             depths = [_mix(graph, factor, *pair, "FLOAT") for pair in zip(depths[::2], depths[1::2], strict=True)]
-        way = graph.attribute(FORWARD, "FLOAT4X4").rotate(ways[0])
+        way = to_cloth.rotate(graph.sample(joints, graph.attribute(FORWARD, "FLOAT4X4"), joint).rotate(ways[0]))
         knee = gap * 0.5
         rest = graph.attribute(DISTANCE, "FLOAT")
         depth = (_soften(graph, gap - depths[0], knee) - _soften(graph, gap - rest, knee)).maximum(0.0)
-        slots, found = graph.capture(slots, "POINT", push=way * depth)
+        pushed = _store(graph, slots, is_inside, way * depth)
     with graph.frame("The deepest limb says how far, all together which way"):
         index = graph.add("GeometryNodeInputIndex")
+        own = graph.attribute(PUSH, "FLOAT_VECTOR")
         farthest: Any = None
         total: Any = None
-        for slot in range(SLOTS):
-            push = graph.sample(slots, found["push"], index + count * float(slot) if slot else index)
+        for slot in range(SLOT_COUNT):
+            push = graph.sample(pushed, own, index + count * float(slot) if slot else index)
             length = push.length()
             weighted = push * length
             farthest = length if farthest is None else farthest.maximum(length)
             total = weighted if total is None else total + weighted
-        held, known = graph.capture(geometry, "POINT", length=farthest, way=total.normalized())
+        held, known = graph.capture(geometry, "POINT", push=total.normalized() * farthest)
     with graph.frame("Smoothed, never less"):
-        move = known["way"] * known["length"]
-        for _ in range(LIMB_SMOOTHING):
-            move = _average(graph, move, "FLOAT_VECTOR")
-            move = known["way"].times_plus((known["length"] - move.dot(known["way"])).maximum(0.0), move)
+        held, move = _smooth(graph, held, known["push"], LIMB_SMOOTHING)
         graph.output("Geometry", graph.add("GeometryNodeSetPosition", held, None, None, move))
     return graph.finish()
 

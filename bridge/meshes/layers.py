@@ -1,6 +1,6 @@
-"""What keeps layers outside of each other, as Blender's data: attributes of a mesh, and a limbs object of loose cloth.
+"""What keeps layers outside of each other, as Blender's data: attributes of a mesh, and limbs objects of loose cloth.
 
-The limbs object is a hidden mesh, in no collection, that holds distances about limbs at rest.
+These are hidden meshes, in no collection: one says which limbs each vertex may enter, one holds distances about them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ...nodes.layers import (
     CORNERS,
     DISTANCE,
     FIELD,
-    FIRST,
     HEIGHT,
     JOINT,
     LOW,
+    NEIGHBORS,
     NODES,
     START,
     STEP,
@@ -32,15 +32,12 @@ from .data import mesh_of
 LIMBS_KEY = "supple_limbs"
 """Custom property of the mesh of limbs objects."""
 
-NOWHERE = -1e3
-"""Distance at rest of a limb that a slot does not have: then nothing is ever nearer than it was."""
-
 FIELDS = {"INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector", "FLOAT_COLOR": "color"}
 
 
-def write_first(mesh: bpy.types.Mesh, first: np.ndarray) -> None:
-    """Store for each vertex, array (V,), the first that lies where it lies."""
-    _write(mesh, FIRST, "INT", first)
+def write_neighbors(mesh: bpy.types.Mesh, neighbors: np.ndarray) -> None:
+    """Store what `find_neighbors` says of a mesh, array (V, 4)."""
+    _write(mesh, NEIGHBORS, "FLOAT_COLOR", neighbors)
 
 
 def write_cover(mesh: bpy.types.Mesh, number: int, cover: Cover) -> None:
@@ -55,36 +52,44 @@ def write_cover(mesh: bpy.types.Mesh, number: int, cover: Cover) -> None:
 
 def remove_layer_attributes(mesh: bpy.types.Mesh) -> None:
     """Take all of this off a mesh."""
-    for name in [name for name in mesh.attributes.keys() if name.startswith((FIRST, CORNERS, WEIGHTS, HEIGHT))]:
+    for name in [name for name in mesh.attributes.keys() if name.startswith((NEIGHBORS, CORNERS, WEIGHTS, HEIGHT))]:
         mesh.attributes.remove(mesh.attributes[name])
 
 
-def new_limbs_object(obj: bpy.types.Object, grids: LimbGrids, near: NearLimbs) -> bpy.types.Object:
-    """Make the limbs object of loose cloth; `grids.bones` are joints of its armature."""
-    mesh = bpy.data.meshes.new(f"Supple Limbs {obj.name}")
-    mesh[LIMBS_KEY] = True
-    limbs, distances = near.limbs.ravel(), near.distances.ravel()
-    slots = len(limbs)
-    mesh.vertices.add(max(slots, len(grids.values)))
-    has = limbs >= 0
+def new_slots_object(obj: bpy.types.Object, grids: LimbGrids, near: NearLimbs) -> bpy.types.Object:
+    """Make the object that says which limbs loose cloth may enter; `grids.bones` are joints of its armature."""
+    limbs = near.limbs.ravel()
     chosen = np.maximum(limbs, 0)
-    rows = {
-        JOINT: ("INT", grids.bones[chosen]),
-        LOW: ("FLOAT_VECTOR", grids.lows[chosen]),
-        STEP: ("FLOAT", grids.steps[chosen]),
-        NODES: ("FLOAT_VECTOR", grids.counts[chosen]),
-        START: ("FLOAT", grids.firsts[chosen]),
-        DISTANCE: ("FLOAT", np.where(has, distances, NOWHERE)),
-        VERTEX: ("INT", np.tile(np.arange(near.limbs.shape[1]), len(near.limbs))),
-    }
-    for name, (kind, values) in rows.items():
-        _write(mesh, name, kind, values)
-    _write(mesh, FIELD, "FLOAT_COLOR", np.roll(grids.values, -1, axis=1))
+    slots = _new_hidden(f"Supple Limbs {obj.name}", len(limbs))
+    for name, kind, values in (
+        (JOINT, "INT", grids.bones[chosen]),
+        (LOW, "FLOAT_VECTOR", grids.lows[chosen]),
+        (STEP, "FLOAT", grids.steps[chosen]),
+        (NODES, "FLOAT_VECTOR", np.where(limbs[:, None] >= 0, grids.counts[chosen], 0)),
+        (START, "FLOAT", grids.firsts[chosen]),
+        (DISTANCE, "FLOAT", near.distances.ravel()),
+        (VERTEX, "INT", np.tile(np.arange(near.limbs.shape[1]), len(near.limbs))),
+    ):
+        _write(mesh_of(slots), name, kind, values)
+    return slots
+
+
+def new_grids_object(obj: bpy.types.Object, grids: LimbGrids) -> bpy.types.Object:
+    """Make the object that holds the distances about these limbs at rest."""
+    made = _new_hidden(f"Supple Grids {obj.name}", len(grids.values))
+    _write(mesh_of(made), FIELD, "FLOAT_COLOR", np.roll(grids.values, -1, axis=1))
+    return made
+
+
+def _new_hidden(name: str, count: int) -> bpy.types.Object:
+    mesh = bpy.data.meshes.new(name)
+    mesh[LIMBS_KEY] = True
+    mesh.vertices.add(count)
     return bpy.data.objects.new(mesh.name, mesh)
 
 
 def is_limbs_object(obj: bpy.types.Object) -> bool:
-    """Whether an object was made by `new_limbs_object`."""
+    """Whether an object was made by one of these."""
     return obj.type == "MESH" and LIMBS_KEY in mesh_of(obj)
 
 
@@ -100,8 +105,5 @@ def remove_unused_limbs_objects() -> None:
 
 
 def _write(mesh: bpy.types.Mesh, name: str, kind: Any, values: np.ndarray) -> None:
-    """Store values of the first vertices; the others have zero."""
     attribute = mesh.attributes.get(name) or mesh.attributes.new(name, kind, "POINT")
-    rows = np.zeros((len(mesh.vertices), *values.shape[1:]), np.int32 if kind == "INT" else np.float32)
-    rows[: len(values)] = values
-    write_array(attribute.data, FIELDS[kind], rows, rows.dtype.type)
+    write_array(attribute.data, FIELDS[kind], values, np.int32 if kind == "INT" else np.float32)

@@ -15,7 +15,7 @@ from ..geometry.neighbors import FindNearest
 from ..geometry.solid import vertex_normals
 from ..geometry.vectors import normalize, smooth_step
 from ..rig.rest import Weights
-from .tuck import Links, average_neighbors, soften
+from .tuck import smooth_pushes, soften
 
 STEP = 0.009
 """Size of a cell, in heights of the character."""
@@ -44,8 +44,8 @@ LEAST_SIZE = 0.04
 SLOTS = 12
 """The most limbs that a point is pushed out of."""
 
-PASSES = 3
-SMOOTHING = 4
+PASSES = 2
+SMOOTHING = 2
 """Steps in each pass."""
 
 
@@ -244,7 +244,7 @@ def _blur(values: np.ndarray) -> np.ndarray:
 
 
 def read_grids(grids: LimbGrids, limbs: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The values at points at rest, trilinear; beyond a grid's ends as there.
+    """The values at points at rest, trilinear; beyond a grid's ends as there, but without a way out.
 
     Parameters
     ----------
@@ -257,7 +257,9 @@ def read_grids(grids: LimbGrids, limbs: np.ndarray, points: np.ndarray) -> np.nd
     float64 array, shape (N, 4)
     """
     counts = grids.counts[limbs]
-    places = np.clip((points - grids.lows[limbs]) / grids.steps[limbs, None], 0.0, counts - 1.0)
+    places = (points - grids.lows[limbs]) / grids.steps[limbs, None]
+    is_inside = ((places > 0.0) & (places < counts - 1.0)).all(axis=1)
+    places = np.clip(places, 0.0, counts - 1.0)
     corners = np.minimum(places.astype(np.intp), counts - 2)
     shares = places - corners
     strides = np.stack([np.ones_like(counts[:, 0]), counts[:, 0], counts[:, 0] * counts[:, 1]], axis=1)
@@ -266,6 +268,7 @@ def read_grids(grids: LimbGrids, limbs: np.ndarray, points: np.ndarray) -> np.nd
     for corner in np.ndindex(2, 2, 2):
         weights = np.where(corner, shares, 1.0 - shares).prod(axis=1)
         total += weights[:, None] * grids.values[start + strides @ np.array(corner)]
+    total[~is_inside, 1:] = 0.0
     return total
 
 
@@ -282,7 +285,7 @@ def find_near_limbs(points: np.ndarray, bones: np.ndarray, grids: LimbGrids) -> 
 
 
 def push_out(
-    points: np.ndarray, matrices: np.ndarray, grids: LimbGrids, near: NearLimbs, links: Links, gap: float
+    points: np.ndarray, matrices: np.ndarray, grids: LimbGrids, near: NearLimbs, neighbors: np.ndarray, gap: float
 ) -> np.ndarray:
     """Push loose cloth out of the limbs of a pose.
 
@@ -292,8 +295,8 @@ def push_out(
         Posed, armature space.
     matrices : float array, shape (L, 4, 4)
         Of the limbs' bones, from rest to pose.
-    links : Links
-        Of the cloth.
+    neighbors : int array, shape (V, 4)
+        Of the cloth, from `find_neighbors`.
     gap : float
         How far the cloth stays away, where it is not nearer at rest.
 
@@ -317,11 +320,5 @@ def push_out(
             depths *= np.linalg.norm(out, axis=1)
             lengths[has] = np.maximum(lengths[has], depths)
             ways[has] += np.square(depths)[:, None] * normalize(out)
-        ways = normalize(ways)
-        moves = ways * lengths[:, None]
-        for _ in range(SMOOTHING):
-            moves = average_neighbors(moves, links)
-            short = np.maximum(lengths - np.einsum("vi,vi->v", moves, ways), 0.0)
-            moves = moves + ways * short[:, None]
-        points = points + moves
+        points = points + smooth_pushes(normalize(ways) * lengths[:, None], neighbors, SMOOTHING)
     return points

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..geometry.mesh_laplacian import drop_degenerate
+from ..geometry.ring_normals import find_rings
 from ..geometry.solid import weld
 from ..geometry.vectors import normalize, smooth_step
 
@@ -23,7 +25,7 @@ FADE = 3.0
 """Beyond `give`, what is needed fades out, up to so many times it: there nobody knows any more what lies above."""
 
 SMOOTHING = 1
-"""Steps: another takes nodes a third longer, and less than a tenth of what shows is left to it."""
+"""Steps."""
 
 
 @dataclass(frozen=True)
@@ -50,24 +52,43 @@ class Cover:
         return self.heights > 0.0
 
 
-@dataclass(frozen=True)
-class Links:
-    """What a mesh's vertices are smoothed along.
+def find_neighbors(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Four vertices around each vertex, which pushes are smoothed with.
 
-    Attributes
+    Parameters
     ----------
-    edges : int array, shape (E, 2)
-    first : int array, shape (V,)
-        For each vertex the first of those that lie where it lies at rest: they stay together, as at seams.
+    points : float array, shape (V, 3)
+        At rest.
+    triangles : int array, shape (T, 3)
+
+    Returns
+    -------
+    int array, shape (V, 4)
+        The same for vertices that lie on each other, as at seams: they stay together.
     """
+    welded = weld(points)
+    return find_rings(points, drop_degenerate(welded[triangles])).corners.T[welded]
 
-    edges: np.ndarray
-    first: np.ndarray
 
-    @classmethod
-    def of_mesh(cls, points: np.ndarray, edges: np.ndarray) -> Links:
-        """Those of a mesh with points (V, 3) at rest, and edges (E, 2)."""
-        return cls(edges, weld(points))
+def smooth_pushes(pushes: np.ndarray, neighbors: np.ndarray, steps: int) -> np.ndarray:
+    """Smooth how far points are pushed, none less far its own way.
+
+    Parameters
+    ----------
+    pushes : float array, shape (V, 3)
+    neighbors : int array, shape (V, 4)
+        From `find_neighbors`.
+
+    Returns
+    -------
+    float array, shape (V, 3)
+    """
+    lengths, ways, moves = np.linalg.norm(pushes, axis=1), normalize(pushes), pushes
+    for _ in range(steps):
+        moves = (moves + moves[neighbors].sum(axis=1)) / 5.0
+        short = lengths - np.einsum("vi,vi->v", moves, ways)
+        moves = moves + ways * np.maximum(short, 0.0)[:, None]
+    return moves
 
 
 def find_cover(
@@ -192,7 +213,7 @@ def find_needs(heights: np.ndarray, rest_heights: np.ndarray, gap: float, give: 
 
 
 def tuck(
-    points: np.ndarray, layer_points: np.ndarray, cover: Cover, links: Links, gap: float, give: float
+    points: np.ndarray, layer_points: np.ndarray, cover: Cover, neighbors: np.ndarray, gap: float, give: float
 ) -> np.ndarray:
     """Move points of a pose below the layer above them.
 
@@ -202,8 +223,8 @@ def tuck(
         Posed.
     layer_points : float array, shape (L, 3)
         Of the layer in the same pose and space.
-    links : Links
-        Of the mesh of the points.
+    neighbors : int array, shape (V, 4)
+        From `find_neighbors`.
     gap, give
         See `find_needs`.
 
@@ -216,28 +237,5 @@ def tuck(
     normals = normalize(np.cross(shapes[:, 1] - shapes[:, 0], shapes[:, 2] - shapes[:, 0]))
     above = np.einsum("vc,vci->vi", cover.weights, shapes) - points
     needs = find_needs(np.einsum("vi,vi->v", normals, above), cover.heights.astype(np.float64), gap, give)
-    needs *= cover.is_covered
-    moves = needs
-    for _ in range(SMOOTHING):
-        moves = np.maximum(average_neighbors(moves, links), needs) * cover.is_covered
-    return points - normals * moves[:, None]
-
-
-def average_neighbors(values: np.ndarray, links: Links) -> np.ndarray:
-    """Mean of each vertex's own value and those of its neighbors, as Blender's Blur Attribute has it.
-
-    Parameters
-    ----------
-    values : float array, shape (V,) or (V, D)
-
-    Returns
-    -------
-    float64 array of the same shape
-        The same where vertices lie on each other.
-    """
-    ends, others = np.concatenate([links.edges, links.edges[:, ::-1]]).T
-    count = len(values)
-    columns = values.reshape(count, -1)
-    sums = [column + np.bincount(ends, column[others], minlength=count) for column in columns.T]
-    means = np.stack(sums, axis=1) / (1 + np.bincount(ends, minlength=count))[:, None]
-    return means[links.first].reshape(values.shape)
+    pushes = -normals * (needs * cover.is_covered)[:, None]
+    return points + smooth_pushes(pushes, neighbors, SMOOTHING) * cover.is_covered[:, None]

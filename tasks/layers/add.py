@@ -9,8 +9,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.meshes.data import mesh_of, read_edges
-from ...bridge.meshes.layers import new_limbs_object, write_cover, write_first
+from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.layers import new_grids_object, new_slots_object, write_cover, write_neighbors
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.modifiers import LAYER_NAME, LIMBS_NAME, add_modifier, write_input
 from ...bridge.rigs.armatures import read_skeleton
@@ -18,10 +18,10 @@ from ...bridge.rigs.joints import ensure_joints_object
 from ...deformers import SkinningError
 from ...deformers.geometry.solid import vertex_normals
 from ...deformers.layers.limb_grids import LimbGrids, NearLimbs, find_near_bones, find_near_limbs, make_limb_grids
-from ...deformers.layers.tuck import Cover, Links, find_cover
+from ...deformers.layers.tuck import Cover, find_cover, find_neighbors
 from ...deformers.rig.rest import Weights, normalize_weights
 from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
-from ...nodes.layers import COUNT, GAP, GIVE, JOINTS, LAYER, LAYER_COUNT, LIMBS
+from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 from ...settings.objects import settings_of
 from ..subject.character import find_skinned, read_rest
 from .read import Dressed, Garment, find_place, read_dressed
@@ -77,13 +77,15 @@ class _Plan:
 
     Attributes
     ----------
+    neighbors : int array, shape (V, 4)
+        From `find_neighbors`.
     limbs : tuple or None
         For loose cloth: the grids, and what is known of its vertices.
     covers : list of (layer, cover)
     """
 
     garment: Garment
-    links: Links
+    neighbors: np.ndarray
     limbs: tuple[LimbGrids, NearLimbs] | None
     covers: list[tuple[int, Cover]]
 
@@ -118,10 +120,10 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
 
 def _plan(dressed: Dressed, index: int) -> _Plan:
     garment = dressed.garments[index]
-    links = Links.of_mesh(garment.points, read_edges(mesh_of(garment.obj)))
+    neighbors = find_neighbors(garment.points, garment.triangles)
     limbs = _find_limbs(dressed, index) if index in dressed.loose else None
     covers = [(above, _find_cover(dressed, garment, above)) for above in dressed.list_above(index)]
-    return _Plan(garment, links, limbs, [(above, cover) for above, cover in covers if cover.is_covered.any()])
+    return _Plan(garment, neighbors, limbs, [(above, cover) for above, cover in covers if cover.is_covered.any()])
 
 
 def _find_cover(dressed: Dressed, garment: Garment, above: int) -> Cover:
@@ -163,15 +165,15 @@ def _install(dressed: Dressed, index: int, plan: _Plan) -> None:
     if plan.limbs is None and not plan.covers:
         return
     settings, place, unit = settings_of(obj), find_place(obj), dressed.unit
-    write_first(mesh_of(obj), plan.links.first)
+    write_neighbors(mesh_of(obj), plan.neighbors)
     if plan.limbs is not None:
         grids, near = plan.limbs
         skeleton = read_skeleton(dressed.armature)
         modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
         _fill(modifier, ensure_out_of_limbs(), {
-            JOINTS: joints, LIMBS: new_limbs_object(obj, grids, near), COUNT: len(mesh_of(obj).vertices),
-            GAP: LOOSE_GAP * settings.layer_gap * unit,
+            JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: new_grids_object(obj, grids),
+            COUNT: len(mesh_of(obj).vertices), GAP: LOOSE_GAP * settings.layer_gap * unit,
         })  # fmt: skip
         place += 1
     for number, (above, cover) in enumerate(plan.covers):

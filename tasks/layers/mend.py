@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ...bridge.meshes.data import mesh_of, read_edges, read_key_points, read_points, write_key_points, write_points
+from ...bridge.meshes.data import mesh_of, read_key_points, read_points, write_key_points, write_points
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers.geometry.solid import vertex_normals
-from ...deformers.layers.tuck import Links, average_neighbors, find_pierced
+from ...deformers.layers.tuck import find_neighbors, find_pierced, smooth_pushes
 from ...settings.objects import settings_of
 from .add import add_layers
 from .read import Dressed, read_dressed
@@ -58,10 +58,7 @@ def _mend(dressed: Dressed, above: int, below: int) -> list[str]:
     if not count:
         return []
     needs = np.where(depths > 0.0, depths + BENEATH * settings_of(layer.obj).layer_gap * unit, 0.0)
-    links, moves = Links.of_mesh(garment.points, read_edges(mesh_of(garment.obj))), ways * needs[:, None]
-    for _ in range(SMOOTHING):
-        moves = average_neighbors(moves, links)
-        moves += ways * np.maximum(needs - np.einsum("vi,vi->v", moves, ways), 0.0)[:, None]
+    moves = smooth_pushes(ways * needs[:, None], find_neighbors(garment.points, garment.triangles), SMOOTHING)
     _move(garment.obj, moves @ np.linalg.inv(garment.to_armature)[:3, :3].T)
     lengths = np.linalg.norm(moves, axis=1)
     is_moved = lengths > 1e-6 * dressed.height

@@ -9,7 +9,7 @@ import bpy
 from ...bridge.meshes.data import mesh_of
 from ...bridge.modifiers import is_layer_modifier, list_inputs, read_input
 from ...bridge.rigs.joints import find_posing
-from ...nodes.layers import COUNT, JOINTS, LAYER, LAYER_COUNT, LIMBS
+from ...nodes.layers import COUNT, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 
 AGAIN = "press Stay Outside again"
 
@@ -27,9 +27,9 @@ def _describe(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> str:
     inputs = {name: read_input(modifier, name) for name in list_inputs(modifier)}
     if inputs[COUNT] != len(mesh_of(obj).vertices):
         return f"Vertices of '{obj.name}' were added or removed: {AGAIN}"
-    if LIMBS in inputs:
+    if SLOTS in inputs:
         joints, armatures = inputs[JOINTS], [each.object for each in obj.modifiers if each.type == "ARMATURE"]
-        if joints is None or inputs[LIMBS] is None or find_posing(joints) not in armatures:
+        if None in (joints, inputs[SLOTS], inputs[GRIDS]) or find_posing(joints) not in armatures:
             return f"'{obj.name}' stays out of the limbs of another armature: {AGAIN}"
         return ""
     layer = inputs[LAYER]
