@@ -64,10 +64,8 @@ class Heights:
     distances : float array, shape (N,)
     is_inner : bool array, shape (N,)
         Whether the nearest point is not on a rim of the surface: there, nobody knows which side is out.
-    is_inside : bool array, shape (N,)
-        Behind the nearest point, and with a winding number of at least `INSIDE`.
     is_behind : bool array, shape (N,)
-        Behind the nearest point.
+        Whether they are behind the nearest point.
     """
 
     triangles: np.ndarray
@@ -75,28 +73,29 @@ class Heights:
     distances: np.ndarray
     is_inner: np.ndarray
     is_behind: np.ndarray
-    is_inside: np.ndarray
 
 
 def measure_heights(
     positions: np.ndarray, points: np.ndarray, triangles: np.ndarray, find_nearest: FindNearest
 ) -> Heights:
-    """See where positions, shape (N, 3), are from a surface of points, shape (V, 3), and triangles, shape (T, 3).
-
-    Notes
-    -----
-    The sign alone is wrong beside rims and in folds; the winding number alone does not tell this surface's nearest skin
-    from another limb that the position lies in.
-    """
+    """See where positions, shape (N, 3), are from a surface of points, shape (V, 3), and triangles, shape (T, 3)."""
     owners, shares, distances = find_nearest(positions, points, triangles)
     corners = triangles[owners]
     offsets = positions - np.einsum("nc,nci->ni", shares, points[corners])
     normals = np.einsum("nc,nci->ni", shares, vertex_normals(points, triangles)[corners])
-    is_behind = np.einsum("ni,ni->n", offsets, normals) < 0.0
-    is_inside = is_behind.copy()
-    is_inside[is_behind] = find_winding_numbers(positions[is_behind], points, triangles) >= INSIDE
     is_inner = (shares * ~find_rim(triangles, len(points))[corners]).sum(axis=1) > 1e-3
-    return Heights(owners, shares, distances, is_inner, is_behind, is_inside)
+    return Heights(owners, shares, distances, is_inner, np.einsum("ni,ni->n", offsets, normals) < 0.0)
+
+
+def find_inside(positions: np.ndarray, seen: Heights, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Which positions are inside a surface, bool array, shape (N,): behind it, and with a winding number of `INSIDE`.
+
+    The sign alone is wrong beside rims and in folds; the winding number alone does not tell this surface's nearest skin
+    from another limb that the position lies in. Parameters as of `measure_heights`, which has given `seen`.
+    """
+    is_inside = seen.is_behind.copy()
+    is_inside[is_inside] = find_winding_numbers(positions[is_inside], points, triangles) >= INSIDE
+    return is_inside
 
 
 def find_layers(shells: Sequence[Shell], height: float, find_nearest: FindNearest) -> tuple[tuple[int, int], ...]:
@@ -143,7 +142,8 @@ def measure_layer(above: Shell, below: Shell, unit: float, find_nearest: FindNea
     areas = np.linalg.norm(area_vectors(above.points, triangles), axis=1)
     seen = measure_heights(middles, below.points, below.triangles, find_nearest)
     total = max(float(areas.sum()), 1e-300)
-    if areas[seen.is_inside & (seen.distances > DEEP * unit)].sum() > MOST_DEEP * total:
+    is_inside = find_inside(middles, seen, below.points, below.triangles)
+    if areas[is_inside & (seen.distances > DEEP * unit)].sum() > MOST_DEEP * total:
         return 0.0
     return float(areas[~seen.is_behind & seen.is_inner & (seen.distances < REACH * unit)].sum() / total)
 
