@@ -72,7 +72,7 @@ class LayersReport:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class LayerPlan:
     """What one mesh is given.
 
     Attributes
@@ -104,7 +104,7 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
         Where no mesh lies over another, or something forbids it; nothing is changed then.
     """
     dressed = read_dressed(armature, meshes)
-    plans = [_plan(dressed, index) for index in range(len(dressed.garments))]
+    plans = [plan_layer(dressed, index) for index in range(len(dressed.garments))]
     remove_layers(meshes)
     for index, plan in enumerate(plans):
         _install(dressed, index, plan)
@@ -118,12 +118,13 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     return LayersReport(tuple(names), pushed, tuple(covered))
 
 
-def _plan(dressed: Dressed, index: int) -> _Plan:
+def plan_layer(dressed: Dressed, index: int) -> LayerPlan:
+    """What a garment, by its index, is given; nothing is changed."""
     garment = dressed.garments[index]
     neighbors = find_neighbors(garment.points, garment.triangles)
     limbs = _find_limbs(dressed, index) if index in dressed.loose else None
     covers = [(above, _find_cover(dressed, garment, above)) for above in dressed.list_above(index)]
-    return _Plan(garment, neighbors, limbs, [(above, cover) for above, cover in covers if cover.is_covered.any()])
+    return LayerPlan(garment, neighbors, limbs, [(above, cover) for above, cover in covers if cover.is_covered.any()])
 
 
 def _find_cover(dressed: Dressed, garment: Garment, above: int) -> Cover:
@@ -159,7 +160,7 @@ def _read_weights(dressed: Dressed, body: Garment) -> Weights:
     return Weights(weights.vertices[kept], weights.joints[kept], weights.values[kept])
 
 
-def _install(dressed: Dressed, index: int, plan: _Plan) -> None:
+def _install(dressed: Dressed, index: int, plan: LayerPlan) -> None:
     """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first."""
     obj = plan.garment.obj
     if plan.limbs is None and not plan.covers:

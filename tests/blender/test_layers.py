@@ -46,7 +46,7 @@ def refuse(dressed, match):
 def expect(dressed, posed):
     """The same points as nodes make, by the kernels."""
     found = read_dressed(dressed["Rig"], [dressed[name] for name in MESHES])
-    plans = [adding._plan(found, index) for index in range(3)]
+    plans = [adding.plan_layer(found, index) for index in range(3)]
     skeleton, expected = read_skeleton(dressed["Rig"]), {}
     for frame in FRAMES:
         bpy.context.scene.frame_set(frame)
