@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from . import bakes, commands, farm, motion, swing
+from . import bakes, commands, farm, layers, motion, swing
 
-MODULES = (commands, bakes, motion, swing, farm)
+MODULES = (commands, bakes, motion, swing, layers, farm)
 
 
 def find_work(name: str) -> Callable[[argparse.Namespace], None]:

@@ -12,6 +12,7 @@ from . import (
     example,
     farm,
     handles,
+    layers,
     motion,
     pattern_maps,
     pattern_strokes,
@@ -50,6 +51,7 @@ PARTS = (
     weight_brush,
     drag_skin,
     handles,
+    layers,
 )
 
 

@@ -29,6 +29,7 @@ PAGES = (
     ("supple.make_independent*", "nodes.html#make-independent"),
     ("supple.motion*", "motions.html"),
     ("supple.swing*", "swing.html"),
+    ("supple.layers*", "layers.html"),
     ("supple.drag_skin*", "posing.html"),
     ("supple.clear_pins*", "posing.html"),
     ("supple.bake*", "how-it-works.html#bakes"),

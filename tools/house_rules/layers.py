@@ -50,7 +50,7 @@ MAY_IMPORT = {
     },
     "deformers/patterns": {"deformers/errors", "deformers/geometry"},
     "deformers/anatomy": {"deformers/errors", "deformers/geometry"},
-    "deformers/layers": {"deformers/errors", "deformers/geometry"},
+    "deformers/layers": {"deformers/errors", "deformers/geometry", "deformers/rig"},
     "deformers/measures": {"deformers/errors", "deformers/geometry", "deformers/rig", "deformers/layers"},
     "deformers/engine_copy": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
     "deformers/corrections": {
@@ -109,6 +109,7 @@ MAY_IMPORT = {
         "tasks/patterns",
     },
     "tasks/corrections": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
+    "tasks/layers": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/handles": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/weights"},
     "tasks/pose": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/motion": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject"},
