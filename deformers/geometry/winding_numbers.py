@@ -7,11 +7,11 @@ import numpy as np
 from .neighbors import group_points
 from .solid import area_vectors
 
-GROUP = 32
+GROUP = 64
 """Triangles that count as one dipole for points that are far from them."""
 
 FAR = 2.5
-"""Distance, in radii of a group, from which on a point is far: the error is then below .02."""
+"""Distance, in radii of a group, from which on a point is far: the error is then below .03."""
 
 AT_A_TIME = 500
 """Points that are measured together: more would need hundreds of megabytes."""

@@ -26,7 +26,7 @@ OVER = 0.3
 DEEP, MOST_DEEP = 0.01, 0.05
 """Depth below another mesh, and the share of area from which on what is so deep is plugged in and no layer."""
 
-MOST_SAMPLES = 2000
+MOST_SAMPLES = 800
 """Triangles of a mesh that are looked at."""
 
 INSIDE = 0.5

@@ -54,12 +54,18 @@ class Samples:
         return np.einsum("nc,nci->ni", self.shares, points[triangles[self.triangles]])
 
     def take(self, chosen: np.ndarray) -> Samples:
-        """Some of them."""
+        """Some of them, by indices, shape (M,)."""
         return Samples(self.triangles[chosen], self.shares[chosen], self.areas[chosen])
 
 
 def sample_surface(points: np.ndarray, triangles: np.ndarray, step: float) -> Samples:
-    """Points of a surface about `step` apart, at least one on each triangle: the middles of equal parts of it."""
+    """Points of a surface about `step` apart, at least one on each triangle: the middles of equal parts of it.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+    """
     areas = np.linalg.norm(area_vectors(points, triangles), axis=1)
     sides = np.maximum(1, np.rint(np.sqrt(areas) / step)).astype(int)
     found = [Samples(np.zeros(0, int), np.zeros((0, 3)), np.zeros(0))]
@@ -141,7 +147,13 @@ class LayerMeter:
         return float(self.samples.areas[np.einsum("ni,ni->n", normals, offsets) < 0.0].sum() / self.area)
 
     def measure(self, above: np.ndarray, below: np.ndarray) -> Pierced:
-        """What is pierced in a pose: what was outside at rest and is inside now. Parameters as of `estimate`."""
+        """What is pierced in a pose: what was outside at rest and is inside now.
+
+        Parameters
+        ----------
+        above, below : float arrays, shapes (V, 3), (U, 3)
+            Posed, in one space.
+        """
         positions = self.samples.place(above, self._above)
         seen = measure_heights(positions, below, self._below, self._find_nearest)
         is_inside = find_inside(positions, seen, below, self._below)

@@ -24,6 +24,7 @@ from .poses import CheckedPose
 UNWEIGHTED, STRAY, FAR, SEAM = "UNWEIGHTED", "STRAY", "FAR", "SEAM"
 MISPLACED, UNBLENDED = "MISPLACED", "UNBLENDED"
 STIFF = "STIFF"
+PIERCED, CROSSED = "PIERCED", "CROSSED"
 
 REPEATS = 12
 """How far weights are smoothed through the body where they are torn or not blended."""
@@ -31,7 +32,7 @@ REPEATS = 12
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault of a mesh at a bone.
+    """A fault of a mesh, at a bone or by another mesh.
 
     Attributes
     ----------
@@ -51,6 +52,12 @@ class Finding:
         Those with a mistake in weights, or that are torn.
     pose : CheckedPose or None
         In which it is worst.
+    other : str
+        Name of the mesh that pierces a layer, or of the other limb's bone; "" for other faults.
+    depth : float
+        Of that, in millimeters.
+    seen : float
+        Share of the figure that is skin which layers cover at rest, in that pose.
     """
 
     kind: str
@@ -62,6 +69,9 @@ class Finding:
     others: dict[str, float] = field(default_factory=dict)
     vertices: tuple[int, ...] = ()
     pose: CheckedPose | None = None
+    other: str = ""
+    depth: float = 0.0
+    seen: float = 0.0
 
     @property
     def short(self) -> str:
@@ -71,11 +81,12 @@ class Finding:
     @property
     def key(self) -> str:
         """What it is remembered by when it is dismissed."""
-        return "\t".join((self.mesh, self.kind, self.bone, self.method))
+        return "\t".join((self.mesh, self.kind, self.bone, self.method, *([self.other] if self.other else [])))
 
     def describe(self) -> str:
         """What is wrong, in a few words."""
-        return FAULTS[self.kind].words(self.value)
+        text = FAULTS[self.kind].words(self.value)
+        return f"{text} by '{self.other}', up to {self.depth:.0f} mm deep" if self.other else text
 
 
 @dataclass(frozen=True)
@@ -223,6 +234,8 @@ FAULTS = {
     SEAM: Fault("seam of {} opens", lambda value: f"a seam of {_count(value)} opens", _close_seam),
     MISPLACED: Fault("misplaced", lambda _value: "influences skin away from its parent and children"),
     UNBLENDED: Fault("not blended", lambda _value: "does not blend with its parent", _smooth),
+    PIERCED: Fault("pierced in {}", lambda value: f"is pierced in {percent(value)} of its area", limit=0.015),
+    CROSSED: Fault("another limb in {}", lambda value: f"is pierced in {percent(value)} of its skin", limit=0.02),
     STIFF: Fault("stiff part bends at {}", lambda value: f"{_count(value)} of stiff parts bend", _stiffen),
 }
 """By the kind of fault, what there is to know of it. What finds them is in `findings`."""

@@ -23,7 +23,7 @@ def test_dipoles_are_close_to_the_sum_of_all_triangles(monkeypatch: pytest.Monke
     positions = np.random.default_rng(1).uniform(-0.6, 2.5, (400, 3))
     found = find_winding_numbers(positions, points, triangles)
     monkeypatch.setattr(winding_numbers, "FAR", np.inf)
-    np.testing.assert_allclose(found, find_winding_numbers(positions, points, triangles), atol=0.02)
+    np.testing.assert_allclose(found, find_winding_numbers(positions, points, triangles), atol=0.03)
 
 
 def test_a_surface_turned_over_winds_the_other_way_and_two_count_twice() -> None:
