@@ -107,7 +107,7 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     plans = [plan_layer(dressed, index) for index in range(len(dressed.garments))]
     remove_layers(meshes)
     for index, plan in enumerate(plans):
-        _install(dressed, index, plan)
+        _install(dressed, index, plan, find_thickness(dressed, index, plans))
     names = [garment.obj.name for garment in dressed.garments]
     pushed = {names[index]: names[dressed.list_below(index)[-1]] for index in sorted(dressed.loose)}
     covered = [
@@ -160,8 +160,24 @@ def _read_weights(dressed: Dressed, body: Garment) -> Weights:
     return Weights(weights.vertices[kept], weights.joints[kept], weights.values[kept])
 
 
-def _install(dressed: Dressed, index: int, plan: LayerPlan) -> None:
-    """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first."""
+def find_thickness(dressed: Dressed, index: int, plans: Sequence[LayerPlan]) -> float:
+    """How much thicker limbs are by the tight clothes between loose cloth and the body, armature space."""
+    below, thickness = dressed.list_below(index), 0.0
+    for above, cover in plans[below[-1]].covers if below else ():
+        if above in below and above not in dressed.loose:
+            body = dressed.garments[below[-1]]
+            thickness += body.scale * float(np.median(cover.heights[cover.is_covered]))
+    return thickness
+
+
+def _install(dressed: Dressed, index: int, plan: LayerPlan, thickness: float) -> None:
+    """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first.
+
+    Parameters
+    ----------
+    thickness : float
+        From `find_thickness`.
+    """
     obj = plan.garment.obj
     if plan.limbs is None and not plan.covers:
         return
@@ -174,7 +190,7 @@ def _install(dressed: Dressed, index: int, plan: LayerPlan) -> None:
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
         _fill(modifier, ensure_out_of_limbs(), {
             JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: new_grids_object(obj, grids),
-            COUNT: len(mesh_of(obj).vertices), GAP: LOOSE_GAP * settings.layer_gap * unit,
+            COUNT: len(mesh_of(obj).vertices), GAP: LOOSE_GAP * settings.layer_gap * unit + thickness,
         })  # fmt: skip
         place += 1
     for number, (above, cover) in enumerate(plan.covers):

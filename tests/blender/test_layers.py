@@ -52,11 +52,11 @@ def expect(dressed, posed):
         bpy.context.scene.frame_set(frame)
         rig = dressed["Rig"].evaluated_get(bpy.context.evaluated_depsgraph_get())
         matrices = read_pose(rig, skeleton).rest_to_pose
-        for garment, plan in zip(found.garments, plans, strict=True):
+        for index, (garment, plan) in enumerate(zip(found.garments, plans, strict=True)):
             points, unit = posed[garment.obj.name, frame], found.unit
             if plan.limbs is not None:
-                grids, near = plan.limbs
-                points = push_out(points, matrices[grids.bones], grids, near, plan.neighbors, 0.008 * unit)
+                (grids, near), gap = plan.limbs, 0.008 * unit + adding.find_thickness(found, index, plans)
+                points = push_out(points, matrices[grids.bones], grids, near, plan.neighbors, gap)
             for above, cover in plan.covers:
                 layer = expected[found.garments[above].obj.name, frame]
                 give = (0.008 if above in found.loose else 0.012) * unit
