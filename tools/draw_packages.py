@@ -84,6 +84,7 @@ BOXES = {
     "tasks/handles": tall("handles", "points, cages", 962, 560, 162, "tasks"),
     "tasks/motion": tall("motion", "loops, joins", 698, 560, 90, "tasks"),
     "tasks/swing": tall("swing", "tails, ears", 698, 474, 90, "tasks"),
+    "tasks/layers": tall("layers", "stay outside", 800, 474, 146, "tasks"),
     "tasks/subject": tall(
         "subject", "who is deformed, by what and when: character, stack, bones, actions", 356, 732, 768, "tasks"
     ),

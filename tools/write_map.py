@@ -36,6 +36,7 @@ FEATURES = {
     "[Drag Skin](posing.md)": r"/posing/|tasks/pose/|/drag_skin$|/dragging$|/pins$|/pose_limits$",
     "[Motion](motions.md)": r"(?<!engine_copy)/motion",
     "[Swing](swing.md)": r"/swings?(/|$)|/swung$",
+    "[Stay Outside](layers.md)": r"/(layers|layered)(/|$)",
 }
 
 
