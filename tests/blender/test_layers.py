@@ -15,8 +15,7 @@ from supple.bridge.modifiers import is_layer_modifier
 from supple.bridge.rigs.armatures import read_pose, read_skeleton
 from supple.bridge.rigs.carriers import is_hidden_object
 from supple.deformers import SkinningError
-from supple.deformers.layers.limb_grids import push_out
-from supple.deformers.layers.tuck import tuck
+from supple.deformers.layers.keep import keep_apart
 from supple.settings.objects import settings_of
 from supple.tasks.layers import add as adding
 from supple.tasks.layers.mend import mend_at_rest
@@ -44,24 +43,15 @@ def refuse(dressed, match):
 
 
 def expect(dressed, posed):
-    """The same points as nodes make, by the kernels."""
+    """The same points as nodes make, by the kernels; the objects stand where their armature stands."""
     found = read_dressed(dressed["Rig"], [dressed[name] for name in MESHES])
-    plans = [adding.plan_layer(found, index) for index in range(3)]
-    skeleton, expected = read_skeleton(dressed["Rig"]), {}
+    plans, skeleton, expected = adding.plan_layers(found), read_skeleton(dressed["Rig"]), {}
     for frame in FRAMES:
         bpy.context.scene.frame_set(frame)
         rig = dressed["Rig"].evaluated_get(bpy.context.evaluated_depsgraph_get())
         matrices = read_pose(rig, skeleton).rest_to_pose
-        for index, (garment, plan) in enumerate(zip(found.garments, plans, strict=True)):
-            points, unit = posed[garment.obj.name, frame], found.unit
-            if plan.limbs is not None:
-                (grids, near), gap = plan.limbs, 0.008 * unit + adding.find_thickness(found, index, plans)
-                points = push_out(points, matrices[grids.bones], grids, near, plan.neighbors, gap)
-            for above, cover in plan.covers:
-                layer = expected[found.garments[above].obj.name, frame]
-                give = (0.008 if above in found.loose else 0.012) * unit
-                points = tuck(points, layer, cover, plan.neighbors, 0.004 * unit, give)
-            expected[garment.obj.name, frame] = points
+        kept = keep_apart(plans, {name: posed[name, frame] for name in MESHES}, matrices)
+        expected |= {(name, frame): points for name, points in kept.items()}
     return expected
 
 
