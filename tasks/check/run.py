@@ -206,7 +206,7 @@ def _measure(
     frames = [number for number, pose in enumerate(poses) if not pose.bends]
     looked_at = set(frames[:: -(-len(frames) // MOST_POSES) or 1])
     for number, posed in enumerate(zip(*(mesh.measure(mesh.method, poses, bent) for mesh in meshes), strict=True)):
-        together.add(posed, number in looked_at)
+        together.add(posed, bool(poses[number].bends), number in looked_at)
         done += len(meshes)
         progress(READ + (1.0 - READ) * done / total)
     for mesh in meshes:
