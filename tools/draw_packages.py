@@ -110,7 +110,7 @@ BOXES = {
     "deformers/corrections": tall("corrections", "keys that poses bring in", 456, 1538, 210, "methods"),
     "deformers/skinning": tall("skinning", "blends of joints: SSD, DLBNT, Centers", 56, 1706, 330, "methods"),
     "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 582, 1706, 164, "methods"),
-    "deformers/anatomy": tall("anatomy", "which bone is which part", 760, 1706, 152, "methods"),
+    "deformers/anatomy": tall("anatomy", "which bone is what", 760, 1706, 152, "methods"),
     "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1706, 200, "methods"),
     "deformers/rig": tall("rig", "rest, pose, skeleton, fractions", 56, 1796, 330, "methods"),
     "deformers/layers": tall("layers", "clothes over bodies", 432, 1706, 136, "methods"),
