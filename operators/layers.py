@@ -13,12 +13,15 @@ from ..tasks.layers.mend import mend_at_rest
 from ..tasks.layers.remove import list_layered, remove_layers
 from ..translations import translate
 from .base import SuppleOperator
+from .motion import needs_armature
 
 
 def needs_clothes(context: bpy.types.Context) -> str:
-    armature = find_armature(context)
-    is_there = armature is not None and armature.type == "ARMATURE" and len(list_ticked(context)) > 1
-    return "" if is_there else "Select a character with several ticked meshes, such as clothes and a body"
+    return (
+        ""
+        if len(list_ticked(context)) > 1
+        else "Select a character with several ticked meshes, such as clothes and a body"
+    )
 
 
 def needs_layers(context: bpy.types.Context) -> str:
@@ -31,7 +34,7 @@ class SUPPLE_OT_layers_add(SuppleOperator, bpy.types.Operator):
 
     bl_idname = "supple.layers_add"
     bl_label = "Stay Outside"
-    requires = (needs_clothes,)
+    requires = (needs_armature, needs_clothes)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         return self.ask(context) if list_layered(list_ticked(context)) else self.execute(context)
@@ -55,7 +58,7 @@ class SUPPLE_OT_layers_mend(SuppleOperator, bpy.types.Operator):
 
     bl_idname = "supple.layers_mend"
     bl_label = "Mend at Rest"
-    requires = (needs_clothes,)
+    requires = (needs_armature, needs_clothes)
 
     def run(self, context: bpy.types.Context) -> str:
         armature = cast(bpy.types.Object, find_armature(context))
@@ -67,7 +70,7 @@ class SUPPLE_OT_layers_remove(SuppleOperator, bpy.types.Operator):
 
     bl_idname = "supple.layers_remove"
     bl_label = "Remove Stay Outside"
-    requires = (needs_layers,)
+    requires = (needs_armature, needs_layers)
 
     def run(self, context: bpy.types.Context) -> str:
         return f"Removed Stay Outside from {len(remove_layers(list_meshes(context)))} meshes"

@@ -12,11 +12,14 @@ import numpy as np
 
 from ..geometry.mesh_laplacian import drop_degenerate
 from ..geometry.ring_normals import find_rings
-from ..geometry.solid import weld
+from ..geometry.solid import find_rim, weld
 from ..geometry.vectors import normalize, smooth_step
 
 LEAST_FACING = 0.2
 """Cosine between the normals of skin and cloth, and between the skin's and the way to the cloth, where it covers."""
+
+ON_RIM = 1e-3
+"""Weight of vertices within a layer below which the nearest point is on its rim."""
 
 LEAST_KNEE = 1e-4
 """Of the soft positive part, as a share of the reach."""
@@ -138,13 +141,9 @@ def find_cover(
 
 
 def _is_at_rim(corners: np.ndarray, weights: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Whether points of triangles, by their corners and weights (N, 3), are on edges of one triangle alone."""
-    count = int(triangles.max(initial=0)) + 1
-    across = np.sort(triangles[:, [[1, 2], [2, 0], [0, 1]]], axis=2).astype(np.int64).reshape(-1, 2)
-    keys, uses = np.unique(across[:, 0] * count + across[:, 1], return_counts=True)
-    edges = np.sort(corners[:, [[1, 2], [2, 0], [0, 1]]], axis=2).astype(np.int64)
-    is_open = np.isin(edges[..., 0] * count + edges[..., 1], keys[uses == 1])
-    return np.any(is_open & (weights < 1e-4), axis=1)
+    """Whether points of triangles, by their corners and weights (N, 3), are where a welded mesh ends."""
+    is_rim = find_rim(triangles, int(triangles.max(initial=0)) + 1)
+    return np.sum(weights * ~is_rim[corners], axis=1) < ON_RIM
 
 
 def find_pierced(

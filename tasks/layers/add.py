@@ -72,7 +72,7 @@ class LayersReport:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class LayerPlan:
     """What one mesh is given.
 
     Attributes
@@ -104,10 +104,10 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
         Where no mesh lies over another, or something forbids it; nothing is changed then.
     """
     dressed = read_dressed(armature, meshes)
-    plans = [_plan(dressed, index) for index in range(len(dressed.garments))]
+    plans = [plan_layer(dressed, index) for index in range(len(dressed.garments))]
     remove_layers(meshes)
     for index, plan in enumerate(plans):
-        _install(dressed, index, plan)
+        _install(dressed, index, plan, find_thickness(dressed, index, plans))
     names = [garment.obj.name for garment in dressed.garments]
     pushed = {names[index]: names[dressed.list_below(index)[-1]] for index in sorted(dressed.loose)}
     covered = [
@@ -118,12 +118,13 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     return LayersReport(tuple(names), pushed, tuple(covered))
 
 
-def _plan(dressed: Dressed, index: int) -> _Plan:
+def plan_layer(dressed: Dressed, index: int) -> LayerPlan:
+    """What a garment, by its index, is given; nothing is changed."""
     garment = dressed.garments[index]
     neighbors = find_neighbors(garment.points, garment.triangles)
     limbs = _find_limbs(dressed, index) if index in dressed.loose else None
     covers = [(above, _find_cover(dressed, garment, above)) for above in dressed.list_above(index)]
-    return _Plan(garment, neighbors, limbs, [(above, cover) for above, cover in covers if cover.is_covered.any()])
+    return LayerPlan(garment, neighbors, limbs, [(above, cover) for above, cover in covers if cover.is_covered.any()])
 
 
 def _find_cover(dressed: Dressed, garment: Garment, above: int) -> Cover:
@@ -159,8 +160,24 @@ def _read_weights(dressed: Dressed, body: Garment) -> Weights:
     return Weights(weights.vertices[kept], weights.joints[kept], weights.values[kept])
 
 
-def _install(dressed: Dressed, index: int, plan: _Plan) -> None:
-    """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first."""
+def find_thickness(dressed: Dressed, index: int, plans: Sequence[LayerPlan]) -> float:
+    """How much thicker limbs are by the tight clothes between loose cloth and the body, armature space."""
+    below, thickness = dressed.list_below(index), 0.0
+    for above, cover in plans[below[-1]].covers if below else ():
+        if above in below and above not in dressed.loose:
+            body = dressed.garments[below[-1]]
+            thickness += body.scale * float(np.median(cover.heights[cover.is_covered]))
+    return thickness
+
+
+def _install(dressed: Dressed, index: int, plan: LayerPlan, thickness: float) -> None:
+    """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first.
+
+    Parameters
+    ----------
+    thickness : float
+        From `find_thickness`.
+    """
     obj = plan.garment.obj
     if plan.limbs is None and not plan.covers:
         return
@@ -173,7 +190,7 @@ def _install(dressed: Dressed, index: int, plan: _Plan) -> None:
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
         _fill(modifier, ensure_out_of_limbs(), {
             JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: new_grids_object(obj, grids),
-            COUNT: len(mesh_of(obj).vertices), GAP: LOOSE_GAP * settings.layer_gap * unit,
+            COUNT: len(mesh_of(obj).vertices), GAP: LOOSE_GAP * settings.layer_gap * unit + thickness,
         })  # fmt: skip
         place += 1
     for number, (above, cover) in enumerate(plan.covers):

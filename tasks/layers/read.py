@@ -41,7 +41,7 @@ class Garment:
     points : float64 array, shape (V, 3)
         Before all modifiers, armature space.
     shown : float64 array, shape (V, 3)
-        The same vertices after all modifiers: what lies below sees these.
+        The same vertices after all modifiers, which what lies below sees; fewer where a modifier removes some.
     to_armature : float64 array, shape (4, 4)
         From its own space.
     """
@@ -171,10 +171,6 @@ def _read_garments(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object
             check_evaluated(obj.name, obj.evaluated_get(depsgraph))
             matrix = np.array(object_to_armature(obj, armature), np.float64)
             points, shown = read_mixed_points(obj, depsgraph), read_evaluated_points(obj, depsgraph)
-            if len(shown) < len(points):
-                raise SkinningError(
-                    f"'{obj.name}' shows fewer vertices than it has: disable modifiers that remove vertices"
-                )
             points, shown = (rows[: len(points)] @ matrix[:3, :3].T + matrix[:3, 3] for rows in (points, shown))
             garments.append(Garment(obj, points, shown, read_triangles(mesh_of(obj)), matrix))
     return garments
@@ -184,6 +180,10 @@ def _check(dressed: Dressed) -> None:
     """Raise SkinningError for what keeps layers from being read one after the other."""
     for above, below in dressed.pairs:
         over, under = dressed.garments[above].obj, dressed.garments[below].obj
+        if len(dressed.garments[above].shown) < len(dressed.garments[above].points):
+            raise SkinningError(
+                f"'{over.name}' shows fewer vertices than it has: disable modifiers that remove vertices"
+            )
         if over.data == under.data:
             raise SkinningError(f"'{over.name}' and '{under.name}' share one mesh: make it a single user first")
         for modifier in over.modifiers:
