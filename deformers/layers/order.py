@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import SkinningError
 from ..geometry.neighbors import FindNearest
-from ..geometry.solid import area_vectors, find_rim, vertex_normals
+from ..geometry.solid import area_vectors, find_rim, signed_volumes, vertex_normals
 from ..geometry.winding_numbers import find_winding_numbers
 
 HEIGHT = 1.8
@@ -49,6 +49,12 @@ class Shell:
 
     points: np.ndarray
     triangles: np.ndarray
+
+    @classmethod
+    def outward(cls, points: np.ndarray, triangles: np.ndarray) -> Shell:
+        """Of points, shape (V, 3), and triangles, shape (T, 3), which are turned over where the mesh is inside out."""
+        is_inside_out = len(triangles) > 0 and signed_volumes(points, triangles).sum() < 0.0
+        return cls(points, triangles[:, ::-1] if is_inside_out else triangles)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,10 @@ STEP = 0.008
 ALIKE = 0.2
 """Cosine between the normals of a solid layer and of what is below, at rest, from which on its faces count."""
 
+TIGHT, OWN = 0.025, 0.06
+"""Height at rest up to which cloth is tight, and distance from it at rest of the skin that can pierce tight cloth, in
+meters of a character of 1.8 m: farther skin is of another limb, which the cloth lies in together with its own."""
+
 COVER = 0.06
 """Height of a layer above the skin up to which it covers it at rest, in meters of a character of 1.8 m."""
 
@@ -132,6 +136,8 @@ class LayerMeter:
         outside = np.flatnonzero(~seen.is_behind & seen.is_inner & (alike | ~is_solid))
         self.samples = samples.take(outside)
         self._corners, self._shares = below.triangles[seen.triangles[outside]], seen.shares[outside]
+        self._at_rest, self._rest = self.samples.place(above.points, above.triangles), below.points
+        self._reaches = np.where(seen.distances[outside] < TIGHT * unit, OWN * unit, np.inf)
 
     def estimate(self, above: np.ndarray, below: np.ndarray) -> float:
         """About how much of its area is pierced, by what was nearest at rest: quickly, to find the worst of many poses.
@@ -156,7 +162,9 @@ class LayerMeter:
         """
         positions = self.samples.place(above, self._above)
         seen = measure_heights(positions, below, self._below, self._find_nearest)
-        is_inside = find_inside(positions, seen, below, self._below)
+        nearest = np.einsum("nc,nci->ni", seen.shares, self._rest[self._below[seen.triangles]])
+        is_own = np.linalg.norm(nearest - self._at_rest, axis=1) < self._reaches
+        is_inside = is_own & find_inside(positions, seen, below, self._below)
         share = float(self.samples.areas[is_inside].sum() / self.area)
         depth = float(seen.distances[is_inside].max(initial=0.0))
         return Pierced(share, depth, np.unique(self._above[self.samples.triangles[is_inside]]))

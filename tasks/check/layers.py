@@ -87,7 +87,7 @@ class LayerCheck:
     """
 
     def __init__(self, meters: Sequence[SkinMeter]) -> None:
-        self._shells = [Shell(meter.points, meter.triangles) for meter in meters]
+        self._shells = [Shell.outward(meter.points, meter.triangles) for meter in meters]
         points = np.concatenate([shell.points for shell in self._shells])
         self._unit = float(np.ptp(points, axis=0).max(initial=0.0)) / HEIGHT or 1.0
         self._layers = find_layers(self._shells, HEIGHT * self._unit, find_nearest_surface)
@@ -99,7 +99,7 @@ class LayerCheck:
         self._bodies = {
             number: CrossingMeter(
                 meter.points,
-                meter.triangles,
+                self._shells[number].triangles,
                 meter.owners,
                 meter.joints.parents,
                 self._unit,
@@ -110,20 +110,24 @@ class LayerCheck:
             if number not in layers
         }
         self._estimates: list[list[float]] = [[] for _ in self._layers]
+        self._bends: list[bool] = []
         self._crossed: dict[int, list[float]] = {number: [] for number in self._bodies}
 
-    def add(self, posed: Sequence[np.ndarray], has_limbs: bool) -> None:
+    def add(self, posed: Sequence[np.ndarray], is_bend: bool, has_limbs: bool) -> None:
         """Note about how bad the next pose is.
 
         Parameters
         ----------
         posed : sequence of float arrays, shape (V, 3)
             All meshes, armature space.
+        is_bend : bool
+            Whether the pose is of the range of motion: of these and of the others, one each is measured.
         has_limbs : bool
             Whether limbs are looked at in this pose.
         """
         for (above, below), meter, known in zip(self._layers, self._meters, self._estimates, strict=True):
             known.append(meter.estimate(posed[above], posed[below]))
+        self._bends.append(is_bend)
         for number, body in self._bodies.items():
             self._crossed[number].append(body.estimate(posed[number]) if has_limbs else 0.0)
 
@@ -135,10 +139,14 @@ class LayerCheck:
         """All layers that are pierced, each in the worst of the poses that seem so."""
         found = []
         for (above, below), meter, known in zip(self._layers, self._meters, self._estimates, strict=True):
-            if max(known, default=0.0) > 0.0:
-                number = int(np.argmax(known))
-                posed = pose(number)
-                found.append(CheckedLayer(above, below, meter.measure(posed[above], posed[below]), number, 0.0))
+            measured = []
+            for of_bends in (False, True):
+                estimates = np.where(np.array(self._bends) == of_bends, known, 0.0)
+                if estimates.max(initial=0.0) > 0.0:
+                    number = int(estimates.argmax())
+                    posed = pose(number)
+                    measured.append(CheckedLayer(above, below, meter.measure(posed[above], posed[below]), number, 0.0))
+            found += sorted(measured, key=lambda one: -one.pierced.share)[:1]
         if not found:
             return []
         seen = SeenSkin(self._shells, self._layers, self._unit, find_nearest_surface)

@@ -47,6 +47,12 @@ def test_others_are_no_layers_of_the_body(other: Shell) -> None:
     assert (1, 0) not in find_layers([BODY, other], HEIGHT, find_nearest)
 
 
+def test_a_mesh_that_is_inside_out_is_turned_over() -> None:
+    shells = [Shell.outward(one.points, one.triangles[:, ::-1]) for one in (TIGHTS, BODY)]
+    assert find_layers(shells, HEIGHT, find_nearest) == ((0, 1),)
+    np.testing.assert_array_equal(Shell.outward(BODY.points, BODY.triangles).triangles, BODY.triangles)
+
+
 def test_an_order_has_every_mesh_once_and_refuses_circles() -> None:
     assert sort_layers([("coat", "shirt"), ("shirt", "body"), ("coat", "body")]) == ("coat", "shirt", "body")
     assert sort_layers([]) == ()
