@@ -13,8 +13,10 @@ from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
 from ...deformers.skinning import centers
 from ...options import WeightOptions
 from ...settings.objects import settings_of
+from ..layers.add import add_layers
 from ..skin.bind import bind
 from ..steps import take_all
+from ..subject.character import find_skinned, list_deformed
 from ..weights.automatic import assign_weights
 from ..weights.edits import normalize_weights, smooth_weights, stiffen_weights
 from ..weights.reports import count
@@ -178,6 +180,12 @@ def _stiffen(obj: bpy.types.Object, finding: Finding) -> list[str]:
     return take_all(stiffen_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)})))
 
 
+def _keep_apart(obj: bpy.types.Object, _finding: Finding) -> list[str]:
+    """Stay Outside, for all meshes of the character."""
+    armature = find_skinned(obj).armature
+    return add_layers(armature, list_deformed(bpy.context.view_layer, armature)).describe()
+
+
 def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
     """Bind by Centers where another method is in use; its limit and contact take the rest."""
     settings = settings_of(obj)
@@ -234,7 +242,12 @@ FAULTS = {
     SEAM: Fault("seam of {} opens", lambda value: f"a seam of {_count(value)} opens", _close_seam),
     MISPLACED: Fault("misplaced", lambda _value: "influences skin away from its parent and children"),
     UNBLENDED: Fault("not blended", lambda _value: "does not blend with its parent", _smooth),
-    PIERCED: Fault("pierced in {}", lambda value: f"is pierced in {percent(value)} of its area", limit=0.015),
+    PIERCED: Fault(
+        "pierced in {}",
+        lambda value: f"is pierced in {percent(value)} of its area",
+        _keep_apart,
+        limit=0.015,
+    ),
     CROSSED: Fault("another limb in {}", lambda value: f"is pierced in {percent(value)} of its skin", limit=0.02),
     STIFF: Fault("stiff part bends at {}", lambda value: f"{_count(value)} of stiff parts bend", _stiffen),
 }

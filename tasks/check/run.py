@@ -16,6 +16,7 @@ from ...deformers.measures.difference import MILLIMETERS
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
 from ...options import CheckOptions
+from ..layers.posed import KeptApart, read_kept_apart
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
@@ -168,7 +169,8 @@ def check_character(
     elif options.use_actions:
         found += yield from read_action_poses(armatures[0], hinted)
     yield READ
-    measured = yield partial(_measure, skeleton, meshes, found, options.bend)
+    kept = read_kept_apart(armatures[0], [one.obj for one in skinned])
+    measured = yield partial(_measure, skeleton, meshes, found, options.bend, kept)
     checked, wrong, measured_in, contacts = measured
     millimeters = MILLIMETERS * bpy.context.scene.unit_settings.scale_length * armatures[0].matrix_world.median_scale
     return Checked(armatures[0].name, skeleton, checked, refused | wrong, measured_in, contacts, millimeters)
@@ -187,7 +189,12 @@ def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, .
 
 
 def _measure(
-    skeleton: Skeleton, read: list[ReadMesh], poses: list[CheckedPose], bend: float, progress: Progress
+    skeleton: Skeleton,
+    read: list[ReadMesh],
+    poses: list[CheckedPose],
+    bend: float,
+    kept: KeptApart,
+    progress: Progress,
 ) -> tuple[list[CheckedMesh], dict[str, str], list[CheckedPose], Contacts]:
     """The meshes, measured in poses and in a range of motion; those that can not be, and why; all the poses; and where
     the meshes run into each other."""
@@ -216,7 +223,8 @@ def _measure(
                 progress(READ + (1.0 - READ) * done / total)
 
     def deform(number: int) -> list[np.ndarray]:
-        return [mesh.meter.place(mesh.deform(mesh.method, poses[number])) for mesh in meshes]
+        posed = {mesh.name: mesh.meter.place(mesh.deform(mesh.method, poses[number])) for mesh in meshes}
+        return list(kept.move(posed, poses[number].rest_to_pose).values())
 
     return meshes, refused, poses, together.find(deform)
 

@@ -87,6 +87,7 @@ MAY_IMPORT = {
     "tasks/skin": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject", "tasks/patterns"},
     "tasks/bake": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/farm": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin", "tasks/bake"},
+    "tasks/layers": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/check": {
         "deformers",
         "options",
@@ -96,6 +97,7 @@ MAY_IMPORT = {
         "tasks/subject",
         "tasks/skin",
         "tasks/weights",
+        "tasks/layers",
     },
     "tasks/side_by_side": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/engine_copy": {
@@ -109,7 +111,6 @@ MAY_IMPORT = {
         "tasks/patterns",
     },
     "tasks/corrections": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
-    "tasks/layers": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/handles": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/weights"},
     "tasks/pose": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/motion": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject"},
