@@ -9,7 +9,7 @@ import numpy as np
 
 from ..geometry.neighbors import FindNearest
 from ..geometry.solid import area_vectors, read_surface
-from ..geometry.vectors import normalize
+from ..geometry.vectors import measure_lengths, normalize
 from ..layers.order import Shell, find_inside, measure_heights
 from .windings import cross_rays
 
@@ -20,8 +20,8 @@ ALIKE = 0.2
 """Cosine between the normals of a solid layer and of what is below, at rest, from which on its faces count."""
 
 TIGHT, OWN = 0.025, 0.06
-"""Height at rest up to which cloth is tight, and distance from it at rest of the skin that can pierce tight cloth, in
-meters of a character of 1.8 m: farther skin is of another limb, which the cloth lies in together with its own."""
+"""Height up to which cloth is tight, and distance at rest from which on other skin is of another limb, in meters of a
+character of 1.8 m: cloth that is tight on its own skin still is not pierced by the limb that both lie in."""
 
 COVER = 0.06
 """Height of a layer above the skin up to which it covers it at rest, in meters of a character of 1.8 m."""
@@ -137,7 +137,7 @@ class LayerMeter:
         self.samples = samples.take(outside)
         self._corners, self._shares = below.triangles[seen.triangles[outside]], seen.shares[outside]
         self._at_rest, self._rest = self.samples.place(above.points, above.triangles), below.points
-        self._reaches = np.where(seen.distances[outside] < TIGHT * unit, OWN * unit, np.inf)
+        self._unit = unit
 
     def estimate(self, above: np.ndarray, below: np.ndarray) -> float:
         """About how much of its area is pierced, by what was nearest at rest: quickly, to find the worst of many poses.
@@ -163,8 +163,10 @@ class LayerMeter:
         positions = self.samples.place(above, self._above)
         seen = measure_heights(positions, below, self._below, self._find_nearest)
         nearest = np.einsum("nc,nci->ni", seen.shares, self._rest[self._below[seen.triangles]])
-        is_own = np.linalg.norm(nearest - self._at_rest, axis=1) < self._reaches
-        is_inside = is_own & find_inside(positions, seen, below, self._below)
+        own = np.einsum("nc,nci->ni", self._shares, below[self._corners])
+        is_tight = measure_lengths(positions - own) < TIGHT * self._unit
+        is_other = measure_lengths(nearest - self._at_rest) > OWN * self._unit
+        is_inside = ~(is_tight & is_other) & find_inside(positions, seen, below, self._below)
         share = float(self.samples.areas[is_inside].sum() / self.area)
         depth = float(seen.distances[is_inside].max(initial=0.0))
         return Pierced(share, depth, np.unique(self._above[self.samples.triangles[is_inside]]))

@@ -15,29 +15,13 @@ from ...deformers.weight_editing.checks import Findings
 from ...deformers.weight_editing.stiff_parts import LEAST_DIFFERENCE, measure_difference
 from ..weights.checks import find_mistakes, find_stiff
 from ..weights.parts import SkinPart
-from .faults import (
-    CROSSED,
-    FAR,
-    FAULTS,
-    MISPLACED,
-    PIERCED,
-    SEAM,
-    STIFF,
-    STRAY,
-    UNBLENDED,
-    UNWEIGHTED,
-    Finding,
-    label_method,
-    percent,
-)
+from .contacts import describe_crossings, describe_layers
+from .faults import FAR, FAULTS, MISPLACED, SEAM, STIFF, STRAY, UNBLENDED, UNWEIGHTED, Finding, label_method, percent
 from .poses import CheckedPose
 from .run import Checked, CheckedMesh
 
 HARMLESS = 1.0
 """A stray patch of weights is a fault where a pose draws its edges out by this many times the limb's thickness."""
-
-LEAST_CROSSED = 0.05
-"""Share of the skin of a bone that is in another limb, from which on it is a fault."""
 
 LINEAR = "SSD"
 
@@ -58,7 +42,7 @@ def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[F
         found += _describe_regions(checked, mesh)
         faults += [*found, *_find_pose_faults(checked, mesh, found)]
         faults += _describe_stiff(checked, known[0]) if known else []
-    faults += [*_describe_layers(checked), *_describe_crossings(checked)]
+    faults += [*describe_layers(checked), *describe_crossings(checked)]
     return sorted(faults, key=lambda one: -one.severity)
 
 
@@ -131,46 +115,6 @@ def _find_pose_faults(checked: Checked, mesh: CheckedMesh, mistakes: Iterable[Fi
                 {key: float(other.values[kind][joint]) for key, other in mesh.extremes.items() if key != mesh.method},
                 vertices=tuple(map(int, torn)),
                 pose=checked.poses[own.poses[kind][joint]],
-            )
-
-
-def _describe_layers(checked: Checked) -> Iterator[Finding]:
-    """Layers that another mesh pierces."""
-    for layer in checked.contacts.layers:
-        mesh, found = checked.meshes[layer.above], layer.pierced
-        if (severity := found.share / FAULTS[PIERCED].limit) >= 1.0:
-            yield Finding(
-                PIERCED,
-                mesh.name,
-                "",
-                mesh.method,
-                severity,
-                found.share,
-                vertices=tuple(found.vertices.tolist()),
-                pose=checked.poses[layer.pose],
-                other=checked.meshes[layer.below].name,
-                depth=found.depth * checked.millimeters,
-                seen=layer.seen,
-            )
-
-
-def _describe_crossings(checked: Checked) -> Iterator[Finding]:
-    """Limbs that run into each other."""
-    for one in checked.contacts.crossings:
-        mesh, found = checked.meshes[one.mesh], one.crossing
-        severity = min(found.depth / checked.contacts.unit / FAULTS[CROSSED].limit, found.share / LEAST_CROSSED)
-        if severity >= 1.0:
-            yield Finding(
-                CROSSED,
-                mesh.name,
-                checked.skeleton.name_joint(found.joint),
-                mesh.method,
-                severity,
-                found.share,
-                vertices=tuple(found.vertices.tolist()),
-                pose=checked.poses[one.pose],
-                other=checked.skeleton.name_joint(found.other),
-                depth=found.depth * checked.millimeters,
             )
 
 

@@ -104,7 +104,10 @@ def find_kept(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) ->
     layered = list_layered(meshes)
     if not layered or find_notice(layered):
         return {}
-    plans = plan_layers(read_dressed(armature, [obj for obj in meshes if settings_of(obj).is_ticked]))
+    try:
+        plans = plan_layers(read_dressed(armature, [obj for obj in meshes if settings_of(obj).is_ticked]))
+    except SkinningError:  # Stay Outside itself says why
+        return {}
     return {name: plan for name, plan in plans.items() if name in {obj.name for obj in layered}}
 
 

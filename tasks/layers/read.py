@@ -172,7 +172,8 @@ def _read_garments(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object
             matrix = np.array(object_to_armature(obj, armature), np.float64)
             points, shown = read_mixed_points(obj, depsgraph), read_evaluated_points(obj, depsgraph)
             points, shown = (rows[: len(points)] @ matrix[:3, :3].T + matrix[:3, 3] for rows in (points, shown))
-            garments.append(Garment(obj, points, shown, read_triangles(mesh_of(obj)), matrix))
+            triangles = Shell.outward(points, read_triangles(mesh_of(obj))).triangles
+            garments.append(Garment(obj, points, shown, triangles, matrix))
     return garments
 
 

@@ -6,11 +6,13 @@ import bpy
 import numpy as np
 import pytest
 from scenes_cli import DONE, main, own_output
+from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_dressed
 
 from scenes import add_tube, animate_tube, save, turn, update
 from supple.options import CheckOptions
 from supple.tasks.check.faults import CROSSED, PIERCED, Finding
 from supple.tasks.check.findings import describe_fully, find_faults
+from supple.tasks.check.fix import can_fix, fix_finding, measure_again
 from supple.tasks.check.run import check_character
 from supple.tasks.check.show import show_finding
 from supple.tasks.steps import take_all
@@ -63,6 +65,20 @@ def test_a_stiff_sleeve_is_pierced_by_its_body(dressed):
     assert method == f"Linear: {100 * fault.value:.0f} %"
     assert pose.startswith("RigAction, frame ")
     assert seen.startswith("Covered skin that shows: ")
+
+
+def test_stay_outside_fixes_it_and_the_next_check_sees_it():
+    scene = add_dressed()
+    objects = [scene[name] for name in (BODY, TIGHTS, SKIRT)]
+    faults = find(objects, frames=FRAMES, angle=0.0)
+    fault = max(faults, key=lambda one: one.value)
+    assert can_fix(fault)
+    messages = fix_finding(scene[fault.mesh], fault)
+    assert messages[0] == f"Layers, outermost first: {SKIRT}, {TIGHTS}, {BODY}"
+    left = measure_again(scene[fault.mesh], fault)
+    assert left is None or left.value < 0.7 * fault.value
+    again = find(objects, frames=FRAMES, angle=0.0)
+    assert sum(one.value for one in again) < 0.7 * sum(one.value for one in faults)
 
 
 def test_a_body_alone_and_a_sleeve_alone_are_not_pierced(dressed):
