@@ -8,10 +8,13 @@ import bpy
 
 from ..deformers import UnsupportedError
 from ..nodes.carrier import GROUP_NAME
-from ..nodes.groups import VERSION_KEY
+from ..nodes.groups import VERSION_KEY, is_layer_group
 
 PATTERNS_NAME = "Supple Patterns"
 """Name of the modifier that displaces patterns."""
+
+LAYER_NAME, LIMBS_NAME = "Supple Layer", "Supple Layer Limbs"
+"""How the names of modifiers begin that keep layers apart, and of the one that keeps loose cloth out of limbs."""
 
 COMPRESSION_NAME = "Supple Compression"
 """Name of the modifier that measures the skin's compression for patterns."""
@@ -85,8 +88,17 @@ def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
     if modifier.type != "NODES":
         return False
     if modifier.node_group is None:
-        return modifier.name.startswith(GROUP_NAME) and not is_named_for_patterns(modifier)
-    return VERSION_KEY in modifier.node_group
+        others = PATTERNS_NAME, COMPRESSION_NAME, LAYER_NAME
+        return modifier.name.startswith(GROUP_NAME) and not modifier.name.startswith(others)
+    return VERSION_KEY in modifier.node_group and not is_layer_group(modifier.node_group)
+
+
+def is_layer_modifier(modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier keeps its mesh outside of another, also one whose group was removed."""
+    if modifier.type != "NODES":
+        return False
+    group = modifier.node_group
+    return is_layer_group(group) or (group is None and modifier.name.startswith(LAYER_NAME))
 
 
 def is_named_for_patterns(modifier: bpy.types.Modifier) -> bool:

@@ -172,6 +172,15 @@ COMMANDS = (
         NEW_FILE, REPORT, FILE,
     ),
     Command(
+        "layers", "keep clothes outside of the body, and of each other", "keep_outside",
+        take("--armature", metavar="NAME", help="armature; by default the only armature in the scene"),
+        OneOf((
+            take("--mend", action="store_true", help="move what sticks out of clothes at rest beneath them, first"),
+            take("--remove", action="store_true", help="take all of it off"),
+        )),
+        NEW_FILE, REPORT, FILE,
+    ),
+    Command(
         "join", "join PC2 files of consecutive frames into one file", "join_files",
         take_path("parts", "PART.pc2", nargs="+",
                   text="files to join, in frame order; or a folder of parts written by bake --part"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from . import bakes, commands, farm, fit, motion, swing
+from . import bakes, commands, farm, fit, layers, motion, swing
 
-MODULES = (commands, bakes, motion, swing, fit, farm)
+MODULES = (commands, bakes, motion, swing, layers, fit, farm)
 
 
 def find_work(name: str) -> Callable[[argparse.Namespace], None]:

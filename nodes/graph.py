@@ -18,6 +18,7 @@ ATTRIBUTE_TYPES = {
     "VECTOR": "FLOAT_VECTOR",
     "MATRIX": "FLOAT4X4",
     "ROTATION": "QUATERNION",
+    "RGBA": "FLOAT_COLOR",
 }
 """What nodes that read and store attributes call a socket's type."""
 

@@ -15,6 +15,7 @@ from .fractions import COLUMNS as JOINT_COLUMNS
 from .fractions import build_fractions, build_stretches, name_hint
 from .graph import GROUP_NODES, HIDDEN, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
+from .layers import build_layer_joints, build_out_of_limbs, build_push, build_tuck
 from .limits import build_joint_limits, build_limits
 from .methods import NODE_METHODS, NodeMethod
 from .polar import (
@@ -56,6 +57,9 @@ JOINTS_INPUTS = (
 
 DEFORMATION = "deformation"
 """First word of the part of a group that deforms a mesh by itself."""
+
+LAYERS = "layers"
+"""First word of the part of a group that keeps layers outside of each other."""
 
 NATIVE = " by Blender"
 """Ends the part of one that stands before Armature modifiers, which blend the joints."""
@@ -238,6 +242,36 @@ def ensure_joints(
     )  # fmt: skip
     label += f"{kind}{' Fractions' * has_fractions}{' Spread' * has_spread}{f' {hint_count}' if hint_count else ''}"
     return ensure_group(f"joints {label}", f"Supple Joints {label}", build)
+
+
+def is_layer_group(group: Any) -> bool:
+    """Whether a modifier's group, or None, keeps a mesh outside of another."""
+    return group is not None and str(group.get(PART_KEY, "")).startswith(LAYERS)
+
+
+def ensure_tuck(number: int) -> Any:
+    """The group by which a mesh gives way beneath the layer of a number."""
+    return ensure_group(f"{LAYERS} tuck {number}", f"Supple Tuck {number}", partial(build_tuck, number=number))
+
+
+def ensure_out_of_limbs() -> Any:
+    """The group by which loose cloth stays out of limbs."""
+    push = ensure_group("push", "Supple Push", build_push)
+    return ensure_group(f"{LAYERS} limbs", "Supple Out of Limbs", partial(build_out_of_limbs, push=push))
+
+
+def ensure_layer_joints(has_segments: bool) -> Any:
+    """The group by which a joints object brings its bones' matrices to loose cloth.
+
+    Parameters
+    ----------
+    has_segments : bool
+        Whether the armature has B-Bones.
+    """
+    kind = " B-Bones" if has_segments else ""
+    pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=has_segments))
+    build = partial(build_layer_joints, pose=pose)
+    return ensure_group(f"joints for layers{kind}", f"Supple Joints for Layers{kind}", build)
 
 
 def remove_unused_groups() -> None:

@@ -13,6 +13,7 @@ from . import (
     farm,
     fit,
     handles,
+    layers,
     motion,
     pattern_maps,
     pattern_strokes,
@@ -52,6 +53,7 @@ PARTS = (
     weight_brush,
     drag_skin,
     handles,
+    layers,
 )
 
 

@@ -121,7 +121,7 @@ class SUPPLE_OT_check_show(SlowOperator, FindingOperator, bpy.types.Operator):
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = check_settings(context)
         mesh = show_finding(armature, context.scene, fault)
-        settings.heat = "OVERLAP" if fault.kind == "OVERLAP" else "STRETCH"
+        settings.heat = "OVERLAP" if fault.kind in ("OVERLAP", "PIERCED", "CROSSED") else "STRETCH"
         space = context.space_data
         if isinstance(space, bpy.types.SpaceView3D):
             view = find_view(armature, mesh, fault, read_eye(space))

@@ -130,6 +130,29 @@ class ObjectSettings(bpy.types.PropertyGroup):
     dismissed: StringProperty(options={"HIDDEN"})
     fixes: IntProperty(options={"HIDDEN"})
     is_handle: BoolProperty(name="Handle", options={"HIDDEN"})
+    layer_order: IntProperty(
+        name="Order",
+        description="Place among the layers, 1 for the outermost; 0 to find it from the meshes at rest",
+        min=0,
+    )
+    layer_gap: FloatProperty(
+        name="Gap",
+        description="Distance that is kept to other layers, on a character 1.8 m tall; where it is less at rest, that",
+        default=0.004,
+        min=0.0,
+        soft_max=0.02,
+        precision=4,
+        subtype="DISTANCE",
+    )
+    layer_give: FloatProperty(
+        name="Give",
+        description="The farthest that this mesh moves back beneath tight clothes, on a character 1.8 m tall",
+        default=0.012,
+        min=0.0,
+        soft_max=0.05,
+        precision=4,
+        subtype="DISTANCE",
+    )
     is_parented_by_supple: BoolProperty(options={"HIDDEN"})
     weights_report: StringProperty(
         name="Weights Report", description="Results of automatic weights, or of the last check", options={"HIDDEN"}

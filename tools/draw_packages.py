@@ -82,6 +82,7 @@ BOXES = {
     "tasks/weights": tall("weights", "find, edit, check, copy", 794, 646, 330, "tasks"),
     "tasks/pose": tall("pose", "drag the skin", 962, 474, 162, "tasks"),
     "tasks/handles": tall("handles", "points, cages", 962, 560, 162, "tasks"),
+    "tasks/layers": tall("layers", "stay outside, mend", 800, 560, 146, "tasks"),
     "tasks/motion": tall("motion", "loops, joins", 698, 560, 90, "tasks"),
     "tasks/fit": tall("fit", "a skeleton", 512, 474, 170, "tasks"),
     "tasks/swing": tall("swing", "tails, ears", 698, 474, 90, "tasks"),
@@ -109,10 +110,11 @@ BOXES = {
     "deformers/engine_copy": tall("engine_copy", "bones and keys for engines", 686, 1538, 210, "methods"),
     "deformers/corrections": tall("corrections", "keys that poses bring in", 456, 1538, 210, "methods"),
     "deformers/skinning": tall("skinning", "blends of joints: SSD, DLBNT, Centers", 56, 1706, 330, "methods"),
-    "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 446, 1706, 210, "methods"),
-    "deformers/anatomy": tall("anatomy", "which bone is which part", 686, 1706, 210, "methods"),
+    "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 582, 1706, 164, "methods"),
+    "deformers/anatomy": tall("anatomy", "which bone is what", 760, 1706, 152, "methods"),
     "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1706, 200, "methods"),
     "deformers/rig": tall("rig", "rest, pose, skeleton, fractions", 56, 1796, 330, "methods"),
+    "deformers/layers": tall("layers", "clothes over bodies", 432, 1706, 136, "methods"),
     "deformers/algebra": tall("algebra", "sparse solvers, rotations", 56, 1890, 330, "methods"),
     "deformers/posing": tall("posing", "bones that follow the skin", 926, 1538, 200, "methods"),
     "deformers/motion": tall("motion", "frames that are alike", 926, 1796, 200, "methods"),
@@ -122,7 +124,7 @@ BOXES = {
 }
 LANES = {
     ("deformers/particles", "deformers/geometry"): 418,
-    ("deformers/measures", "deformers/geometry"): 666,
+    ("deformers/layers", "deformers/geometry"): 480,
     ("ui", "settings"): 235,
 }
 """Where an arrow goes down beside the boxes between, as x."""

@@ -28,6 +28,7 @@ FEATURES = {
     "[Patterns](patterns.md)": r"pattern|/compression$|bridge/images/",
     "[Corrections](corrections.md)": r"/correct|/posed_copies$",
     "[Check](checks.md)": r"(tasks|operators|settings|ui)/checks?($|/)|/measures/",
+    "[Layers](layers.md)": r"/layer(s|ed)(/|$)|measures/crossings$",
     "[Side by Side](side-by-side.md)": r"/side_by_side|/ghosts$|/heat$|ui/compare$",
     "[Engine Copy](engine-copy.md)": r"/engine_copy|/exchange|ui/hand_over$",
     "[Weights](weights.md)": r"/automatic_weights/|/weight_editing/|(?<!copy/)weights(/|$)|/weight_",

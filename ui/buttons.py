@@ -32,6 +32,7 @@ MOTIONS = {
     "supple.motion_compare": "VIEWZOOM", "supple.motion_loop": "FILE_REFRESH", "supple.motion_join": "NLA",
 }  # fmt: skip
 SWINGS = {"supple.swing_add": "FORCE_HARMONIC", "supple.swing_update": "FILE_REFRESH", "supple.swing_remove": "TRASH"}
+LAYERS = {"supple.layers_add": "MOD_CLOTH", "supple.layers_mend": "MOD_SHRINKWRAP", "supple.layers_remove": "TRASH"}
 PLACES = {
     "supple.pattern_add": "ADD", "supple.pattern_set_add": "PRESET", "supple.pattern_place": "RESTRICT_SELECT_OFF",
     "supple.pattern_stroke": "GREASEPENCIL", "supple.pattern_remove": "REMOVE",
@@ -59,8 +60,8 @@ ALONE = {
 """What menus draw with options, or with others between; the last two in the preferences."""
 
 ICONS: dict[str, Any] = (
-    FIRST | FINE_TUNE | CHECKS | CORRECTIONS | FLESH | COPIES | BAKES | OTHERS | MOTIONS | SWINGS | PLACES | PATTERNS
-    | WEIGHTS | WEIGHT_EDITS | HANDLES | ALONE
+    FIRST | FINE_TUNE | CHECKS | CORRECTIONS | FLESH | COPIES | BAKES | OTHERS | MOTIONS | SWINGS | LAYERS | PLACES
+    | PATTERNS | WEIGHTS | WEIGHT_EDITS | HANDLES | ALONE
 )  # fmt: skip
 
 

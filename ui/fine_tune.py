@@ -9,6 +9,7 @@ from ..settings.choices import METHODS, Method
 from ..settings.objects import ObjectSettings, needs_supple, settings_of
 from ..settings.particles import ParticleSettings
 from ..tasks.reports import ParticleReport, particle_reports
+from ..tasks.subject.layered import find_notice
 from ..translations import translate
 from .buttons import draw_button
 from .character import draw_meshes
@@ -62,6 +63,8 @@ class VIEW3D_PT_supple_fine_tune(PartPanel, bpy.types.Panel):
         if shown is not None and shown.fills_solid:
             self.draw_particles(context, settings, shown)
         self.draw_bind(context, settings, chosen)
+        if is_whole(context):
+            self.draw_layers(context)
 
     def draw_evaluate(
         self,
@@ -119,6 +122,12 @@ class VIEW3D_PT_supple_fine_tune(PartPanel, bpy.types.Panel):
                 button.method = settings.method
         if is_any_bound([*chosen, *([] if find_shown(context) is None else [settings.id_data])]):
             draw_button(row, "supple.unbind").whole = whole
+
+    def draw_layers(self, context: bpy.types.Context) -> None:
+        """What keeps clothes outside of the body, and what is wrong with it."""
+        self.layout.menu("VIEW3D_MT_supple_layers", icon="MOD_CLOTH")
+        if notice := find_notice(list_meshes(context)):
+            draw_message(self.layout, context, notice, icon="INFO")
 
 
 def describe(report: ParticleReport) -> str:

@@ -30,6 +30,7 @@ PAGES = (
     ("supple.motion*", "motions.html"),
     ("supple.swing*", "swing.html"),
     ("supple.fit_skeleton*", "fit.html"),
+    ("supple.layers*", "layers.html"),
     ("supple.drag_skin*", "posing.html"),
     ("supple.clear_pins*", "posing.html"),
     ("supple.bake*", "how-it-works.html#bakes"),

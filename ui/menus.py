@@ -19,6 +19,7 @@ from .buttons import (
     FIRST,
     FLESH,
     HANDLES,
+    LAYERS,
     MOTIONS,
     OTHERS,
     PATTERNS,
@@ -69,6 +70,16 @@ class VIEW3D_MT_supple_fine_tune(bpy.types.Menu):
 
     def draw(self, context: bpy.types.Context) -> None:
         draw_operators(self.layout, FINE_TUNE, is_of_whole(context))
+        self.layout.menu("VIEW3D_MT_supple_layers", icon="MOD_CLOTH")
+
+
+class VIEW3D_MT_supple_layers(bpy.types.Menu):
+    """Clothes that stay outside of the body, and of each other"""
+
+    bl_label = "Stay Outside"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        draw_operators(self.layout, LAYERS)
 
 
 class VIEW3D_MT_supple_check(bpy.types.Menu):
@@ -109,6 +120,8 @@ class VIEW3D_MT_supple_weights_edit(bpy.types.Menu):
         draw_operators(layout, WEIGHT_EDITS)
         layout.separator()
         draw_operators(layout, HANDLES)
+        layout.separator()
+        layout.menu("VIEW3D_MT_supple_weights_check", icon="VIEWZOOM")
 
 
 class VIEW3D_MT_supple_weights_check(bpy.types.Menu):
@@ -130,7 +143,6 @@ class VIEW3D_MT_supple_weights(bpy.types.Menu):
     def draw(self, _context: bpy.types.Context) -> None:
         draw_operators(self.layout, WEIGHTS)
         self.layout.menu("VIEW3D_MT_supple_weights_edit", icon="GREASEPENCIL")
-        self.layout.menu("VIEW3D_MT_supple_weights_check", icon="VIEWZOOM")
 
 
 class VIEW3D_MT_supple_pattern(bpy.types.Menu):
@@ -337,6 +349,7 @@ PLACES_IN_BLENDER = (
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
     (
         VIEW3D_MT_supple_fine_tune,
+        VIEW3D_MT_supple_layers,
         VIEW3D_MT_supple_check,
         VIEW3D_MT_supple_check_options,
         VIEW3D_MT_supple_weights_edit,

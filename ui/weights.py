@@ -10,7 +10,7 @@ from ..settings.properties import draw_option
 from ..settings.weights import CHOICES, METHODS, WeightSettings
 from ..tasks.subject.corrected import list_under_way
 from .buttons import draw_button
-from .menus import VIEW3D_MT_supple_weights_check, VIEW3D_MT_supple_weights_edit
+from .menus import VIEW3D_MT_supple_weights_edit
 from .panels import PartPanel
 from .reports import draw_hint, draw_message
 
@@ -53,9 +53,7 @@ class VIEW3D_PT_supple_weights(PartPanel, bpy.types.Panel):
             report = settings_of(obj).weights_report
             draw_message(layout, context, report, icon="INFO", closes=(obj, "weights_report"))
         draw_button(layout, "supple.weight_lines")
-        row = layout.row(align=True)
-        row.menu(VIEW3D_MT_supple_weights_edit.__name__, text="Edit", icon="GREASEPENCIL")
-        row.menu(VIEW3D_MT_supple_weights_check.__name__, text="Check", icon="VIEWZOOM")
+        layout.menu(VIEW3D_MT_supple_weights_edit.__name__, text="Edit and Check", icon="GREASEPENCIL")
         column = layout.column()
         column.prop(context.window_manager, "supple_show_weights")
         if context.window_manager.supple_show_weights:

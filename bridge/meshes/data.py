@@ -48,6 +48,11 @@ def read_points(mesh: bpy.types.Mesh) -> np.ndarray:
     return read_array(mesh.vertices, "co", 3)
 
 
+def write_points(mesh: bpy.types.Mesh, points: np.ndarray) -> None:
+    """Set vertex positions, shape (V, 3), object space."""
+    write_array(mesh.vertices, "co", points)
+
+
 def read_face_corners(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
     """Vertices of all faces' corners, shape (C,), and each face's first corner, shape (F,)."""
     corners = read_array(mesh.loops, "vertex_index", kind=np.int32)

@@ -77,20 +77,43 @@ def find_depths(points: np.ndarray, normals: np.ndarray, triangles: np.ndarray) 
     float64 array, shape (V,)
         Along the normal to where the ray leaves the surface again; 0 for a vertex that is not inside.
     """
-    depths = np.zeros(len(points))
+    return find_exits(np.arange(len(points)), points, normals, triangles)[1]
+
+
+def find_exits(
+    vertices: np.ndarray, points: np.ndarray, normals: np.ndarray, triangles: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find where rays from vertices of a closed surface, along their normals, leave it again.
+
+    Parameters
+    ----------
+    vertices : int array, shape (N,)
+    points, normals : float arrays, shape (V, 3)
+        In any unit; unit normals, outward.
+    triangles : int array, shape (T, 3)
+
+    Returns
+    -------
+    triangles : int array, shape (N,)
+        -1 for a vertex that is not inside.
+    distances : float64 array, shape (N,)
+        0 for those.
+    """
+    exits, depths = np.full(len(vertices), -1), np.zeros(len(vertices))
     if not len(triangles):
-        return depths
+        return exits, depths
     low, high = points.min(axis=0), points.max(axis=0)
     scale = 2.0 / (float((high - low).max()) or 1.0)
     scaled = (np.asarray(points, np.float64) - 0.5 * (low + high)) * scale
     cast = BVHTree.FromPolygons(scaled.tolist(), triangles.tolist(), all_triangles=True).ray_cast
-    starts = scaled + OUTSIDE * normals
+    directions = normals[vertices]
+    starts = scaled[vertices] + OUTSIDE * directions
     # One ray a call is all that mathutils offers.
-    for vertex, (start, direction) in enumerate(zip(starts.tolist(), normals.tolist(), strict=True)):
-        _, normal, _, distance = cast(start, direction)
+    for number, (start, direction) in enumerate(zip(starts.tolist(), directions.tolist(), strict=True)):
+        _, normal, triangle, distance = cast(start, direction)
         if normal is not None and normal.dot(direction) > 0.0:
-            depths[vertex] = distance / scale
-    return depths
+            exits[number], depths[number] = triangle, distance / scale
+    return exits, depths
 
 
 def find_nearest_surface(

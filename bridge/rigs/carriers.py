@@ -18,6 +18,7 @@ import numpy as np
 from ...nodes.carrier import TRANSFORM_ATTRIBUTE
 from ..arrays import write_array
 from ..meshes.data import mesh_of
+from ..meshes.layers import is_limbs_object
 from .joints import is_joints_object
 
 HIDDEN_KEY = "supple_hidden"
@@ -55,8 +56,8 @@ def _new_hidden(mesh: bpy.types.Mesh) -> bpy.types.Object:
 
 
 def is_hidden_object(obj: bpy.types.Object) -> bool:
-    """Whether an object is a carrier, a watcher or a joints object, which no user is to see."""
-    return HIDDEN_KEY in obj or is_joints_object(obj)
+    """Whether an object is a carrier, a watcher, a joints or a limbs object, which no user is to see."""
+    return HIDDEN_KEY in obj or is_joints_object(obj) or is_limbs_object(obj)
 
 
 def hide_again() -> None:

@@ -130,6 +130,15 @@ def vertex_normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return normalize(sum_at_vertices(area_vectors(points, triangles), triangles, len(points)))
 
 
+def find_rim(triangles: np.ndarray, count: int) -> np.ndarray:
+    """Which vertices are on an edge of a single triangle, bool array, shape (count,)."""
+    sides = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
+    edges, counts = np.unique(sides, axis=0, return_counts=True)
+    rim = np.zeros(count, bool)
+    rim[edges[counts == 1]] = True
+    return rim
+
+
 def weld(points: np.ndarray) -> np.ndarray:
     """Find for each point, shape (V, 3), the first point that rounds to the same cell of `WELD`: int array, shape (V,).
 

@@ -54,7 +54,7 @@ def measure_windings(points: np.ndarray, triangles: np.ndarray, columns: int = 2
     if not step > 0.0:
         return Windings(0.0, 0.0, 0.0)
     grid = (flat - low) / step + np.array([0.3819660113, 0.2360679775])  # rays miss the corners of tidy meshes
-    rays, heights, signs = _cross_rays(grid, points[:, axis], triangles)
+    rays, heights, signs, _ = cross_rays(grid, points[:, axis], triangles)
     order = np.lexsort((heights, rays))
     rays, heights = rays[order], heights[order]
     windings = np.cumsum(signs[order])
@@ -67,9 +67,9 @@ def measure_windings(points: np.ndarray, triangles: np.ndarray, columns: int = 2
     return Windings(once, twice, inverted)
 
 
-def _cross_rays(
+def cross_rays(
     grid: np.ndarray, heights: np.ndarray, triangles: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Where rays through the whole numbers of the plane cross the triangles.
 
     Whether a ray passes an edge to the left is decided with the edge's ends in one order for both its triangles, so
@@ -85,8 +85,8 @@ def _cross_rays(
 
     Returns
     -------
-    rays, heights, signs : arrays, shape (C,)
-        For each crossing: index of the ray, position along it; +1 into the mesh, -1 out.
+    rays, heights, signs, triangles : arrays, shape (C,)
+        For each crossing: index of the ray, position along it; +1 into the mesh, -1 out; the triangle.
     """
     positions = np.concatenate([grid, heights[:, None]], axis=1)
     rank = np.unique(positions, axis=0, return_inverse=True)[1].reshape(-1)  # the same for vertices at one position
@@ -116,4 +116,4 @@ def _cross_rays(
     shares = np.where(total == 0.0, 1.0 / 3.0, shares / np.where(total == 0.0, 1.0, total))
     along = np.einsum("ck,ck->c", shares, heights[triangles[triangle[hit]]])
     width = int(np.floor(grid[:, 1].max())) + 2
-    return x[hit] * width + y[hit], along, np.where(counterclockwise[hit], -1, 1)
+    return x[hit] * width + y[hit], along, np.where(counterclockwise[hit], -1, 1), triangle[hit]

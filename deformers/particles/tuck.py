@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.neighbors import FindNearest
-from ..geometry.solid import area_vectors, vertex_normals
+from ..geometry.solid import area_vectors, find_rim, vertex_normals
 from ..geometry.vectors import normalize, smooth_step
 
 REACH = 0.014
@@ -100,18 +100,9 @@ def find_tuck(
     owners, shares, distances = find_nearest(body, layer, triangles)
     corners, faces = triangles[owners], normalize(area_vectors(layer, triangles))[owners]
     heights = np.einsum("ni,ni->n", faces, np.einsum("nc,nci->ni", shares, layer[corners]) - body)
-    is_inner = (shares * ~_find_rim(triangles, len(layer))[corners]).sum(axis=1) > INNER
+    is_inner = (shares * ~find_rim(triangles, len(layer))[corners]).sum(axis=1) > INNER
     looks_alike = np.einsum("ni,ni->n", vertex_normals(body, body_triangles), faces) > ALIKE
     covered = np.flatnonzero((distances < REACH * size) & (heights > 0.0) & is_inner & looks_alike)
     if not len(covered):
         return None
     return Tuck(covered, corners[covered], shares[covered], heights[covered], size)
-
-
-def _find_rim(triangles: np.ndarray, count: int) -> np.ndarray:
-    """Which vertices are on an edge of a single triangle, bool array, shape (count,)."""
-    sides = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
-    edges, counts = np.unique(sides, axis=0, return_counts=True)
-    rim = np.zeros(count, bool)
-    rim[edges[counts == 1]] = True
-    return rim

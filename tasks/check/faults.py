@@ -13,8 +13,10 @@ from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
 from ...deformers.skinning import centers
 from ...options import WeightOptions
 from ...settings.objects import settings_of
+from ..layers.add import add_layers
 from ..skin.bind import bind
 from ..steps import take_all
+from ..subject.character import find_skinned, list_deformed
 from ..weights.automatic import assign_weights
 from ..weights.edits import normalize_weights, smooth_weights, stiffen_weights
 from ..weights.reports import count
@@ -24,6 +26,7 @@ from .poses import CheckedPose
 UNWEIGHTED, STRAY, FAR, SEAM = "UNWEIGHTED", "STRAY", "FAR", "SEAM"
 MISPLACED, UNBLENDED = "MISPLACED", "UNBLENDED"
 STIFF = "STIFF"
+PIERCED, CROSSED = "PIERCED", "CROSSED"
 
 REPEATS = 12
 """How far weights are smoothed through the body where they are torn or not blended."""
@@ -31,7 +34,7 @@ REPEATS = 12
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault of a mesh at a bone.
+    """A fault of a mesh, at a bone or by another mesh.
 
     Attributes
     ----------
@@ -51,6 +54,12 @@ class Finding:
         Those with a mistake in weights, or that are torn.
     pose : CheckedPose or None
         In which it is worst.
+    other : str
+        Name of the mesh that pierces a layer, or of the other limb's bone; "" for other faults.
+    depth : float
+        Of that, in millimeters.
+    seen : float
+        Share of the figure that is skin which layers cover at rest, in that pose.
     """
 
     kind: str
@@ -62,6 +71,9 @@ class Finding:
     others: dict[str, float] = field(default_factory=dict)
     vertices: tuple[int, ...] = ()
     pose: CheckedPose | None = None
+    other: str = ""
+    depth: float = 0.0
+    seen: float = 0.0
 
     @property
     def short(self) -> str:
@@ -71,11 +83,12 @@ class Finding:
     @property
     def key(self) -> str:
         """What it is remembered by when it is dismissed."""
-        return "\t".join((self.mesh, self.kind, self.bone, self.method))
+        return "\t".join((self.mesh, self.kind, self.bone, self.method, *([self.other] if self.other else [])))
 
     def describe(self) -> str:
         """What is wrong, in a few words."""
-        return FAULTS[self.kind].words(self.value)
+        text = FAULTS[self.kind].words(self.value)
+        return f"{text} by '{self.other}', up to {self.depth:.0f} mm deep" if self.other else text
 
 
 @dataclass(frozen=True)
@@ -167,6 +180,13 @@ def _stiffen(obj: bpy.types.Object, finding: Finding) -> list[str]:
     return take_all(stiffen_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)})))
 
 
+def _keep_apart(obj: bpy.types.Object, _finding: Finding) -> list[str]:
+    """Stay Outside, for all ticked meshes of the character."""
+    armature = find_skinned(obj).armature
+    meshes = [each for each in list_deformed(bpy.context.view_layer, armature) if settings_of(each).is_ticked]
+    return [f"{line}." for line in add_layers(armature, meshes).describe()]
+
+
 def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
     """Bind by Centers where another method is in use; its limit and contact take the rest."""
     settings = settings_of(obj)
@@ -223,6 +243,13 @@ FAULTS = {
     SEAM: Fault("seam of {} opens", lambda value: f"a seam of {_count(value)} opens", _close_seam),
     MISPLACED: Fault("misplaced", lambda _value: "influences skin away from its parent and children"),
     UNBLENDED: Fault("not blended", lambda _value: "does not blend with its parent", _smooth),
+    PIERCED: Fault(
+        "pierced in {}",
+        lambda value: f"is pierced in {percent(value)} of its area",
+        _keep_apart,
+        limit=0.015,
+    ),
+    CROSSED: Fault("another limb in {}", lambda value: f"is pierced in {percent(value)} of its skin", limit=0.02),
     STIFF: Fault("stiff part bends at {}", lambda value: f"{_count(value)} of stiff parts bend", _stiffen),
 }
 """By the kind of fault, what there is to know of it. What finds them is in `findings`."""

@@ -15,6 +15,7 @@ from ...deformers.weight_editing.checks import Findings
 from ...deformers.weight_editing.stiff_parts import LEAST_DIFFERENCE, measure_difference
 from ..weights.checks import find_mistakes, find_stiff
 from ..weights.parts import SkinPart
+from .contacts import describe_crossings, describe_layers
 from .faults import FAR, FAULTS, MISPLACED, SEAM, STIFF, STRAY, UNBLENDED, UNWEIGHTED, Finding, label_method, percent
 from .poses import CheckedPose
 from .run import Checked, CheckedMesh
@@ -41,6 +42,7 @@ def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[F
         found += _describe_regions(checked, mesh)
         faults += [*found, *_find_pose_faults(checked, mesh, found)]
         faults += _describe_stiff(checked, known[0]) if known else []
+    faults += [*describe_layers(checked), *describe_crossings(checked)]
     return sorted(faults, key=lambda one: -one.severity)
 
 
@@ -149,6 +151,8 @@ def describe_fully(fault: Finding) -> list[str]:
         values = {fault.method: fault.value, **fault.others}
         lines += [", ".join(f"{label_method(key)}: {percent(value)}" for key, value in values.items())]
         lines += [fault.pose.describe()]
+    if fault.seen > 0.0:
+        lines += [f"Covered skin that shows: {100.0 * fault.seen:.2g} % of the figure"]
     return lines
 
 
@@ -165,6 +169,7 @@ def describe_fault(fault: Finding) -> dict[str, Any]:
         "others": {method: round(value, 4) for method, value in fault.others.items() if np.isfinite(value)},
         "vertices": list(fault.vertices),
         **({} if fault.pose is None else describe_pose(fault.pose)),
+        **({"other": fault.other, "depth": round(fault.depth, 2), "seen": round(fault.seen, 5)} if fault.other else {}),
     }
 
 

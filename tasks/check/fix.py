@@ -9,8 +9,9 @@ import bpy
 from ...deformers import SkinningError
 from ...options import CheckOptions
 from ..steps import Steps, take_all, within
+from ..subject.character import find_skinned, list_deformed
 from ..weights.reports import end_sentence
-from .faults import FAULTS, Finding
+from .faults import FAULTS, PIERCED, Finding
 from .findings import LINEAR, find_faults
 from .run import check_character
 
@@ -40,6 +41,8 @@ def fix_finding(obj: bpy.types.Object, finding: Finding) -> list[str]:
     """
     mend = FAULTS[finding.kind].mend
     if mend is None:
+        if finding.other:
+            raise SkinningError(f"'{finding.bone}' {finding.describe()}: change the pose")
         raise SkinningError(f"'{finding.bone}' {finding.describe()}: rename its vertex group, or paint its weights")
     return mend(obj, finding)
 
@@ -113,9 +116,13 @@ def _measure(
     """What is left of faults of a mesh in their poses; steps tell a share of the whole from a start on."""
     poses = {id(finding.pose): finding.pose for finding in findings if finding.pose is not None}
     options = CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0)
-    checked = yield from within(check_character([obj], options, tuple(poses.values())), start, share)
-    found = {(fault.kind, fault.bone): fault for fault in reversed(find_faults(checked, [obj]))}
-    return [found.get((finding.kind, finding.bone)) for finding in findings]
+    layers = {finding.other for finding in findings if finding.kind == PIERCED}
+    # Of layers all meshes, as skin that gives way looks at those above.
+    objects = list_deformed(bpy.context.view_layer, find_skinned(obj).armature) if layers else [obj]
+    checked = yield from within(check_character(objects, options, tuple(poses.values())), start, share)
+    faults = [fault for fault in reversed(find_faults(checked, objects)) if fault.mesh == obj.name]
+    found = {(fault.kind, fault.bone, fault.other): fault for fault in faults}
+    return [found.get((finding.kind, finding.bone, finding.other)) for finding in findings]
 
 
 def measure_again(obj: bpy.types.Object, finding: Finding) -> Finding | None:

@@ -11,16 +11,20 @@ import numpy as np
 
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers import Pose, SkinningError
+from ...deformers.layers.keep import LayerPlan, keep_apart
 from ...deformers.measures.bends import list_bent_poses
+from ...deformers.measures.difference import MILLIMETERS
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
 from ...options import CheckOptions
+from ..layers.add import find_kept
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
 from ..subject.actions import MOST_FRAMES
 from ..subject.character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
 from ..subject.stack import SkinnedObject
+from .layers import MOST_POSES, Contacts, LayerCheck
 from .poses import CheckedPose, label_poses, read_action_poses
 
 READ = 0.1
@@ -72,8 +76,8 @@ class CheckedMesh:
         """Points in a pose: shape (V, 3), object space."""
         return self.bound[method].pose(Pose(pose.rest_to_pose, self.rest.object_to_armature, pose.hints))
 
-    def measure(self, method: str, poses: Sequence[CheckedPose], bent: Sequence[Sequence[int]]) -> Iterator[None]:
-        """Measure a method in all poses; yields after each.
+    def measure(self, method: str, poses: Sequence[CheckedPose], bent: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
+        """Measure a method in all poses; yields posed points, shape (V, 3), armature space, after each.
 
         Parameters
         ----------
@@ -86,7 +90,7 @@ class CheckedMesh:
             posed = meter.place(self.deform(method, pose))
             drawn = meter.draw_out(posed)
             extremes.add(number, meter.measure(posed, pose.rest_to_pose, drawn, bent[number]), drawn)
-            yield
+            yield posed
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,10 @@ class Checked:
         Name of the armature object.
     refused : dict from a mesh's name to str
         Meshes that can not be checked, and why.
+    contacts : Contacts
+        By the methods in use.
+    millimeters : float
+        In a unit of armature space.
     """
 
     armature: str
@@ -106,6 +114,8 @@ class Checked:
     meshes: list[CheckedMesh]
     refused: dict[str, str]
     poses: list[CheckedPose]
+    contacts: Contacts
+    millimeters: float
 
 
 def check_character(
@@ -160,8 +170,11 @@ def check_character(
     elif options.use_actions:
         found += yield from read_action_poses(armatures[0], hinted)
     yield READ
-    measured = yield partial(_measure, skeleton, meshes, found, options.bend)
-    return Checked(armatures[0].name, skeleton, measured[0], refused | measured[1], measured[2])
+    kept = find_kept(armatures[0], [one.obj for one in skinned])
+    measured = yield partial(_measure, skeleton, meshes, found, options.bend, kept)
+    checked, wrong, measured_in, contacts = measured
+    millimeters = MILLIMETERS * bpy.context.scene.unit_settings.scale_length * armatures[0].matrix_world.median_scale
+    return Checked(armatures[0].name, skeleton, checked, refused | wrong, measured_in, contacts, millimeters)
 
 
 def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> ReadMesh:
@@ -177,9 +190,15 @@ def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, .
 
 
 def _measure(
-    skeleton: Skeleton, read: list[ReadMesh], poses: list[CheckedPose], bend: float, progress: Progress
-) -> tuple[list[CheckedMesh], dict[str, str], list[CheckedPose]]:
-    """The meshes, measured in poses and in a range of motion; those that can not be, and why; and all the poses."""
+    skeleton: Skeleton,
+    read: list[ReadMesh],
+    poses: list[CheckedPose],
+    bend: float,
+    kept: dict[str, LayerPlan],
+    progress: Progress,
+) -> tuple[list[CheckedMesh], dict[str, str], list[CheckedPose], Contacts]:
+    """The meshes, measured in poses and in a range of motion; those that can not be, and why; all the poses; and where
+    the meshes run into each other."""
     meshes, refused = [], {}
     for mesh in read:
         try:
@@ -191,12 +210,24 @@ def _measure(
     poses = [*poses, *(_bend(skeleton, meshes, bend) if bend else ())]
     bent = _choose_bent(poses, skeleton.joints.parents)
     done, total = 0, sum(len(mesh.bound) for mesh in meshes) * max(1, len(poses))
+    together = LayerCheck([mesh.meter for mesh in meshes])
+    frames = [number for number, pose in enumerate(poses) if not pose.bends]
+    looked_at = set(frames[:: -(-len(frames) // MOST_POSES) or 1])
+    for number, posed in enumerate(zip(*(mesh.measure(mesh.method, poses, bent) for mesh in meshes), strict=True)):
+        together.add(posed, bool(poses[number].bends), number in looked_at)
+        done += len(meshes)
+        progress(READ + (1.0 - READ) * done / total)
     for mesh in meshes:
-        for method in mesh.bound:
+        for method in (method for method in mesh.bound if method != mesh.method):
             for _ in mesh.measure(method, poses, bent):
                 done += 1
                 progress(READ + (1.0 - READ) * done / total)
-    return meshes, refused, poses
+
+    def deform(number: int) -> list[np.ndarray]:
+        posed = {mesh.name: mesh.meter.place(mesh.deform(mesh.method, poses[number])) for mesh in meshes}
+        return list(keep_apart(kept, posed, poses[number].rest_to_pose).values())
+
+    return meshes, refused, poses, together.find(deform)
 
 
 def _choose_bent(poses: Sequence[CheckedPose], parents: np.ndarray) -> list[list[int]]:

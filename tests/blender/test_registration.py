@@ -35,7 +35,7 @@ OPERATORS = (
     "correction_remove", "correction_select", "corrections_from", "drag_skin", "engine_copy",
     "engine_copy_export", "engine_copy_frame", "engine_copy_show", "example_add", "fit_skeleton",
     "flesh_add", "flesh_remove", "flip",
-    "handles_add", "handles_remove", "make", "make_independent",
+    "handles_add", "handles_remove", "layers_add", "layers_mend", "layers_remove", "make", "make_independent",
     "measure", "swing_add", "swing_remove", "swing_update", "motion_compare", "motion_join", "motion_loop",
     "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "send_to_farm",

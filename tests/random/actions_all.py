@@ -23,7 +23,8 @@ OPERATORS = {
     "correction_keep": HERE, "correction_pose": HERE, "correction_remove": HERE, "correction_select": HERE,
     "corrections_from": HERE, "drag_skin": HERE, "engine_copy": HERE, "engine_copy_export": HERE,
     "engine_copy_frame": HERE, "engine_copy_show": HERE, "flesh_add": HERE, "flesh_remove": HERE,
-    "fit_skeleton": HERE, "handles_add": HERE, "handles_remove": HERE, "make": HERE, "example_add": HERE,
+    "fit_skeleton": HERE, "handles_add": HERE, "handles_remove": HERE, "layers_add": HERE, "layers_mend": HERE,
+    "layers_remove": HERE, "make": HERE, "example_add": HERE,
     "measure": HERE, "motion_compare": HERE, "motion_join": HERE, "motion_loop": HERE, "pattern_add": HERE,
     "pattern_forget": HERE, "pattern_maps": HERE, "pattern_mirror": HERE, "pattern_place": HERE, "pattern_remove": HERE,
     "pattern_remove_all": HERE, "pattern_save": HERE, "pattern_set_add": HERE, "pattern_stroke": HERE, "remedy": HERE,
@@ -36,7 +37,7 @@ OPERATORS = {
 """By which action each operator is used."""
 BEFORE = {
     "check": ("check",), "correction": ("correct_pose", "correction_keep"), "engine": ("engine_copy",),
-    "handles": ("handles_add",), "pattern": ("pattern_add",), "swing": ("swing_add",),
+    "handles": ("handles_add",), "layers": ("layers_add",), "pattern": ("pattern_add",), "swing": ("swing_add",),
 }  # fmt: skip
 """Operators that make what the others of their family go on with."""
 

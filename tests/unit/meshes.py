@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from benchmarks.surfaces import revolve
+
 Mesh = tuple[np.ndarray, np.ndarray]
 
 
@@ -32,6 +34,14 @@ def make_tube(radius: float, rings: int, sides: int = 12, length: float = 2.0) -
     circle = np.stack([np.cos(angles), np.sin(angles), np.zeros(sides)], axis=1) * radius
     heights = np.linspace(0.0, length, rings)[:, None, None] * np.array([0.0, 0.0, 1.0])
     return (circle + heights).reshape(-1, 3), close_rings(rings, sides)
+
+
+def make_sphere(rings: int = 24) -> Mesh:
+    """A ball of radius 1."""
+    bend = np.linspace(0, np.pi, rings + 1)
+    radii = np.sin(bend)
+    radii[[0, -1]] = 0.0
+    return revolve(radii, -np.cos(bend), 2 * rings)
 
 
 def join(*meshes: Mesh) -> Mesh:

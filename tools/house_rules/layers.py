@@ -51,7 +51,8 @@ MAY_IMPORT = {
     "deformers/patterns": {"deformers/errors", "deformers/geometry"},
     "deformers/anatomy": {"deformers/errors", "deformers/geometry"},
     "deformers/fit": {"deformers/errors", "deformers/geometry"},
-    "deformers/measures": {"deformers/errors", "deformers/geometry", "deformers/rig"},
+    "deformers/layers": {"deformers/errors", "deformers/geometry"},
+    "deformers/measures": {"deformers/errors", "deformers/geometry", "deformers/rig", "deformers/layers"},
     "deformers/engine_copy": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
     "deformers/corrections": {
         "deformers/errors",
@@ -87,6 +88,7 @@ MAY_IMPORT = {
     "tasks/skin": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject", "tasks/patterns"},
     "tasks/bake": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/farm": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin", "tasks/bake"},
+    "tasks/layers": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/check": {
         "deformers",
         "options",
@@ -96,6 +98,7 @@ MAY_IMPORT = {
         "tasks/subject",
         "tasks/skin",
         "tasks/weights",
+        "tasks/layers",
     },
     "tasks/side_by_side": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/engine_copy": {

@@ -19,18 +19,9 @@ from supple.deformers.geometry.solid import (
 )
 
 from ..cases import each
-from ..meshes import Mesh, join
+from ..meshes import Mesh, join, make_sphere
 
 CUBE = make_box((1.0, 1.0, 1.0), 0.25)
-
-
-def make_sphere(rings: int = 24) -> Mesh:
-    """A ball of radius 1."""
-    bend = np.linspace(0, np.pi, rings + 1)
-    radii = np.sin(bend)
-    radii[[0, -1]] = 0.0
-    return revolve(radii, -np.cos(bend), 2 * rings)
-
 
 SPHERE = make_sphere()
 

@@ -1,0 +1,189 @@
+"""Clothes over bodies in whole actions, as they are and with Stay Outside: what pierces, what shows, what it costs.
+
+    python benchmarks/layers.py [--character NAME ...] [--every N] [--assets FOLDER]
+
+needs an interpreter that has bpy. Figures are of all actions of a character; `--every 4` takes every fourth frame.
+Lengths are millimeters of a character of 1.8 m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from harness import ASSETS, find, open_file, parse, print_table, print_versions, supple
+
+CHARACTERS = ("mh_human", "mh_human_game", "kaykit_knight")
+TENTHS = 10
+JUMPS = 10
+"""Frames of each action after which one is divided into tenths, to see jumps."""
+STRETCHED = 1.1
+"""Length over that without Stay Outside, from which on an edge of cloth counts as stretched."""
+
+
+@dataclass
+class Figures:
+    """Of all frames: shares by layer and frame, and what else there is."""
+
+    pierced: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    seen: dict[str, list[float]] = field(default_factory=dict)
+    twice: list[float] = field(default_factory=list)
+    stretched: dict[str, list[float]] = field(default_factory=dict)
+
+
+class Dressed:
+    """A character of several meshes, at rest and in its frames, armature space."""
+
+    def __init__(self, assets: Path, name: str) -> None:
+        open_file(assets, name)
+        self.objects = [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.find_armature() is not None]
+        self.armature = self.objects[0].find_armature()
+        find("tasks.skin.bind").bind(self.objects, "CENTERS")
+        order, self.measures = find("deformers.layers.order"), find("deformers.measures.layers")
+        nearest = find("bridge.meshes.nearest").find_nearest_surface
+        self.spaces = [np.array(self.armature.matrix_world.inverted() @ obj.matrix_world) for obj in self.objects]
+        triangles = []
+        for obj in self.objects:
+            obj.data.calc_loop_triangles()
+            triangles.append(np.array([each.vertices for each in obj.data.loop_triangles]))
+        rest = [np.array([vertex.co for vertex in obj.data.vertices]) for obj in self.objects]
+        self.shells = [
+            order.Shell.outward(own @ space[:3, :3].T + space[:3, 3], corners)
+            for own, space, corners in zip(rest, self.spaces, triangles, strict=True)
+        ]
+        height = float(np.ptp(np.concatenate([shell.points for shell in self.shells]), axis=0).max())
+        self.unit = height / order.HEIGHT
+        self.layers = order.find_layers(self.shells, height, nearest)
+        self.meters = [
+            self.measures.LayerMeter(self.shells[above], self.shells[below], self.unit, nearest)
+            for above, below in self.layers
+        ]
+        self.seen = self.measures.SeenSkin(self.shells, self.layers, self.unit, nearest)
+        bodies = set(range(len(self.shells))) - {above for above, _ in self.layers}
+        self.body = max(bodies, key=lambda number: len(self.shells[number].points))
+        shell = self.shells[self.body]
+        self.solid = find("deformers.measures.space").close_surface(shell.points, shell.triangles)
+        edges = find("deformers.measures.stretch").mesh_edges
+        self.edges = {above: edges(self.shells[above].triangles) for above, _ in self.layers}
+
+    def play(self, action: bpy.types.Action) -> None:
+        self.armature.animation_data.action = action
+
+    def read(self, time: float) -> list[np.ndarray]:
+        """All meshes as they are shown in a frame."""
+        whole = int(np.floor(time))
+        bpy.context.scene.frame_set(whole, subframe=time - whole)
+        depsgraph, posed = bpy.context.evaluated_depsgraph_get(), []
+        for obj, space in zip(self.objects, self.spaces, strict=True):
+            mesh = obj.evaluated_get(depsgraph).data
+            points = np.empty((len(mesh.vertices), 3), np.float32)
+            mesh.vertices.foreach_get("co", points.ravel())
+            posed.append(points.astype(np.float64) @ space[:3, :3].T + space[:3, 3])
+        return posed
+
+    def list_frames(self, every: int) -> Iterator[tuple[bpy.types.Action, int]]:
+        for action in find("tasks.subject.actions").list_actions(self.armature):
+            self.play(action)
+            first, last = (round(end) for end in action.frame_range)
+            for frame in range(first, last + 1, every):
+                yield action, frame
+
+    def measure(self, every: int, before: dict[tuple[str, int], list[np.ndarray]] | None = None) -> Figures:
+        figures = Figures()
+        for action, frame in self.list_frames(every):
+            posed = self.read(frame)
+            for (above, below), meter in zip(self.layers, self.meters, strict=True):
+                names = self.objects[above].name, self.objects[below].name
+                figures.pierced.setdefault(names, []).append(meter.measure(posed[above], posed[below]).share)
+            if self.layers:
+                figures.seen.setdefault(action.name, []).append(self.seen.measure(posed))
+            figures.twice.append(self.solid.measure(posed[self.body]).twice - self.solid.rest.twice)
+            if before is None:
+                continue
+            for above, edges in self.edges.items():
+                first, second = (measure_edges(points[above], edges) for points in (before[action.name, frame], posed))
+                share = float((second > STRETCHED * first).mean())
+                figures.stretched.setdefault(self.objects[above].name, []).append(share)
+        return figures
+
+    def find_jumps(self, plain: list[list[np.ndarray]], times: list[float]) -> list[float]:
+        """Largest change of the offsets from the plain shape between two tenths of a frame, by mesh, millimeters."""
+        offsets = [
+            [own - bare for own, bare in zip(self.read(time), frame, strict=True)]
+            for time, frame in zip(times, plain, strict=True)
+        ]
+        steps = [
+            [np.linalg.norm(own - previous, axis=1).max() for own, previous in zip(after, before, strict=True)]
+            for before, after in pairwise(offsets)
+        ]
+        return (1000.0 * np.max(steps, axis=0) / self.unit).tolist()
+
+
+def measure_edges(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    return np.maximum(np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1), 1e-9)
+
+
+def list_rows(before: Figures, after: Figures) -> Iterator[tuple[str, str, str]]:
+    """What was measured, as rows of the table."""
+
+    def tell(shares: list[float]) -> str:
+        values = 100.0 * np.array(shares)
+        return f"{np.median(values):.2f}; {values.mean():.2f}; {values.max():.2f}"
+
+    for names, shares in before.pierced.items():
+        yield (
+            f"{names[0]} over {names[1]}, % of its area: median; mean; worst",
+            tell(shares),
+            tell(after.pierced[names]),
+        )
+    for action, shares in before.seen.items():
+        yield (
+            f"covered skin seen in {action}, % of the figure: median; mean; worst",
+            tell(shares),
+            tell(after.seen[action]),
+        )
+    yield "body filled twice, %: median; mean; worst", tell(before.twice), tell(after.twice)
+    for name, shares in after.stretched.items():
+        yield f"edges of {name} stretched by more than {STRETCHED}, %: median; mean; worst", "", tell(shares)
+
+
+def measure_character(assets: Path, name: str, every: int) -> None:
+    dressed = Dressed(assets, name)
+    print(f"\n## {name}, by Centers\n")
+    names = [obj.name for obj in dressed.objects]
+    print(
+        ", ".join(f"{names[above]} over {names[below]}" for above, below in dressed.layers) or "No layers", flush=True
+    )
+    plain = {(action.name, frame): dressed.read(frame) for action, frame in dressed.list_frames(every)}
+    before = dressed.measure(every)
+    if not dressed.layers:
+        print_table(("what", "before"), [row[:2] for row in list_rows(before, before)])
+        return
+    jumps = []
+    for action in find("tasks.subject.actions").list_actions(dressed.armature):
+        dressed.play(action)
+        first = float(np.mean(action.frame_range))
+        times = [first + step / TENTHS for step in range(JUMPS * TENTHS + 1)]
+        jumps.append((action, times, [dressed.read(time) for time in times]))
+    find("tasks.layers.add").add_layers(dressed.armature, dressed.objects)
+    after = dressed.measure(every, plain)
+    rows = list(list_rows(before, after))
+    for action, times, shapes in jumps:
+        dressed.play(action)
+        found = dressed.find_jumps(shapes, times)
+        told = ", ".join(f"{mesh} {jump:.1f}" for mesh, jump in zip(names, found, strict=True))
+        rows.append((f"jump of offsets in a tenth of a frame of {action.name}, mm, worst", "", told))
+    print_table(("what", "before", "with Stay Outside"), rows)
+
+
+if __name__ == "__main__":
+    arguments = parse(__doc__, character=CHARACTERS, every=1, assets=ASSETS)
+    with supple():
+        print_versions()
+        for name in arguments.character:
+            measure_character(arguments.assets, name, arguments.every)

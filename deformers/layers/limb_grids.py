@@ -1,0 +1,321 @@
+"""Out of the limbs: loose cloth is pushed out of what lies below it, by a grid of distances about each limb at rest.
+
+A limb is what follows one bone. In a pose, a point is taken back to where the limb was at rest, and the grid there says
+how deep it is and which way is out. `nodes.layers` computes the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..geometry.neighbors import FindNearest
+from ..geometry.solid import vertex_normals
+from ..geometry.vectors import normalize, smooth_step
+from .tuck import smooth_pushes, soften
+
+STEP = 0.009
+"""Size of a cell, in heights of the character."""
+
+MOST_CELLS = 48
+"""Of a grid along an axis: beyond, its cells are larger."""
+
+MARGIN = 3
+"""Cells around a limb's skin."""
+
+BLUR = 1.5
+"""Standard deviation of the blur that directions are read from, in cells."""
+
+WEIGHTS = 0.15, 0.5
+"""Of its bone, where a limb begins to count, and counts in full."""
+
+SLOPES = 0.2, 0.6
+"""Of the blurred distance: below, nobody knows which side is nearer, and the depth does not count."""
+
+OWN_WEIGHT = 0.3
+"""From which on skin belongs to a limb, where limbs near cloth are looked for."""
+
+LEAST_SIZE = 0.04
+"""Of a limb, in heights: smaller ones, such as toes, are left out."""
+
+SLOTS = 12
+"""The most limbs that a point is pushed out of."""
+
+PASSES = 2
+SMOOTHING = 2
+"""Steps in each pass."""
+
+
+@dataclass(frozen=True)
+class LimbGrids:
+    """Grids about the limbs at rest, in armature space.
+
+    Attributes
+    ----------
+    bones : int array, shape (L,)
+        Of each limb.
+    lows : float64 array, shape (L, 3)
+        Where the first node of each grid is.
+    steps : float64 array, shape (L,)
+        Between nodes.
+    counts : int array, shape (L, 3)
+        Nodes along x, y and z.
+    firsts : int array, shape (L,)
+        Where each grid begins in `values`: x first, then y, then z.
+    values : float32 array, shape (G, 4)
+        Distance to the skin, negative inside, in the unit of the points; and the way out, as long as it counts.
+    """
+
+    bones: np.ndarray
+    lows: np.ndarray
+    steps: np.ndarray
+    counts: np.ndarray
+    firsts: np.ndarray
+    values: np.ndarray
+
+
+class NearLimbs(NamedTuple):
+    """What the points of loose cloth may be pushed out of.
+
+    Attributes
+    ----------
+    limbs : int32 array, shape (SLOTS, V)
+        Indices of limbs, the nearest first; those that a point does not have are -1.
+    distances : float32 array, shape (SLOTS, V)
+        To the skin at rest, as the grids have them, in the unit of the points.
+    """
+
+    limbs: np.ndarray
+    distances: np.ndarray
+
+
+def find_near_bones(
+    points: np.ndarray, skin: np.ndarray, weights: np.ndarray, height: float, reach: float
+) -> np.ndarray:
+    """Find the bones whose limbs lie nearest to points at rest.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Of the cloth.
+    skin : float array, shape (S, 3)
+        Of the body.
+    weights : float array, shape (S, B)
+        Normalized, of the body.
+    height : float
+        Of the character.
+    reach : float
+        How far they may be.
+
+    Returns
+    -------
+    int array, shape (SLOTS, V)
+        The nearest first, -1 where there are fewer.
+    """
+    found, distances = [], []
+    for bone in range(weights.shape[1]):
+        own = np.flatnonzero(weights[:, bone] >= OWN_WEIGHT)
+        if len(own) < 4 or np.ptp(skin[own], axis=0).max() < LEAST_SIZE * height:
+            continue
+        sample = skin[own[:: max(1, len(own) // 256)]]
+        distances.append(_find_least(points, sample))
+        found.append(bone)
+    count = len(found)
+    table = np.full((max(count, SLOTS), len(points)), np.inf)
+    table[:count] = distances if count else 0.0
+    order = np.argsort(table, axis=0, kind="stable")[:SLOTS]
+    nearest = np.take_along_axis(table, order, axis=0)
+    return np.where(nearest <= reach, np.append(found, [-1] * SLOTS).astype(np.intp)[order], -1)
+
+
+def _find_least(points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Distance of each point, shape (V, 3), to the nearest of targets, shape (N, 3)."""
+    squares = np.square(points).sum(axis=1)[:, None] + np.square(targets).sum(axis=1) - 2.0 * points @ targets.T
+    return np.sqrt(np.maximum(squares.min(axis=1), 0.0))
+
+
+def make_limb_grids(
+    skin: np.ndarray,
+    triangles: np.ndarray,
+    weights: np.ndarray,
+    bones: np.ndarray,
+    height: float,
+    find_nearest: FindNearest,
+) -> LimbGrids:
+    """Measure the distances about limbs.
+
+    Parameters
+    ----------
+    skin : float array, shape (S, 3)
+        The body at rest, armature space.
+    triangles : int array, shape (T, 3)
+    weights : float array, shape (S, B)
+        Normalized, of the body.
+    bones : int array, shape (L,)
+        Whose limbs are measured: each has skin of its own.
+    height : float
+        Of the character.
+    """
+    skin = np.asarray(skin, np.float64)
+    boxes = [_lay_out_box(skin, weights, bone, height * STEP) for bone in bones]
+    counts = np.array([box[2] for box in boxes]).reshape(-1, 3)
+    sizes = counts.prod(axis=1)
+    nodes = [_list_nodes(*box) for box in boxes]
+    every = np.concatenate(nodes)
+    chosen, index = _find_distinct(every, 0.01 * height * STEP)
+    owners, shares, distances = _measure(every[chosen], skin, triangles, find_nearest)
+    values = []
+    for bone, (_, step, shape), part in zip(
+        bones, boxes, np.split(index.reshape(-1), np.cumsum(sizes)[:-1]), strict=True
+    ):
+        amounts = np.einsum("nc,nc->n", weights[owners[part], bone], shares[part])
+        values.append(_describe(distances[part], amounts, step, shape))
+    firsts = np.cumsum(sizes) - sizes
+    lows, steps = np.array([box[0] for box in boxes]), np.array([box[1] for box in boxes])
+    return LimbGrids(np.asarray(bones), lows, steps, counts, firsts, np.concatenate(values).astype(np.float32))
+
+
+def _lay_out_box(skin: np.ndarray, weights: np.ndarray, bone: int, step: float) -> tuple[np.ndarray, float, np.ndarray]:
+    """First node, step and number of nodes of the grid about a limb; grids of one step share their nodes."""
+    own = skin[weights[:, bone] >= WEIGHTS[0]]
+    low, high = own.min(axis=0), own.max(axis=0)
+    step = max(step, float((high - low).max()) / (MOST_CELLS - 2 * MARGIN))
+    low = (np.floor(low / step) - MARGIN) * step
+    return low, step, np.ceil((high - low) / step).astype(np.intp) + MARGIN + 1
+
+
+def _list_nodes(low: np.ndarray, step: float, counts: np.ndarray) -> np.ndarray:
+    z, y, x = np.meshgrid(*(np.arange(count) for count in counts[::-1]), indexing="ij")
+    return low + step * np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
+
+
+def _find_distinct(nodes: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of nodes, shape (N, 3), that differ, and for each node which of these it is: grids overlap."""
+    x, y, z = np.rint((nodes - nodes.min(axis=0)) / tolerance).astype(np.int64).T
+    keys = (x << 42) | (y << 21) | z
+    _, chosen, index = np.unique(keys, return_index=True, return_inverse=True)
+    return chosen, index.reshape(-1)
+
+
+def _measure(
+    nodes: np.ndarray, skin: np.ndarray, triangles: np.ndarray, find_nearest: FindNearest
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The vertices (N, 3) and weights (N, 3) of the nearest points of the skin, and signed distances (N,)."""
+    chosen, shares, distances = find_nearest(nodes, skin, triangles)
+    owners = triangles[chosen]
+    corners = skin[owners]
+    flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    smooth = np.einsum("nc,nci->ni", shares, vertex_normals(skin, triangles)[owners])
+    is_in_face = np.all(shares > 1e-6, axis=1, keepdims=True)
+    normals = np.where(is_in_face, flat, smooth)  # inside a face, its own normal is exact
+    ways = nodes - np.einsum("nc,nci->ni", shares, corners)
+    return owners, shares, np.where(np.einsum("ni,ni->n", ways, normals) < 0.0, -distances, distances)
+
+
+def _describe(distances: np.ndarray, amounts: np.ndarray, step: float, counts: np.ndarray) -> np.ndarray:
+    """The rows of a grid's values, shape (N, 4), from distances and the bone's weights, shape (N,)."""
+    shape = tuple(counts[::-1])
+    blurred, amount = _blur(distances.reshape(shape)), _blur(amounts.reshape(shape))
+    slopes = np.stack(np.gradient(blurred, step)[::-1], axis=-1)
+    lengths = np.linalg.norm(slopes, axis=-1)
+    low, high = WEIGHTS
+    counted = smooth_step((amount - low) / (high - low))
+    low, high = SLOPES
+    counted *= smooth_step((lengths - low) / (high - low))
+    ways = normalize(slopes) * counted[..., None]
+    return np.concatenate([distances[:, None], ways.reshape(-1, 3)], axis=1)
+
+
+def _blur(values: np.ndarray) -> np.ndarray:
+    """Values on a grid, blurred along each axis; beyond its ends they go on as there."""
+    radius = int(np.ceil(3.0 * BLUR))
+    kernel = np.exp(-0.5 * np.square(np.arange(-radius, radius + 1) / BLUR))
+    kernel /= kernel.sum()
+    for axis in range(3):
+        padded = np.pad(values, [(radius, radius) if each == axis else (0, 0) for each in range(3)], "edge")
+        windows = np.lib.stride_tricks.sliding_window_view(padded, len(kernel), axis=axis)
+        values = windows @ kernel
+    return values
+
+
+def read_grids(grids: LimbGrids, limbs: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The values at points at rest, trilinear; beyond a grid's ends as there, but without a way out.
+
+    Parameters
+    ----------
+    limbs : int array, shape (N,)
+    points : float array, shape (N, 3)
+        Armature space.
+
+    Returns
+    -------
+    float64 array, shape (N, 4)
+    """
+    counts = grids.counts[limbs]
+    places = (points - grids.lows[limbs]) / grids.steps[limbs, None]
+    is_inside = ((places > 0.0) & (places < counts - 1.0)).all(axis=1)
+    places = np.clip(places, 0.0, counts - 1.0)
+    corners = np.minimum(places.astype(np.intp), counts - 2)
+    shares = places - corners
+    strides = np.stack([np.ones_like(counts[:, 0]), counts[:, 0], counts[:, 0] * counts[:, 1]], axis=1)
+    start = grids.firsts[limbs] + (corners * strides).sum(axis=1)
+    total = np.zeros((len(points), 4))
+    for corner in np.ndindex(2, 2, 2):
+        weights = np.where(corner, shares, 1.0 - shares).prod(axis=1)
+        total += weights[:, None] * grids.values[start + strides @ np.array(corner)]
+    total[~is_inside, 1:] = 0.0
+    return total
+
+
+def find_near_limbs(points: np.ndarray, bones: np.ndarray, grids: LimbGrids) -> NearLimbs:
+    """What is known of points of cloth at rest, shape (V, 3), armature space, with `bones` of `find_near_bones`."""
+    index = np.full(int(max(bones.max(initial=-1), grids.bones.max(initial=-1))) + 2, -1)
+    index[grids.bones] = np.arange(len(grids.bones))
+    limbs = index[bones]
+    distances = np.zeros(limbs.shape)
+    for slot, chosen in enumerate(limbs):
+        has = chosen >= 0
+        distances[slot, has] = read_grids(grids, chosen[has], points[has])[:, 0]
+    return NearLimbs(limbs.astype(np.int32), distances.astype(np.float32))
+
+
+def push_out(
+    points: np.ndarray, matrices: np.ndarray, grids: LimbGrids, near: NearLimbs, neighbors: np.ndarray, gap: float
+) -> np.ndarray:
+    """Push loose cloth out of the limbs of a pose.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Posed, armature space.
+    matrices : float array, shape (L, 4, 4)
+        Of the limbs' bones, from rest to pose.
+    neighbors : int array, shape (V, 4)
+        Of the cloth, from `find_neighbors`.
+    gap : float
+        How far the cloth stays away, where it is not nearer at rest.
+
+    Returns
+    -------
+    float64 array, shape (V, 3)
+    """
+    points = np.asarray(points, np.float64)
+    inverses = np.linalg.inv(matrices)
+    for _ in range(PASSES):
+        ways, lengths = np.zeros_like(points), np.zeros(len(points))
+        for limbs, rest in zip(near.limbs, near.distances.astype(np.float64), strict=True):
+            has = np.flatnonzero(limbs >= 0)
+            chosen = limbs[has]
+            inverse, matrix = inverses[chosen], matrices[chosen]
+            local = np.einsum("nij,nj->ni", inverse[:, :3, :3], points[has]) + inverse[:, :3, 3]
+            values = read_grids(grids, chosen, local)
+            knee = 0.5 * gap
+            depths = np.maximum(soften(gap - values[:, 0], knee) - soften(gap - rest[has], knee), 0.0)
+            out = np.einsum("nij,nj->ni", matrix[:, :3, :3], values[:, 1:])
+            depths *= np.linalg.norm(out, axis=1)
+            lengths[has] = np.maximum(lengths[has], depths)
+            ways[has] += np.square(depths)[:, None] * normalize(out)
+        points = points + smooth_pushes(normalize(ways) * lengths[:, None], neighbors, SMOOTHING)
+    return points

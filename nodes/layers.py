@@ -1,0 +1,220 @@
+"""Layers as nodes: what lies beneath gives way, and loose cloth stays out of limbs, as `deformers/layers` has them.
+
+Their groups are those of node modifiers that stand below what poses a mesh. They read the layer above, or the pose of
+the bones, from other objects, and what is known at rest from attributes and from a hidden mesh.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..deformers.layers.limb_grids import PASSES
+from ..deformers.layers.limb_grids import SLOTS as SLOT_COUNT
+from ..deformers.layers.limb_grids import SMOOTHING as LIMB_SMOOTHING
+from ..deformers.layers.tuck import FADE, LEAST_KNEE, SMOOTHING
+from .graph import Graph, Value
+
+NEIGHBORS = "supple_layer_neighbors"
+"""Attribute of a mesh: the four vertices that each is smoothed with, as `find_neighbors` has them."""
+
+CORNERS, WEIGHTS, HEIGHT = "supple_cover_corners", "supple_cover_weights", "supple_cover_height"
+"""How the names of attributes begin of what a layer covers, see `Cover`; then comes the layer's number."""
+
+LAYER, LAYER_COUNT, COUNT, GAP, GIVE = "Layer", "Layer Vertices", "Vertices", "Gap", "Give"
+JOINTS, SLOTS, GRIDS = "Bones", "Limbs", "Grids"
+"""Inputs of the groups."""
+
+FORWARD, BACK = "supple_rest_to_pose", "supple_pose_to_rest"
+"""Attributes of the joints object's points: matrices in armature space."""
+
+JOINT, LOW, STEP, NODES, START, DISTANCE, VERTEX = "joint", "low", "step", "nodes", "start", "distance", "vertex"
+"""Attributes of the points of a slots object, one for each slot and vertex: see `LimbGrids` and `NearLimbs`."""
+
+FIELD = "field"
+"""Attribute of the points of a grids object: the values of `LimbGrids`, the distance last."""
+
+PUSH = "supple_layer_push"
+"""Attribute that holds how far points are pushed, while that is computed."""
+
+
+def build_tuck(name: str, number: int) -> Any:
+    """The group that has a mesh give way beneath the layer of a number."""
+    graph = Graph(name)
+    geometry = graph.input("Geometry", "GEOMETRY")
+    layer_object = graph.input(LAYER, "OBJECT", "Mesh that lies above")
+    layer_count = graph.input(LAYER_COUNT, "INT", "Vertices of the layer: where it has fewer, nothing is moved")
+    count = graph.input(COUNT, "INT", "Vertices of the mesh: where it has others, nothing is moved")
+    gap = graph.input(GAP, "VALUE", "Distance below the layer, where it is not less at rest")
+    give = graph.input(GIVE, "VALUE", "The farthest that a vertex is moved")
+    with graph.frame("The triangle above each vertex"):
+        layer = graph.outputs("GeometryNodeObjectInfo", layer_object, transform_space="RELATIVE")[-1]
+        position = graph.add("GeometryNodeInputPosition")
+        corners = graph.attribute(f"{CORNERS}{number}", "FLOAT_VECTOR").components()
+        first, second, third = (graph.sample(layer, position, corner) for corner in corners)
+        normal = (second - first).cross(third - first).normalized()
+        share, next_share, last_share = graph.attribute(f"{WEIGHTS}{number}", "FLOAT_VECTOR").components()
+        above = third.times_plus(last_share, second.times_plus(next_share, first * share)) - position
+    with graph.frame("How far each vertex must give way"):
+        rest = graph.attribute(f"{HEIGHT}{number}", "FLOAT")
+        gaps = rest.minimum(gap)
+        knee = (gaps * 0.5).maximum(give * LEAST_KNEE)
+        needs = _soften(graph, gaps - normal.dot(above), knee) - _soften(graph, gaps - rest, knee)
+        fade = 1.0 - graph.smoothstep((needs / give - 1.0) * (1.0 / (FADE - 1.0)))
+        is_covered = rest > 0.0
+        needs = needs.maximum(0.0).minimum(give) * fade
+        is_covered = rest > 0.0
+        pushed = _store(graph, geometry, is_covered, normal * (needs * -1.0))
+    with graph.frame("Smoothed, never less"):
+        push = graph.attribute(PUSH, "FLOAT_VECTOR")
+        smoothed, moves = _smooth(graph, pushed, push, SMOOTHING)
+        moved = graph.add("GeometryNodeSetPosition", smoothed, is_covered, None, moves)
+        cleaner = graph.new_node("GeometryNodeRemoveAttribute")
+        graph.put(cleaner.inputs["Geometry"], moved)
+        graph.put(cleaner.inputs["Name"], PUSH)
+        moved = Value(graph, cleaner.outputs[0])
+    with graph.frame("Only while both meshes have their vertices"):
+        is_whole = graph.add("GeometryNodeAttributeDomainSize", layer) > layer_count - 1.0
+        graph.output("Geometry", graph.switch(is_whole & _has(graph, geometry, count), geometry, moved))
+    return graph.finish()
+
+
+def _has(graph: Graph, geometry: Value, count: Value) -> Value:
+    """Whether a mesh has so many vertices."""
+    own = graph.add("GeometryNodeAttributeDomainSize", geometry)
+    return graph.add("FunctionNodeCompare", own, count, data_type="INT", operation="EQUAL")
+
+
+def _soften(graph: Graph, values: Value, knee: Value) -> Value:
+    """The positive part, rounded off: `deformers.layers.tuck.soften`."""
+    raised = (values + knee).maximum(0.0)
+    return graph.switch(values > knee, raised * raised / (knee * 4.0), values)
+
+
+def _store(graph: Graph, geometry: Value, selection: Value, push: Value) -> Value:
+    """Store how far selected points are pushed: it is computed for these alone."""
+    settings = {"data_type": "FLOAT_VECTOR", "domain": "POINT"}
+    return graph.add("GeometryNodeStoreNamedAttribute", geometry, selection, PUSH, push, **settings)
+
+
+def _smooth(graph: Graph, geometry: Value, push: Value, steps: int) -> tuple[Value, Value]:
+    """The geometry, and a field of its smoothed pushes: `deformers.layers.tuck.smooth_pushes`."""
+    length, way, moves = push.length(), push.normalized(), push
+    neighbors = graph.outputs("FunctionNodeSeparateColor", graph.attribute(NEIGHBORS, "FLOAT_COLOR"))
+    for step in range(steps):
+        if step:  # else each step would be computed again for each neighbor
+            geometry, known = graph.capture(geometry, "POINT", moves=moves)
+            moves = known["moves"]
+        total = moves
+        for neighbor in neighbors:
+            node = graph.new_node("GeometryNodeFieldAtIndex", data_type="FLOAT_VECTOR")
+            graph.put(node.inputs["Index"], neighbor)
+            graph.put(node.inputs["Value"], moves)
+            total = total + Value(graph, node.outputs[0])
+        moves = total * 0.2
+        moves = way.times_plus((length - moves.dot(way)).maximum(0.0), moves)
+    return geometry, moves
+
+
+def build_layer_joints(name: str, pose: Any) -> Any:
+    """The group by which a joints object brings the bones' matrices to loose cloth; `pose` is that of `build_pose`."""
+    graph = Graph(name)
+    geometry = graph.input("Geometry", "GEOMETRY")
+    count = graph.input("Count", "INT", "Number of joints, with the one that stays at rest")
+    reach = graph.input("Reach", "VALUE", "Distance of a joint's points from its origin")
+    graph.input("Levels", "INT", "Joints in the longest chain")
+    joints = graph.call(pose, Geometry=geometry, Count=count, Reach=reach)
+    with graph.frame("Matrices"):
+        turned = graph.matrix(joints["X"], joints["Y"], joints["Z"])
+        matrix = graph.add("FunctionNodeCombineTransform", joints["Origin"]) @ turned
+        stored = graph.store(joints["Joints"], **{FORWARD: matrix})
+        back = graph.attribute(FORWARD, "FLOAT4X4").inverted()
+        graph.output("Geometry", graph.store(stored, **{BACK: back}))
+    return graph.finish()
+
+
+def build_out_of_limbs(name: str, push: Any) -> Any:
+    """The group that pushes loose cloth out of limbs; `push` is that of `build_push`."""
+    graph = Graph(name)
+    geometry = graph.input("Geometry", "GEOMETRY")
+    joints_object = graph.input(JOINTS, "OBJECT", "Mesh by which the bones' pose is read")
+    slots_object = graph.input(SLOTS, "OBJECT", "Mesh that says which limbs each vertex may enter")
+    grids_object = graph.input(GRIDS, "OBJECT", "Mesh that holds distances about the limbs at rest")
+    count = graph.input(COUNT, "INT", "Vertices of the cloth: where it has others, nothing is moved")
+    gap = graph.input(GAP, "VALUE", "Distance from the limbs, where it is not less at rest")
+    with graph.frame("What is read"):
+        to_cloth, *_, joints = graph.outputs("GeometryNodeObjectInfo", joints_object, transform_space="RELATIVE")
+        slots, grids = (graph.outputs("GeometryNodeObjectInfo", each)[-1] for each in (slots_object, grids_object))
+        shared = {"Bones": joints, "To_Cloth": to_cloth, "Slots": slots, "Grids": grids, "Vertices": count, "Gap": gap}
+    moved = geometry
+    for number in range(PASSES):
+        with graph.frame(f"Pass {number + 1}"):
+            moved = graph.call(push, Geometry=moved, **shared)["Geometry"]
+    with graph.frame("Only while the cloth has its vertices"):
+        graph.output("Geometry", graph.switch(_has(graph, geometry, count), geometry, moved))
+    return graph.finish()
+
+
+def build_push(name: str) -> Any:
+    """The group of one pass: each vertex is pushed out of all limbs at once."""
+    graph = Graph(name)
+    geometry = graph.input("Geometry", "GEOMETRY")
+    joints = graph.input(JOINTS, "GEOMETRY", "A point for each bone, with its matrices")
+    to_cloth = graph.input("To Cloth", "MATRIX", "From the armature's space to the cloth's")
+    slots = graph.input("Slots", "GEOMETRY", "A point for each limb that each vertex may enter")
+    grids = graph.input(GRIDS, "GEOMETRY", "Distances about the limbs at rest")
+    count = graph.input(COUNT, "INT", "Vertices of the cloth")
+    gap = graph.input(GAP, "VALUE", "Distance from the limbs, where it is not less at rest")
+    with graph.frame("Where each vertex is in the grid of each limb"):
+        position = to_cloth.inverted().move(graph.add("GeometryNodeInputPosition"))
+        at = graph.sample(geometry, position, graph.attribute(VERTEX, "INT"))
+        joint = graph.attribute(JOINT, "INT")
+        local = graph.sample(joints, graph.attribute(BACK, "FLOAT4X4"), joint).move(at)
+        nodes = graph.attribute(NODES, "FLOAT_VECTOR")
+        place = (local - graph.attribute(LOW, "FLOAT_VECTOR")) * (1.0 / graph.attribute(STEP, "FLOAT"))
+        low, high = place.components(), (nodes - (1.0, 1.0, 1.0) - place).components()
+        least: Any = low[0]
+        for side in (*low[1:], *high):
+            least = least.minimum(side)
+        is_inside = least > 0.0
+        corner = graph.add("ShaderNodeVectorMath", place, operation="FLOOR")
+        share = place - corner
+        along, across, _ = nodes.components()
+        layer = along * across
+        x, y, z = corner.components()
+        start = z.times_plus(layer, y.times_plus(along, x + graph.attribute(START, "FLOAT")))
+    with graph.frame("How deep it is, and the way out"):
+        field = graph.attribute(FIELD, "FLOAT_COLOR")
+        rows = [start, start + 1.0]
+        rows += [row + along for row in rows]
+        rows += [row + layer for row in rows]
+        colors = [graph.sample(grids, field, row) for row in rows]
+        ways: list[Any] = colors
+        depths: list[Any] = [graph.outputs("FunctionNodeSeparateColor", color)[3] for color in colors]
+        for factor in share.components():
+            ways = [_mix(graph, factor, *pair, "VECTOR") for pair in zip(ways[::2], ways[1::2], strict=True)]
+            depths = [_mix(graph, factor, *pair, "FLOAT") for pair in zip(depths[::2], depths[1::2], strict=True)]
+        way = to_cloth.rotate(graph.sample(joints, graph.attribute(FORWARD, "FLOAT4X4"), joint).rotate(ways[0]))
+        knee = gap * 0.5
+        rest = graph.attribute(DISTANCE, "FLOAT")
+        depth = (_soften(graph, gap - depths[0], knee) - _soften(graph, gap - rest, knee)).maximum(0.0)
+        pushed = _store(graph, slots, is_inside, way * depth)
+    with graph.frame("The deepest limb says how far, all together which way"):
+        index = graph.add("GeometryNodeInputIndex")
+        own = graph.attribute(PUSH, "FLOAT_VECTOR")
+        farthest: Any = None
+        total: Any = None
+        for slot in range(SLOT_COUNT):
+            push = graph.sample(pushed, own, index + count * float(slot) if slot else index)
+            length = push.length()
+            weighted = push * length
+            farthest = length if farthest is None else farthest.maximum(length)
+            total = weighted if total is None else total + weighted
+        held, known = graph.capture(geometry, "POINT", push=total.normalized() * farthest)
+    with graph.frame("Smoothed, never less"):
+        held, move = _smooth(graph, held, known["push"], LIMB_SMOOTHING)
+        graph.output("Geometry", graph.add("GeometryNodeSetPosition", held, None, None, move))
+    return graph.finish()
+
+
+def _mix(graph: Graph, factor: Value, first: Value, second: Value, kind: str) -> Value:
+    return graph.add("ShaderNodeMix", factor, first, second, data_type=kind)

@@ -1,0 +1,81 @@
+"""Stay Outside: clothes that do not enter the body, and bodies that give way beneath clothes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import bpy
+
+from ..settings.character import find_armature, list_meshes, list_ticked
+from ..settings.objects import settings_of
+from ..tasks.layers.add import add_layers
+from ..tasks.layers.mend import mend_at_rest
+from ..tasks.layers.remove import list_layered, remove_layers
+from ..translations import translate
+from .base import SuppleOperator
+from .motion import needs_armature
+
+
+def needs_clothes(context: bpy.types.Context) -> str:
+    return (
+        ""
+        if len(list_ticked(context)) > 1
+        else "Select a character with several ticked meshes, such as clothes and a body"
+    )
+
+
+def needs_layers(context: bpy.types.Context) -> str:
+    return "" if list_layered(list_meshes(context)) else "Use Stay Outside first"
+
+
+class SUPPLE_OT_layers_add(SuppleOperator, bpy.types.Operator):
+    """Keep all ticked clothes of the character outside of the body, and of each other, in any pose. Used again, it
+    asks for order and distances"""
+
+    bl_idname = "supple.layers_add"
+    bl_label = "Stay Outside"
+    requires = (needs_armature, needs_clothes)
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        return self.ask(context) if list_layered(list_ticked(context)) else self.execute(context)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        for obj in list_ticked(context):
+            settings = settings_of(obj)
+            layout.label(text=obj.name, icon="MESH_DATA", translate=False)
+            row = layout.row(align=True)
+            for name in ("layer_order", "layer_gap", "layer_give"):
+                row.prop(settings, name)
+
+    def run(self, context: bpy.types.Context) -> str:
+        armature = cast(bpy.types.Object, find_armature(context))
+        return ". ".join(map(translate, add_layers(armature, list_ticked(context)).describe()))
+
+
+class SUPPLE_OT_layers_mend(SuppleOperator, bpy.types.Operator):
+    """Move what sticks out of clothes at rest beneath them, in the mesh itself and its shape keys"""
+
+    bl_idname = "supple.layers_mend"
+    bl_label = "Mend at Rest"
+    requires = (needs_armature, needs_clothes)
+
+    def run(self, context: bpy.types.Context) -> str:
+        armature = cast(bpy.types.Object, find_armature(context))
+        return ". ".join(map(translate, mend_at_rest(armature, list_ticked(context))))
+
+
+class SUPPLE_OT_layers_remove(SuppleOperator, bpy.types.Operator):
+    """Take off what keeps the character's clothes outside"""
+
+    bl_idname = "supple.layers_remove"
+    bl_label = "Remove Stay Outside"
+    requires = (needs_armature, needs_layers)
+
+    def run(self, context: bpy.types.Context) -> str:
+        return f"Removed Stay Outside from {len(remove_layers(list_meshes(context)))} meshes"
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_OT_layers_add, SUPPLE_OT_layers_mend, SUPPLE_OT_layers_remove)
+)

@@ -1,0 +1,51 @@
+"""What a check has found of several meshes together: layers that are pierced, and limbs in each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .faults import CROSSED, FAULTS, PIERCED, Finding
+from .run import Checked
+
+LEAST_CROSSED = 0.05
+"""Share of the skin of a bone that is in another limb, from which on it is a fault."""
+
+
+def describe_layers(checked: Checked) -> Iterator[Finding]:
+    """Layers that another mesh pierces."""
+    for layer in checked.contacts.layers:
+        mesh, found = checked.meshes[layer.above], layer.pierced
+        if (severity := found.share / FAULTS[PIERCED].limit) >= 1.0:
+            yield Finding(
+                PIERCED,
+                mesh.name,
+                "",
+                mesh.method,
+                severity,
+                found.share,
+                vertices=tuple(found.vertices.tolist()),
+                pose=checked.poses[layer.pose],
+                other=checked.meshes[layer.below].name,
+                depth=found.depth * checked.millimeters,
+                seen=layer.seen,
+            )
+
+
+def describe_crossings(checked: Checked) -> Iterator[Finding]:
+    """Limbs that run into each other."""
+    for one in checked.contacts.crossings:
+        mesh, found = checked.meshes[one.mesh], one.crossing
+        severity = min(found.depth / checked.contacts.unit / FAULTS[CROSSED].limit, found.share / LEAST_CROSSED)
+        if severity >= 1.0:
+            yield Finding(
+                CROSSED,
+                mesh.name,
+                checked.skeleton.name_joint(found.joint),
+                mesh.method,
+                severity,
+                found.share,
+                vertices=tuple(found.vertices.tolist()),
+                pose=checked.poses[one.pose],
+                other=checked.skeleton.name_joint(found.other),
+                depth=found.depth * checked.millimeters,
+            )

@@ -1,0 +1,163 @@
+"""What poses do to several meshes together: layers that the body pierces, and limbs that run into each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...bridge.meshes.nearest import find_exits, find_nearest_surface
+from ...deformers.layers.order import HEIGHT, Shell, find_layers
+from ...deformers.measures.crossings import Crossing, CrossingMeter
+from ...deformers.measures.joint_faults import SkinMeter
+from ...deformers.measures.layers import STEP, LayerMeter, Pierced, SeenSkin
+
+COARSE = 3.0 * STEP
+"""Between samples of a layer: a ninth of the samples, which is off by a tenth of what is pierced."""
+
+MOST_POSES = 20
+"""In which limbs are looked at: it takes longer than for layers."""
+
+
+@dataclass(frozen=True)
+class CheckedLayer:
+    """A layer in the pose where it is pierced most.
+
+    Attributes
+    ----------
+    above, below : int
+        Indices of the meshes.
+    pose : int
+        Index of the pose.
+    seen : float
+        Share of the figure that is skin which layers cover at rest.
+    """
+
+    above: int
+    below: int
+    pierced: Pierced
+    pose: int
+    seen: float
+
+
+@dataclass(frozen=True)
+class CheckedCrossing:
+    """Two limbs in the pose where one is deepest in the other.
+
+    Attributes
+    ----------
+    mesh : int
+        Index of the mesh.
+    pose : int
+        Index of the pose.
+    """
+
+    mesh: int
+    crossing: Crossing
+    pose: int
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """Where the meshes of a character run into each other and into themselves.
+
+    Attributes
+    ----------
+    unit : float
+        Length in armature space that stands for a meter on a character of 1.8 m.
+    """
+
+    layers: list[CheckedLayer]
+    crossings: list[CheckedCrossing]
+    unit: float
+
+
+Poser = Callable[[int], list[np.ndarray]]
+"""From the index of a pose to the posed points, shape (V, 3), of all meshes, armature space."""
+
+
+class LayerCheck:
+    """The meshes of a character at rest, to be measured together.
+
+    Parameters
+    ----------
+    meters : sequence of SkinMeter
+        Of the meshes.
+    """
+
+    def __init__(self, meters: Sequence[SkinMeter]) -> None:
+        self._shells = [Shell.outward(meter.points, meter.triangles) for meter in meters]
+        points = np.concatenate([shell.points for shell in self._shells])
+        self._unit = float(np.ptp(points, axis=0).max(initial=0.0)) / HEIGHT or 1.0
+        self._layers = find_layers(self._shells, HEIGHT * self._unit, find_nearest_surface)
+        self._meters = [
+            LayerMeter(self._shells[above], self._shells[below], self._unit, find_nearest_surface, COARSE)
+            for above, below in self._layers
+        ]
+        layers = {above for above, _ in self._layers}  # the body beneath says the same
+        self._bodies = {
+            number: CrossingMeter(
+                meter.points,
+                self._shells[number].triangles,
+                meter.owners,
+                meter.joints.parents,
+                self._unit,
+                find_exits,
+                find_nearest_surface,
+            )
+            for number, meter in enumerate(meters)
+            if number not in layers
+        }
+        self._estimates: list[list[float]] = [[] for _ in self._layers]
+        self._bends: list[bool] = []
+        self._crossed: dict[int, list[float]] = {number: [] for number in self._bodies}
+
+    def add(self, posed: Sequence[np.ndarray], is_bend: bool, has_limbs: bool) -> None:
+        """Note about how bad the next pose is.
+
+        Parameters
+        ----------
+        posed : sequence of float arrays, shape (V, 3)
+            All meshes, armature space.
+        is_bend : bool
+            Whether the pose is of the range of motion: of these and of the others, one each is measured.
+        has_limbs : bool
+            Whether limbs are looked at in this pose.
+        """
+        for (above, below), meter, known in zip(self._layers, self._meters, self._estimates, strict=True):
+            known.append(meter.estimate(posed[above], posed[below]))
+        self._bends.append(is_bend)
+        for number, body in self._bodies.items():
+            self._crossed[number].append(body.estimate(posed[number]) if has_limbs else 0.0)
+
+    def find(self, pose: Poser) -> Contacts:
+        """Measure the poses that seem worst: of each layer, and of the limbs of each body."""
+        return Contacts(self._find_layers(pose), self._find_crossings(pose), self._unit)
+
+    def _find_layers(self, pose: Poser) -> list[CheckedLayer]:
+        """All layers that are pierced, each in the worst of the poses that seem so."""
+        found = []
+        for (above, below), meter, known in zip(self._layers, self._meters, self._estimates, strict=True):
+            measured = []
+            for of_bends in (False, True):
+                estimates = np.where(np.array(self._bends) == of_bends, known, 0.0)
+                if estimates.max(initial=0.0) > 0.0:
+                    number = int(estimates.argmax())
+                    posed = pose(number)
+                    measured.append(CheckedLayer(above, below, meter.measure(posed[above], posed[below]), number, 0.0))
+            found += sorted(measured, key=lambda one: -one.pierced.share)[:1]
+        if not found:
+            return []
+        seen = SeenSkin(self._shells, self._layers, self._unit, find_nearest_surface)
+        shares = {number: seen.measure(pose(number)) for number in {one.pose for one in found}}
+        return [CheckedLayer(one.above, one.below, one.pierced, one.pose, shares[one.pose]) for one in found]
+
+    def _find_crossings(self, pose: Poser) -> list[CheckedCrossing]:
+        """The pairs of limbs that run into each other, each in the pose where it is deepest."""
+        found = []
+        for mesh, body in self._bodies.items():
+            if max(known := self._crossed[mesh], default=0.0) > 0.0:
+                number = int(np.argmax(known))
+                found += [CheckedCrossing(mesh, crossing, number) for crossing in body.measure(pose(number)[mesh])]
+        return found

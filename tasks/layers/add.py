@@ -1,0 +1,206 @@
+"""Stay Outside: node modifiers that keep a character's layers apart, with what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.layers import new_grids_object, new_slots_object, write_cover, write_neighbors
+from ...bridge.meshes.nearest import find_nearest_surface
+from ...bridge.modifiers import LAYER_NAME, LIMBS_NAME, add_modifier, write_input
+from ...bridge.rigs.armatures import read_skeleton
+from ...bridge.rigs.joints import ensure_joints_object
+from ...deformers import SkinningError
+from ...deformers.geometry.solid import vertex_normals
+from ...deformers.layers.keep import CoverPlan, LayerPlan, LimbPlan
+from ...deformers.layers.limb_grids import LimbGrids, NearLimbs, find_near_bones, find_near_limbs, make_limb_grids
+from ...deformers.layers.tuck import find_cover, find_neighbors
+from ...deformers.rig.rest import normalize_weights
+from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
+from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
+from ...settings.objects import settings_of
+from ..subject.character import find_skinned, object_to_armature, read_rest
+from ..subject.layered import find_notice
+from .read import Dressed, Garment, find_place, read_dressed
+from .remove import list_layered, remove_layers
+
+REACHES = 0.025, 0.06
+"""How deep covered skin lies below tight and loose cloth, for a height of 1.8."""
+
+LOOSE_GIVE = 2.0 / 3.0
+"""Share of its `give` that skin moves beneath loose cloth, which moves itself."""
+
+LIMB_REACH = 0.6
+"""How far limbs are at rest that loose cloth may enter, for a height of 1.8."""
+
+LOOSE_GAP = 2.0
+"""How many of its gaps loose cloth stays away from limbs."""
+
+
+@dataclass(frozen=True)
+class LayersReport:
+    """What was kept apart.
+
+    Attributes
+    ----------
+    order : tuple of str
+        Meshes, the outermost first.
+    pushed : dict of str to str
+        Loose cloth, and the mesh whose limbs it stays out of.
+    covered : tuple of (below, above, count)
+        Meshes that give way, what beneath, and how many of their vertices.
+    """
+
+    order: tuple[str, ...]
+    pushed: dict[str, str]
+    covered: tuple[tuple[str, str, int], ...]
+
+    def describe(self) -> list[str]:
+        """Sentences."""
+        lines = [f"Layers, outermost first: {', '.join(self.order)}"]
+        lines += [f"'{cloth}' stays out of the limbs of '{body}'" for cloth, body in self.pushed.items()]
+        lines += [f"{count:,} vertices of '{below}' give way beneath '{above}'" for below, above, count in self.covered]
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as data."""
+        covered = [{"below": below, "above": above, "vertices": count} for below, above, count in self.covered]
+        return {"order": list(self.order), "pushed": self.pushed, "covered": covered}
+
+
+def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> LayersReport:
+    """Keep a character's layers apart; what was there of it is replaced.
+
+    Parameters
+    ----------
+    meshes : sequence of Object
+        Of the character.
+
+    Raises
+    ------
+    SkinningError
+        Where no mesh lies over another, or something forbids it; nothing is changed then.
+    """
+    dressed = read_dressed(armature, meshes)
+    plans = plan_layers(dressed)
+    remove_layers(meshes)
+    for garment in dressed.garments:
+        _install(dressed, garment, plans)
+    names = [garment.obj.name for garment in dressed.garments]
+    pushed = {names[index]: names[dressed.list_below(index)[-1]] for index in sorted(dressed.loose)}
+    covered = [
+        (name, one.above, int(one.cover.is_covered.sum())) for name, plan in plans.items() for one in plan.covers
+    ]
+    return LayersReport(tuple(names), pushed, tuple(covered))
+
+
+def find_kept(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> dict[str, LayerPlan]:
+    """What keeps a character's layers apart now, as `plan_layers`; nothing where nothing does, or it no longer fits."""
+    layered = list_layered(meshes)
+    if not layered or find_notice(layered):
+        return {}
+    try:
+        plans = plan_layers(read_dressed(armature, [obj for obj in meshes if settings_of(obj).is_ticked]))
+    except SkinningError:  # Stay Outside itself says why
+        return {}
+    return {name: plan for name, plan in plans.items() if name in {obj.name for obj in layered}}
+
+
+def plan_layers(dressed: Dressed) -> dict[str, LayerPlan]:
+    """What all meshes are given, by name, the outermost first; nothing is changed."""
+    covers = [
+        tuple(_plan_cover(dressed, index, above) for above in dressed.list_above(index))
+        for index in range(len(dressed.garments))
+    ]
+    covers = [tuple(one for one in found if one.cover.is_covered.any()) for found in covers]
+    plans = {}
+    for index, garment in enumerate(dressed.garments):
+        limbs = _plan_limbs(dressed, index, covers) if index in dressed.loose else None
+        neighbors = find_neighbors(garment.points, garment.triangles)
+        plans[garment.obj.name] = LayerPlan(neighbors, limbs, covers[index])
+    return plans
+
+
+def _plan_cover(dressed: Dressed, index: int, above: int) -> CoverPlan:
+    """What a layer covers of a mesh, and how that gives way."""
+    garment, layer, is_loose = dressed.garments[index], dressed.garments[above], above in dressed.loose
+    settings, normals = settings_of(garment.obj), vertex_normals(garment.points, garment.triangles)
+    nearest = find_nearest_surface(garment.points, layer.shown, layer.triangles)
+    reach = REACHES[is_loose] * dressed.unit
+    cover = find_cover(garment.points, normals, layer.shown, layer.triangles, nearest, reach)
+    give = settings.layer_give * (LOOSE_GIVE if is_loose else 1.0)
+    return CoverPlan(layer.obj.name, cover, settings.layer_gap * dressed.unit, give * dressed.unit)
+
+
+def _plan_limbs(dressed: Dressed, index: int, covers: Sequence[tuple[CoverPlan, ...]]) -> LimbPlan:
+    """What loose cloth stays out of; tight clothes beneath it make limbs thicker."""
+    below = dressed.list_below(index)
+    tight = {dressed.garments[other].obj.name for other in below if other not in dressed.loose}
+    between = [one.cover for one in covers[below[-1]] if one.above in tight]
+    thickness = sum(float(np.median(cover.heights[cover.is_covered])) for cover in between)
+    gap = LOOSE_GAP * settings_of(dressed.garments[index].obj).layer_gap * dressed.unit
+    return LimbPlan(*_find_limbs(dressed, index), gap + thickness)
+
+
+def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
+    """The grids of the limbs that loose cloth may enter."""
+    garment, body = dressed.garments[index], dressed.garments[dressed.list_below(index)[-1]]
+    weights = _read_weights(dressed, body)
+    points = garment.points
+    bones = find_near_bones(points, body.points, weights, dressed.height, LIMB_REACH * dressed.unit)
+    used = np.unique(bones[bones >= 0])
+    if not len(used):
+        raise SkinningError(f"'{body.obj.name}' has no limbs near '{garment.obj.name}': give it weights first")
+    grids = make_limb_grids(body.points, body.triangles, weights, used, dressed.height, find_nearest_surface)
+    return grids, find_near_limbs(points, bones, grids)
+
+
+def _read_weights(dressed: Dressed, body: Garment) -> np.ndarray:
+    """Normalized weights of a mesh, float32, shape (V, B)."""
+    skinned, skeleton = find_skinned(body.obj), read_skeleton(dressed.armature)
+    rest = read_rest(skinned, skeleton, object_to_armature(body.obj, dressed.armature))
+    count = len(skeleton.joints.parents)
+    weights = normalize_weights(rest.weights, len(rest.points), count)
+    dense = np.zeros((len(rest.points), count + 1), np.float32)
+    np.add.at(dense, (weights.vertices, weights.joints), weights.values)
+    return dense[:, :count]
+
+
+def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan]) -> None:
+    """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first."""
+    obj, plan = garment.obj, plans[garment.obj.name]
+    if plan.limbs is None and not plan.covers:
+        return
+    mesh, place, names = mesh_of(obj), find_place(obj), {each.obj.name: each.obj for each in dressed.garments}
+    write_neighbors(mesh, plan.neighbors)
+    if plan.limbs is not None:
+        grids, near = plan.limbs.grids, plan.limbs.near
+        skeleton = read_skeleton(dressed.armature)
+        modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
+        joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
+        _fill(modifier, ensure_out_of_limbs(), {
+            JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: new_grids_object(obj, grids),
+            COUNT: len(mesh.vertices), GAP: plan.limbs.gap,
+        })  # fmt: skip
+        place += 1
+    for number, one in enumerate(plan.covers):
+        layer, cover = names[one.above], one.cover
+        write_cover(mesh, number, replace(cover, heights=cover.heights / np.float32(garment.scale)))
+        modifier = add_modifier(obj, f"{LAYER_NAME} {layer.name}", "NODES", place + number)
+        _fill(modifier, ensure_tuck(number), {
+            LAYER: layer, LAYER_COUNT: len(mesh_of(layer).vertices), COUNT: len(mesh.vertices),
+            GAP: one.gap / garment.scale, GIVE: one.give / garment.scale,
+        })  # fmt: skip
+
+
+def _fill(modifier: bpy.types.Modifier, group: bpy.types.NodeTree, inputs: dict[str, Any]) -> None:
+    nodes: Any = modifier
+    nodes.node_group = group
+    nodes.show_expanded = False
+    for name, value in inputs.items():
+        write_input(modifier, name, value)

@@ -1,0 +1,157 @@
+"""Layers that the body pierces and limbs that run into each other, as Check Character finds and shows them."""
+
+import json
+
+import bpy
+import numpy as np
+import pytest
+from scenes_cli import DONE, main, own_output
+from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_dressed
+
+from scenes import add_tube, animate_tube, save, turn, update
+from supple.options import CheckOptions
+from supple.tasks.check.faults import CROSSED, PIERCED, Finding
+from supple.tasks.check.findings import describe_fully, find_faults
+from supple.tasks.check.fix import can_fix, fix_finding, measure_again
+from supple.tasks.check.run import check_character
+from supple.tasks.check.show import show_finding
+from supple.tasks.steps import take_all
+
+
+@pytest.fixture
+def dressed():
+    """A tube of three bones, animated, in a sleeve that follows the first bone alone in one half."""
+    body, armature = add_tube(rings=31, sides=12)
+    animate_tube(armature)
+    sleeve = body.copy()
+    sleeve.data = body.data.copy()
+    sleeve.name = "Sleeve"
+    bpy.context.scene.collection.objects.link(sleeve)
+    for vertex in sleeve.data.vertices:
+        vertex.co.x, vertex.co.z = 1.05 * vertex.co.x, 1.05 * vertex.co.z
+    update()
+    return body, sleeve
+
+
+def stiffen(sleeve):
+    """Weights of the sleeve that do not bend with the body."""
+    first, *others = sleeve.vertex_groups
+    vertices = list(range(len(sleeve.data.vertices)))
+    first.add(vertices, 1.0, "REPLACE")
+    for group in others:
+        group.remove(vertices)
+
+
+def find(objects, **options):
+    checked = take_all(check_character(objects, CheckOptions(**options)))
+    return [fault for fault in find_faults(checked, objects) if fault.kind in (PIERCED, CROSSED)]
+
+
+def test_a_sleeve_that_follows_its_body_is_not_pierced(dressed):
+    assert find(list(dressed), angle=0.0) == []
+
+
+def test_a_stiff_sleeve_is_pierced_by_its_body(dressed):
+    body, sleeve = dressed
+    stiffen(sleeve)
+    (fault,) = find([body, sleeve], angle=0.0)
+    assert (fault.kind, fault.mesh, fault.other, fault.bone) == (PIERCED, "Sleeve", body.name, "")
+    assert fault.value > 0.05
+    assert fault.depth > 100.0
+    assert fault.seen > 0.0
+    assert fault.severity == pytest.approx(fault.value / 0.015)
+    first, method, pose, seen = describe_fully(fault)
+    assert first.startswith(f"Sleeve: is pierced in {100 * fault.value:.0f} % of its area by '{body.name}', up to ")
+    assert method == f"Linear: {100 * fault.value:.0f} %"
+    assert pose.startswith("RigAction, frame ")
+    assert seen.startswith("Covered skin that shows: ")
+
+
+def test_stay_outside_fixes_it_and_the_next_check_sees_it():
+    scene = add_dressed()
+    objects = [scene[name] for name in (BODY, TIGHTS, SKIRT)]
+    faults = find(objects, frames=FRAMES, angle=0.0)
+    fault = max(faults, key=lambda one: one.value)
+    assert can_fix(fault)
+    messages = fix_finding(scene[fault.mesh], fault)
+    assert messages[0] == f"Layers, outermost first: {SKIRT}, {TIGHTS}, {BODY}"
+    left = measure_again(scene[fault.mesh], fault)
+    assert left is None or left.value < 0.7 * fault.value
+    again = find(objects, frames=FRAMES, angle=0.0)
+    assert sum(one.value for one in again) < 0.7 * sum(one.value for one in faults)
+
+
+def test_a_body_alone_and_a_sleeve_alone_are_not_pierced(dressed):
+    stiffen(dressed[1])
+    for obj in dressed:
+        assert find([obj], angle=0.0) == []
+
+
+def test_a_pierced_layer_is_shown_in_its_frame_with_its_vertices_selected(dressed):
+    body, sleeve = dressed
+    stiffen(sleeve)
+    (fault,) = find([body, sleeve], angle=0.0)
+    bpy.context.scene.frame_set(100)
+    assert show_finding(body.find_armature(), bpy.context.scene, fault) == sleeve
+    assert bpy.context.scene.frame_current == fault.pose.frame
+    selected = [vertex.index for vertex in sleeve.data.vertices if vertex.select]
+    assert selected == sorted(fault.vertices)
+
+
+def test_bends_are_looked_at_for_layers_and_not_for_limbs(dressed):
+    body, sleeve = dressed
+    stiffen(sleeve)
+    checked = take_all(check_character([body, sleeve], CheckOptions(use_actions=False)))
+    assert [bool(checked.poses[one.pose].bends) for one in checked.contacts.layers] == [True]
+    assert checked.contacts.crossings == []
+
+
+def test_limbs_that_run_into_each_other():
+    """Two arms on one bone, which an action folds into each other."""
+    arms = [add_tube(bones=3, rings=31, sides=12) for _ in range(2)]
+    (first, rig), (second, _) = arms
+    rig_bones = [bone.name for bone in rig.data.bones]
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    root = rig.data.edit_bones.new("root")
+    root.head, root.tail = (0.0, -0.5, 0.0), (0.0, 0.0, 0.0)
+    for number, name in enumerate(rig_bones):
+        bone = rig.data.edit_bones[name]
+        other = rig.data.edit_bones.new(f"other{number}")
+        other.head, other.tail = bone.head.copy(), bone.tail.copy()
+        other.head.x += 1.5
+        other.tail.x += 1.5
+        bone.parent = bone.parent or root
+        other.parent = rig.data.edit_bones[f"other{number - 1}"] if number else root
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for number, group in enumerate(second.vertex_groups):
+        group.name = f"other{number}"
+    for vertex in second.data.vertices:
+        vertex.co.x += 1.5
+    with bpy.context.temp_override(
+        active_object=first, object=first, selected_objects=[first, second], selected_editable_objects=[first, second]
+    ):
+        bpy.ops.object.join()
+    assert find([first], frames=[1], angle=0.0) == []
+    turn(rig, rig_bones[0], rotation=(0.0, 0.0, -0.49))
+    (fault,) = find([first], frames=[1], angle=0.0)
+    assert fault.kind == CROSSED
+    assert {fault.bone.startswith("other"), fault.other.startswith("other")} == {True, False}
+    assert fault.depth > 50.0
+
+
+def test_the_command_line_tells_both_meshes(dressed, tmp_path, capsys):
+    body, sleeve = dressed
+    stiffen(sleeve)
+    name, file, report = body.name, save(tmp_path / "dressed.blend"), tmp_path / "report.json"
+    assert main("check", str(file), "--json", str(report)) == DONE
+    assert f"by '{name}', up to" in "".join(own_output(capsys.readouterr().out))
+    found = [fault for fault in json.loads(report.read_text())["faults"] if fault["kind"] == "pierced"]
+    assert [(fault["mesh"], fault["other"]) for fault in found] == [("Sleeve", name)]
+    assert found[0]["seen"] > 0.0
+
+
+def test_what_is_dismissed_of_a_layer_is_of_two_meshes():
+    faults = [Finding(PIERCED, "Skirt", "", "SSD", 1.0, 0.1, other=other) for other in ("Body", "Tights")]
+    assert len({fault.key for fault in faults}) == 2
+    assert np.isfinite([fault.value for fault in faults]).all()

@@ -1,0 +1,274 @@
+"""Stay Outside: nodes do as the kernels do, rest stays, and all is given back."""
+
+import json
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from pictures import assert_same_elsewhere, prepare_pictures, render_elsewhere, render_here
+from scenes_cli import DONE, main, own_output
+from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_dressed, read_frames
+
+from scenes import bind, diagonal, evaluated_points, push, redo, save, select, snapshot, undo
+from supple.bridge.modifiers import is_layer_modifier
+from supple.bridge.rigs.armatures import read_pose, read_skeleton
+from supple.bridge.rigs.carriers import is_hidden_object
+from supple.deformers import SkinningError
+from supple.deformers.layers.keep import keep_apart
+from supple.options import CheckOptions
+from supple.settings.objects import settings_of
+from supple.tasks.check.faults import PIERCED
+from supple.tasks.check.findings import find_faults
+from supple.tasks.check.fix import fix_finding
+from supple.tasks.check.run import check_character
+from supple.tasks.layers import add as adding
+from supple.tasks.layers.mend import mend_at_rest
+from supple.tasks.layers.read import read_dressed
+from supple.tasks.layers.remove import remove_layers
+from supple.tasks.steps import take_all
+from supple.tasks.subject.layered import find_notice
+
+MESHES = (BODY, TIGHTS, SKIRT)
+
+
+@pytest.fixture
+def dressed():
+    return add_dressed()
+
+
+def add(dressed):
+    return adding.add_layers(dressed["Rig"], [dressed[name] for name in MESHES])
+
+
+def refuse(dressed, match):
+    before = snapshot(*(dressed[name] for name in MESHES))
+    with pytest.raises(SkinningError, match=match):
+        add(dressed)
+    assert snapshot(*(dressed[name] for name in MESHES)) == before
+
+
+def expect(dressed, posed):
+    """The same points as nodes make, by the kernels; the objects stand where their armature stands."""
+    found = read_dressed(dressed["Rig"], [dressed[name] for name in MESHES])
+    plans, skeleton, expected = adding.plan_layers(found), read_skeleton(dressed["Rig"]), {}
+    for frame in FRAMES:
+        bpy.context.scene.frame_set(frame)
+        rig = dressed["Rig"].evaluated_get(bpy.context.evaluated_depsgraph_get())
+        matrices = read_pose(rig, skeleton).rest_to_pose
+        kept = keep_apart(plans, {name: posed[name, frame] for name in MESHES}, matrices)
+        expected |= {(name, frame): points for name, points in kept.items()}
+    return expected
+
+
+@pytest.mark.versions
+def test_nodes_do_as_the_kernels_do(dressed):
+    posed = read_frames(dressed)
+    report = add(dressed)
+    assert report.order == (SKIRT, TIGHTS, BODY)
+    assert report.pushed == {SKIRT: BODY}
+    assert {(below, above) for below, above, _ in report.covered} == {(TIGHTS, SKIRT), (BODY, SKIRT), (BODY, TIGHTS)}
+    shown, expected = read_frames(dressed), expect(dressed, posed)
+    for key, points in expected.items():
+        assert np.abs(shown[key] - points).max() < 1e-5 * diagonal(points)
+    for name in MESHES:
+        assert max(np.abs(shown[name, frame] - posed[name, frame]).max() for frame in FRAMES) > 1e-3
+
+
+@pytest.mark.parametrize("evaluate", ["", "NODES", "PYTHON"])
+def test_rest_stays_whatever_poses_the_meshes(dressed, evaluate):
+    if evaluate:
+        bind(*(dressed[name] for name in MESHES), method="CENTERS", evaluate=evaluate)
+    posed = read_frames(dressed)
+    add(dressed)
+    assert any(np.abs(points - posed[key]).max() > 1e-3 for key, points in read_frames(dressed).items())
+    for bone in dressed["Rig"].pose.bones:
+        bone.matrix_basis.identity()
+    dressed["Rig"].animation_data_clear()
+    for turned in (False, True):
+        if turned:
+            dressed["Rig"].pose.bones[0].rotation_mode = "XYZ"
+            dressed["Rig"].pose.bones[0].rotation_euler = 0.4, 1.0, 0.2
+        bpy.context.view_layer.update()
+        shown = [evaluated_points(dressed[name]) for name in MESHES]
+        for name in MESHES:
+            for modifier in filter(is_layer_modifier, dressed[name].modifiers):
+                modifier.show_viewport = False
+        bpy.context.view_layer.update()
+        for name, points in zip(MESHES, shown, strict=True):
+            assert np.abs(evaluated_points(dressed[name]) - points).max() < 3e-6
+            for modifier in filter(is_layer_modifier, dressed[name].modifiers):
+                modifier.show_viewport = True
+
+
+@pytest.mark.versions
+def test_all_is_given_back(dressed):
+    meshes = [dressed[name] for name in MESHES]
+    before, objects, groups = snapshot(*meshes), len(bpy.data.objects), len(bpy.data.node_groups)
+    add(dressed)
+    add(dressed)
+    assert sum(map(is_hidden_object, bpy.data.objects)) == 3
+    assert remove_layers(meshes) == meshes
+    assert snapshot(*meshes) == before
+    assert (len(bpy.data.objects), len(bpy.data.node_groups)) == (objects, groups)
+    assert remove_layers(meshes) == []
+
+
+def test_a_press_is_undone_and_done_again(dressed):
+    select(dressed["Rig"])
+    posed = read_frames(dressed)
+    push("Before")
+    assert bpy.ops.supple.layers_add() == {"FINISHED"}
+    push("Stay Outside")
+    shown = read_frames(dressed)
+    undo()
+    dressed = {obj.name: obj for obj in bpy.context.scene.objects}
+    assert all(np.array_equal(points, posed[key]) for key, points in read_frames(dressed).items())
+    redo()
+    dressed = {obj.name: obj for obj in bpy.context.scene.objects}
+    assert all(np.allclose(points, shown[key], atol=1e-6) for key, points in read_frames(dressed).items())
+    select(dressed["Rig"])
+    assert bpy.ops.supple.layers_remove() == {"FINISHED"}
+    with pytest.raises(RuntimeError, match="Use Stay Outside first"):
+        bpy.ops.supple.layers_remove()
+
+
+@pytest.mark.versions
+def test_points_and_pictures_are_the_same_without_supple(dressed, tmp_path: Path):
+    prepare_pictures("workbench")
+    add(dressed)
+    file = render_here(tmp_path, "layers", dressed[BODY])
+    render_elsewhere(tmp_path / "without Supple", False, [file])
+    assert_same_elsewhere(tmp_path, "layers")
+
+
+def test_a_saved_file_goes_on(dressed, tmp_path: Path):
+    add(dressed)
+    shown = read_frames(dressed)
+    path = save(tmp_path / "dressed.blend")
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    dressed = {obj.name: obj for obj in bpy.context.scene.objects}
+    assert all(np.array_equal(points, shown[key]) for key, points in read_frames(dressed).items())
+    assert find_notice([dressed[name] for name in MESHES]) == ""
+
+
+def test_the_command_line(dressed, tmp_path: Path, capsys):
+    file, done, removed = (tmp_path / f"{name}.blend" for name in ("plain", "layers", "removed"))
+    save(file)
+    assert main("layers", file, "--report", "json", "--output", done) == DONE
+    found = json.loads("\n".join(own_output(capsys.readouterr().out)))
+    assert found["order"] == [SKIRT, TIGHTS, BODY]
+    assert main("layers", done, "--remove", "--output", removed) == DONE
+    assert "Removed Stay Outside from 3 meshes" in capsys.readouterr().out
+    assert not any(is_layer_modifier(each) for obj in bpy.data.objects for each in obj.modifiers)
+
+
+def test_order_gap_and_give_can_be_chosen(dressed):
+    settings_of(dressed[TIGHTS]).layer_order, settings_of(dressed[SKIRT]).layer_order = 1, 2
+    settings_of(dressed[BODY]).layer_give = 0.0
+    posed = read_frames(dressed)
+    assert add(dressed).order == (TIGHTS, SKIRT, BODY)
+    shown = read_frames(dressed)
+    assert all(np.allclose(shown[BODY, frame], posed[BODY, frame], atol=1e-6) for frame in FRAMES)
+
+
+def test_what_is_not_fit_is_refused_and_nothing_changed(dressed):
+    body, tights, skirt = (dressed[name] for name in MESHES)
+    shrunk = skirt.modifiers.new("Shrinkwrap", "SHRINKWRAP")
+    shrunk.target = body
+    refuse(dressed, "Modifier 'Shrinkwrap' of 'Skirt' reads 'Tube', which is to give way beneath it")
+    skirt.modifiers.remove(shrunk)
+    body.modifiers.new("Subdivision", "SUBSURF")
+    body.modifiers.move(1, 0)
+    refuse(dressed, "Modifier 'Subdivision' of 'Tube' adds or removes vertices above its Armature modifier")
+    body.modifiers.remove(body.modifiers[0])
+    skirt.parent, skirt.parent_type, skirt.parent_vertices = body, "VERTEX", (0, 0, 0)
+    skirt.matrix_parent_inverse.translation = -body.data.vertices[0].co
+    refuse(dressed, "'Skirt' is parented to vertices of 'Tube'")
+    skirt.parent = None
+    mask = tights.modifiers.new("Mask", "MASK")
+    mask.vertex_group, mask.threshold = "bone.0", 0.5
+    refuse(dressed, "'Tights' shows fewer vertices than it has")
+    tights.modifiers.remove(mask)
+    body.modifiers.new("Mask", "MASK").vertex_group = "bone.0"  # which hides skin, not what lies above skin
+    with pytest.raises(SkinningError, match="No mesh of 'Rig' lies over another"):
+        adding.add_layers(dressed["Rig"], [body])
+    with pytest.raises(SkinningError, match="No mesh of 'Rig' has faces"):
+        adding.add_layers(dressed["Rig"], [])
+    add(dressed)
+
+
+def test_what_no_longer_fits_is_said_and_moves_nothing(dressed):
+    meshes = [dressed[name] for name in MESHES]
+    posed = read_frames(dressed)
+    add(dressed)
+    assert find_notice(meshes) == ""
+    dressed[TIGHTS].data.vertices.add(1)
+    assert "Vertices of 'Tights' were added or removed" in find_notice(meshes)
+    dressed[SKIRT].name = "Other"
+    bpy.context.view_layer.update()
+    bpy.data.objects.remove(dressed[SKIRT])
+    bpy.data.objects.remove(dressed[TIGHTS])
+    assert "A mesh above 'Tube' was deleted: press Stay Outside again" in find_notice([dressed[BODY]])
+    bpy.context.scene.frame_set(5)
+    assert np.allclose(evaluated_points(dressed[BODY]), posed[BODY, 5], atol=1e-6)
+
+
+def test_a_duplicate_says_that_it_follows_another_armature(dressed):
+    add(dressed)
+    select(*dressed.values())
+    bpy.ops.object.duplicate()
+    copies = [obj for obj in bpy.context.selected_objects if obj.type == "MESH"]
+    assert "stays out of the limbs of another armature" in find_notice(copies)
+    rig = next(obj for obj in bpy.context.selected_objects if obj.type == "ARMATURE")
+    adding.add_layers(rig, copies)
+    assert find_notice([*copies, *(dressed[name] for name in MESHES)]) == ""
+
+
+def test_mending_at_rest_moves_what_sticks_out_with_its_keys(dressed):
+    body = dressed[BODY]
+    body.shape_key_add(name="Basis")
+    body.shape_key_add(name="Face")
+    ring = np.arange(30 * 24, 31 * 24)
+    for block in body.data.shape_keys.key_blocks:
+        for vertex in ring.tolist():
+            block.data[vertex].co.xz *= 1.06
+    for vertex in ring.tolist():
+        body.data.vertices[vertex].co.xz *= 1.06
+    meshes = [dressed[name] for name in MESHES]
+    (line,) = mend_at_rest(dressed["Rig"], meshes)
+    assert line.startswith("Moved ")
+    assert "vertices of 'Tube' beneath 'Tights', by up to " in line
+    radii = [np.hypot(body.data.vertices[vertex].co.x, body.data.vertices[vertex].co.z) for vertex in ring.tolist()]
+    assert max(radii) < 0.415
+    assert body.data.shape_keys.key_blocks["Face"].data[ring[0]].co == body.data.vertices[ring[0]].co
+    assert mend_at_rest(dressed["Rig"], meshes) == ["Nothing of 'Rig' sticks out of its layers at rest"]
+
+
+def test_check_finds_what_is_pierced_and_its_fix_keeps_it_outside(dressed):
+    meshes = [dressed[name] for name in MESHES]
+
+    def list_pierced():
+        checked = take_all(check_character(meshes, CheckOptions(methods=("SSD",), angle=0.0)))
+        return [fault for fault in find_faults(checked, meshes) if fault.kind == PIERCED]
+
+    before = {(fault.mesh, fault.other): fault.value for fault in list_pierced()}
+    fault = next(fault for fault in list_pierced() if fault.mesh == SKIRT and fault.other == BODY)
+    assert "Layers, outermost first: Skirt, Tights, Tube." in fix_finding(dressed[SKIRT], fault)
+    after = {(fault.mesh, fault.other): fault.value for fault in list_pierced()}
+    assert after.get((SKIRT, BODY), 0.0) < 0.34 * before[SKIRT, BODY]
+
+
+def test_cloth_of_more_faces_below_is_seen_as_it_is_shown(dressed):
+    for name in (TIGHTS, SKIRT):
+        dressed[name].modifiers.new("Subdivision", "SUBSURF").levels = 1
+    add(dressed)
+    assert [each.type for each in dressed[SKIRT].modifiers] == ["ARMATURE", "NODES", "SUBSURF"]
+    dressed["Rig"].animation_data_clear()
+    for bone in dressed["Rig"].pose.bones:
+        bone.matrix_basis.identity()
+    bpy.context.view_layer.update()
+    assert (
+        np.abs(evaluated_points(dressed[BODY]) - np.array([each.co for each in dressed[BODY].data.vertices])).max()
+        < 2e-6
+    )
