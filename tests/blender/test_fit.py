@@ -33,6 +33,7 @@ def count_all() -> tuple[int, ...]:
     return len(bpy.data.objects), len(bpy.data.armatures), len(bpy.data.actions)
 
 
+@pytest.mark.versions
 def test_makes_an_armature_that_make_supple_takes(human):
     human.location, human.scale = (3.0, -2.0, 1.0), (1.7, 1.7, 1.7)
     bpy.context.view_layer.update()
@@ -161,6 +162,7 @@ def test_command_line(human, tmp_path, capsys):
     )
 
 
+@pytest.mark.versions
 def test_rigify_generates_its_rig(human):
     addon_utils.enable("rigify", default_set=True)
     try:
