@@ -55,7 +55,7 @@ def sit(armature: Any, _name: str, _frame: int) -> None:
 
 def find_turn(degrees: float) -> Any:
     """A rotation about the axis from side to side, armature space."""
-    from mathutils import Matrix  # noqa: PLC0415  there is none without bpy
+    from mathutils import Matrix
 
     return Matrix.Rotation(math.radians(degrees), 3, "X")
 

@@ -14,7 +14,6 @@ import numpy as np
 from ..geometry.neighbors import FindNearest
 from ..geometry.solid import vertex_normals
 from ..geometry.vectors import normalize, smooth_step
-from ..rig.rest import Weights
 from .tuck import smooth_pushes, soften
 
 STEP = 0.009
@@ -92,7 +91,9 @@ class NearLimbs(NamedTuple):
     distances: np.ndarray
 
 
-def find_near_bones(points: np.ndarray, skin: np.ndarray, weights: Weights, height: float, reach: float) -> np.ndarray:
+def find_near_bones(
+    points: np.ndarray, skin: np.ndarray, weights: np.ndarray, height: float, reach: float
+) -> np.ndarray:
     """Find the bones whose limbs lie nearest to points at rest.
 
     Parameters
@@ -101,7 +102,7 @@ def find_near_bones(points: np.ndarray, skin: np.ndarray, weights: Weights, heig
         Of the cloth.
     skin : float array, shape (S, 3)
         Of the body.
-    weights : Weights
+    weights : float array, shape (S, B)
         Normalized, of the body.
     height : float
         Of the character.
@@ -114,8 +115,8 @@ def find_near_bones(points: np.ndarray, skin: np.ndarray, weights: Weights, heig
         The nearest first, -1 where there are fewer.
     """
     found, distances = [], []
-    for bone in np.unique(weights.joints):
-        own = weights.vertices[(weights.joints == bone) & (weights.values >= OWN_WEIGHT)]
+    for bone in range(weights.shape[1]):
+        own = np.flatnonzero(weights[:, bone] >= OWN_WEIGHT)
         if len(own) < 4 or np.ptp(skin[own], axis=0).max() < LEAST_SIZE * height:
             continue
         sample = skin[own[:: max(1, len(own) // 256)]]
@@ -138,7 +139,7 @@ def _find_least(points: np.ndarray, targets: np.ndarray) -> np.ndarray:
 def make_limb_grids(
     skin: np.ndarray,
     triangles: np.ndarray,
-    weights: Weights,
+    weights: np.ndarray,
     bones: np.ndarray,
     height: float,
     find_nearest: FindNearest,
@@ -150,7 +151,7 @@ def make_limb_grids(
     skin : float array, shape (S, 3)
         The body at rest, armature space.
     triangles : int array, shape (T, 3)
-    weights : Weights
+    weights : float array, shape (S, B)
         Normalized, of the body.
     bones : int array, shape (L,)
         Whose limbs are measured: each has skin of its own.
@@ -165,24 +166,20 @@ def make_limb_grids(
     every = np.concatenate(nodes)
     chosen, index = _find_distinct(every, 0.01 * height * STEP)
     owners, shares, distances = _measure(every[chosen], skin, triangles, find_nearest)
-    own = np.zeros(len(skin))
     values = []
     for bone, (_, step, shape), part in zip(
         bones, boxes, np.split(index.reshape(-1), np.cumsum(sizes)[:-1]), strict=True
     ):
-        own[:] = 0.0
-        chosen = weights.joints == bone
-        np.add.at(own, weights.vertices[chosen], weights.values[chosen])
-        amounts = np.einsum("nc,nc->n", own[owners[part]], shares[part])
+        amounts = np.einsum("nc,nc->n", weights[owners[part], bone], shares[part])
         values.append(_describe(distances[part], amounts, step, shape))
     firsts = np.cumsum(sizes) - sizes
     lows, steps = np.array([box[0] for box in boxes]), np.array([box[1] for box in boxes])
     return LimbGrids(np.asarray(bones), lows, steps, counts, firsts, np.concatenate(values).astype(np.float32))
 
 
-def _lay_out_box(skin: np.ndarray, weights: Weights, bone: int, step: float) -> tuple[np.ndarray, float, np.ndarray]:
+def _lay_out_box(skin: np.ndarray, weights: np.ndarray, bone: int, step: float) -> tuple[np.ndarray, float, np.ndarray]:
     """First node, step and number of nodes of the grid about a limb; grids of one step share their nodes."""
-    own = skin[weights.vertices[(weights.joints == bone) & (weights.values >= WEIGHTS[0])]]
+    own = skin[weights[:, bone] >= WEIGHTS[0]]
     low, high = own.min(axis=0), own.max(axis=0)
     step = max(step, float((high - low).max()) / (MOST_CELLS - 2 * MARGIN))
     low = (np.floor(low / step) - MARGIN) * step

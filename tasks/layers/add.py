@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
@@ -17,15 +17,17 @@ from ...bridge.rigs.armatures import read_skeleton
 from ...bridge.rigs.joints import ensure_joints_object
 from ...deformers import SkinningError
 from ...deformers.geometry.solid import vertex_normals
+from ...deformers.layers.keep import CoverPlan, LayerPlan, LimbPlan
 from ...deformers.layers.limb_grids import LimbGrids, NearLimbs, find_near_bones, find_near_limbs, make_limb_grids
-from ...deformers.layers.tuck import Cover, find_cover, find_neighbors
-from ...deformers.rig.rest import Weights, normalize_weights
+from ...deformers.layers.tuck import find_cover, find_neighbors
+from ...deformers.rig.rest import normalize_weights
 from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
 from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 from ...settings.objects import settings_of
-from ..subject.character import find_skinned, read_rest
+from ..subject.character import find_skinned, object_to_armature, read_rest
+from ..subject.layered import find_notice
 from .read import Dressed, Garment, find_place, read_dressed
-from .remove import remove_layers
+from .remove import list_layered, remove_layers
 
 REACHES = 0.025, 0.06
 """How deep covered skin lies below tight and loose cloth, for a height of 1.8."""
@@ -71,25 +73,6 @@ class LayersReport:
         return {"order": list(self.order), "pushed": self.pushed, "covered": covered}
 
 
-@dataclass(frozen=True)
-class LayerPlan:
-    """What one mesh is given.
-
-    Attributes
-    ----------
-    neighbors : int array, shape (V, 4)
-        From `find_neighbors`.
-    limbs : tuple or None
-        For loose cloth: the grids, and what is known of its vertices.
-    covers : list of (layer, cover)
-    """
-
-    garment: Garment
-    neighbors: np.ndarray
-    limbs: tuple[LimbGrids, NearLimbs] | None
-    covers: list[tuple[int, Cover]]
-
-
 def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> LayersReport:
     """Keep a character's layers apart; what was there of it is replaced.
 
@@ -104,37 +87,61 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
         Where no mesh lies over another, or something forbids it; nothing is changed then.
     """
     dressed = read_dressed(armature, meshes)
-    plans = [plan_layer(dressed, index) for index in range(len(dressed.garments))]
+    plans = plan_layers(dressed)
     remove_layers(meshes)
-    for index, plan in enumerate(plans):
-        _install(dressed, index, plan, find_thickness(dressed, index, plans))
+    for garment in dressed.garments:
+        _install(dressed, garment, plans)
     names = [garment.obj.name for garment in dressed.garments]
     pushed = {names[index]: names[dressed.list_below(index)[-1]] for index in sorted(dressed.loose)}
     covered = [
-        (names[below], names[above], int(cover.is_covered.sum()))
-        for below, plan in enumerate(plans)
-        for above, cover in plan.covers
+        (name, one.above, int(one.cover.is_covered.sum())) for name, plan in plans.items() for one in plan.covers
     ]
     return LayersReport(tuple(names), pushed, tuple(covered))
 
 
-def plan_layer(dressed: Dressed, index: int) -> LayerPlan:
-    """What a garment, by its index, is given; nothing is changed."""
-    garment = dressed.garments[index]
-    neighbors = find_neighbors(garment.points, garment.triangles)
-    limbs = _find_limbs(dressed, index) if index in dressed.loose else None
-    covers = [(above, _find_cover(dressed, garment, above)) for above in dressed.list_above(index)]
-    return LayerPlan(garment, neighbors, limbs, [(above, cover) for above, cover in covers if cover.is_covered.any()])
+def find_kept(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> dict[str, LayerPlan]:
+    """What keeps a character's layers apart now, as `plan_layers`; nothing where nothing does, or it no longer fits."""
+    layered = list_layered(meshes)
+    if not layered or find_notice(layered):
+        return {}
+    plans = plan_layers(read_dressed(armature, [obj for obj in meshes if settings_of(obj).is_ticked]))
+    return {name: plan for name, plan in plans.items() if name in {obj.name for obj in layered}}
 
 
-def _find_cover(dressed: Dressed, garment: Garment, above: int) -> Cover:
-    """What a layer covers of a mesh, in the mesh's own space."""
-    layer = dressed.garments[above]
-    to_own = np.linalg.inv(garment.to_armature)
-    points, shown = (rows @ to_own[:3, :3].T + to_own[:3, 3] for rows in (garment.points, layer.shown))
-    nearest = find_nearest_surface(points, shown, layer.triangles)
-    reach = REACHES[above in dressed.loose] * dressed.unit / garment.scale
-    return find_cover(points, vertex_normals(points, garment.triangles), shown, layer.triangles, nearest, reach)
+def plan_layers(dressed: Dressed) -> dict[str, LayerPlan]:
+    """What all meshes are given, by name, the outermost first; nothing is changed."""
+    covers = [
+        tuple(_plan_cover(dressed, index, above) for above in dressed.list_above(index))
+        for index in range(len(dressed.garments))
+    ]
+    covers = [tuple(one for one in found if one.cover.is_covered.any()) for found in covers]
+    plans = {}
+    for index, garment in enumerate(dressed.garments):
+        limbs = _plan_limbs(dressed, index, covers) if index in dressed.loose else None
+        neighbors = find_neighbors(garment.points, garment.triangles)
+        plans[garment.obj.name] = LayerPlan(neighbors, limbs, covers[index])
+    return plans
+
+
+def _plan_cover(dressed: Dressed, index: int, above: int) -> CoverPlan:
+    """What a layer covers of a mesh, and how that gives way."""
+    garment, layer, is_loose = dressed.garments[index], dressed.garments[above], above in dressed.loose
+    settings, normals = settings_of(garment.obj), vertex_normals(garment.points, garment.triangles)
+    nearest = find_nearest_surface(garment.points, layer.shown, layer.triangles)
+    reach = REACHES[is_loose] * dressed.unit
+    cover = find_cover(garment.points, normals, layer.shown, layer.triangles, nearest, reach)
+    give = settings.layer_give * (LOOSE_GIVE if is_loose else 1.0)
+    return CoverPlan(layer.obj.name, cover, settings.layer_gap * dressed.unit, give * dressed.unit)
+
+
+def _plan_limbs(dressed: Dressed, index: int, covers: Sequence[tuple[CoverPlan, ...]]) -> LimbPlan:
+    """What loose cloth stays out of; tight clothes beneath it make limbs thicker."""
+    below = dressed.list_below(index)
+    tight = {dressed.garments[other].obj.name for other in below if other not in dressed.loose}
+    between = [one.cover for one in covers[below[-1]] if one.above in tight]
+    thickness = sum(float(np.median(cover.heights[cover.is_covered])) for cover in between)
+    gap = LOOSE_GAP * settings_of(dressed.garments[index].obj).layer_gap * dressed.unit
+    return LimbPlan(*_find_limbs(dressed, index), gap + thickness)
 
 
 def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
@@ -150,58 +157,41 @@ def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
     return grids, find_near_limbs(points, bones, grids)
 
 
-def _read_weights(dressed: Dressed, body: Garment) -> Weights:
-    """Normalized weights of a mesh; what no bone moves is left out."""
+def _read_weights(dressed: Dressed, body: Garment) -> np.ndarray:
+    """Normalized weights of a mesh, float32, shape (V, B)."""
     skinned, skeleton = find_skinned(body.obj), read_skeleton(dressed.armature)
-    rest = read_rest(skinned, skeleton, skinned.armature.matrix_world.inverted_safe() @ body.obj.matrix_world)
+    rest = read_rest(skinned, skeleton, object_to_armature(body.obj, dressed.armature))
     count = len(skeleton.joints.parents)
-    weights = normalize_weights(rest.weights, len(rest.points), count).by_vertex()
-    kept = weights.joints < count
-    return Weights(weights.vertices[kept], weights.joints[kept], weights.values[kept])
+    weights = normalize_weights(rest.weights, len(rest.points), count)
+    dense = np.zeros((len(rest.points), count + 1), np.float32)
+    np.add.at(dense, (weights.vertices, weights.joints), weights.values)
+    return dense[:, :count]
 
 
-def find_thickness(dressed: Dressed, index: int, plans: Sequence[LayerPlan]) -> float:
-    """How much thicker limbs are by the tight clothes between loose cloth and the body, armature space."""
-    below, thickness = dressed.list_below(index), 0.0
-    for above, cover in plans[below[-1]].covers if below else ():
-        if above in below and above not in dressed.loose:
-            body = dressed.garments[below[-1]]
-            thickness += body.scale * float(np.median(cover.heights[cover.is_covered]))
-    return thickness
-
-
-def _install(dressed: Dressed, index: int, plan: LayerPlan, thickness: float) -> None:
-    """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first.
-
-    Parameters
-    ----------
-    thickness : float
-        From `find_thickness`.
-    """
-    obj = plan.garment.obj
+def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan]) -> None:
+    """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first."""
+    obj, plan = garment.obj, plans[garment.obj.name]
     if plan.limbs is None and not plan.covers:
         return
-    settings, place, unit = settings_of(obj), find_place(obj), dressed.unit
-    write_neighbors(mesh_of(obj), plan.neighbors)
+    mesh, place, names = mesh_of(obj), find_place(obj), {each.obj.name: each.obj for each in dressed.garments}
+    write_neighbors(mesh, plan.neighbors)
     if plan.limbs is not None:
-        grids, near = plan.limbs
+        grids, near = plan.limbs.grids, plan.limbs.near
         skeleton = read_skeleton(dressed.armature)
         modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
         _fill(modifier, ensure_out_of_limbs(), {
             JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: new_grids_object(obj, grids),
-            COUNT: len(mesh_of(obj).vertices), GAP: LOOSE_GAP * settings.layer_gap * unit + thickness,
+            COUNT: len(mesh.vertices), GAP: plan.limbs.gap,
         })  # fmt: skip
         place += 1
-    for number, (above, cover) in enumerate(plan.covers):
-        layer = dressed.garments[above].obj
-        write_cover(mesh_of(obj), number, cover)
+    for number, one in enumerate(plan.covers):
+        layer, cover = names[one.above], one.cover
+        write_cover(mesh, number, replace(cover, heights=cover.heights / np.float32(garment.scale)))
         modifier = add_modifier(obj, f"{LAYER_NAME} {layer.name}", "NODES", place + number)
-        length = unit / plan.garment.scale
-        give = settings.layer_give * (LOOSE_GIVE if above in dressed.loose else 1.0)
         _fill(modifier, ensure_tuck(number), {
-            LAYER: layer, LAYER_COUNT: len(mesh_of(layer).vertices), COUNT: len(mesh_of(obj).vertices),
-            GAP: settings.layer_gap * length, GIVE: give * length,
+            LAYER: layer, LAYER_COUNT: len(mesh_of(layer).vertices), COUNT: len(mesh.vertices),
+            GAP: one.gap / garment.scale, GIVE: one.give / garment.scale,
         })  # fmt: skip
 
 

@@ -19,6 +19,7 @@ def add_dressed() -> dict[str, bpy.types.Object]:
     skirt = _add_cloth(body, SKIRT, 0.48, np.linspace(0.6, 2.4, 13), 0.0)
     animate_tube(armature)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 8
+    bpy.context.view_layer.update()  # older Blenders list new objects only then
     return {BODY: body, TIGHTS: tights, SKIRT: skirt, "Rig": armature}
 
 

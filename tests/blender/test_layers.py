@@ -15,13 +15,18 @@ from supple.bridge.modifiers import is_layer_modifier
 from supple.bridge.rigs.armatures import read_pose, read_skeleton
 from supple.bridge.rigs.carriers import is_hidden_object
 from supple.deformers import SkinningError
-from supple.deformers.layers.limb_grids import push_out
-from supple.deformers.layers.tuck import tuck
+from supple.deformers.layers.keep import keep_apart
+from supple.options import CheckOptions
 from supple.settings.objects import settings_of
+from supple.tasks.check.faults import PIERCED
+from supple.tasks.check.findings import find_faults
+from supple.tasks.check.fix import fix_finding
+from supple.tasks.check.run import check_character
 from supple.tasks.layers import add as adding
 from supple.tasks.layers.mend import mend_at_rest
 from supple.tasks.layers.read import read_dressed
 from supple.tasks.layers.remove import remove_layers
+from supple.tasks.steps import take_all
 from supple.tasks.subject.layered import find_notice
 
 MESHES = (BODY, TIGHTS, SKIRT)
@@ -44,24 +49,15 @@ def refuse(dressed, match):
 
 
 def expect(dressed, posed):
-    """The same points as nodes make, by the kernels."""
+    """The same points as nodes make, by the kernels; the objects stand where their armature stands."""
     found = read_dressed(dressed["Rig"], [dressed[name] for name in MESHES])
-    plans = [adding.plan_layer(found, index) for index in range(3)]
-    skeleton, expected = read_skeleton(dressed["Rig"]), {}
+    plans, skeleton, expected = adding.plan_layers(found), read_skeleton(dressed["Rig"]), {}
     for frame in FRAMES:
         bpy.context.scene.frame_set(frame)
         rig = dressed["Rig"].evaluated_get(bpy.context.evaluated_depsgraph_get())
         matrices = read_pose(rig, skeleton).rest_to_pose
-        for index, (garment, plan) in enumerate(zip(found.garments, plans, strict=True)):
-            points, unit = posed[garment.obj.name, frame], found.unit
-            if plan.limbs is not None:
-                (grids, near), gap = plan.limbs, 0.008 * unit + adding.find_thickness(found, index, plans)
-                points = push_out(points, matrices[grids.bones], grids, near, plan.neighbors, gap)
-            for above, cover in plan.covers:
-                layer = expected[found.garments[above].obj.name, frame]
-                give = (0.008 if above in found.loose else 0.012) * unit
-                points = tuck(points, layer, cover, plan.neighbors, 0.004 * unit, give)
-            expected[garment.obj.name, frame] = points
+        kept = keep_apart(plans, {name: posed[name, frame] for name in MESHES}, matrices)
+        expected |= {(name, frame): points for name, points in kept.items()}
     return expected
 
 
@@ -247,6 +243,22 @@ def test_mending_at_rest_moves_what_sticks_out_with_its_keys(dressed):
     assert max(radii) < 0.415
     assert body.data.shape_keys.key_blocks["Face"].data[ring[0]].co == body.data.vertices[ring[0]].co
     assert mend_at_rest(dressed["Rig"], meshes) == ["Nothing of 'Rig' sticks out of its layers at rest"]
+
+
+def test_check_finds_what_is_pierced_and_its_fix_keeps_it_outside(dressed):
+    meshes = [dressed[name] for name in MESHES]
+
+    def list_pierced():
+        checked = take_all(check_character(meshes, CheckOptions(methods=("SSD",), angle=0.0)))
+        return [fault for fault in find_faults(checked, meshes) if fault.kind == PIERCED]
+
+    before = {(fault.mesh, fault.other): fault.value for fault in list_pierced()}
+    fault = next(fault for fault in list_pierced() if fault.mesh == SKIRT and fault.other == BODY)
+    assert "Layers, outermost first: Skirt, Tights, Tube." in fix_finding(dressed[SKIRT], fault)
+    after = {(fault.mesh, fault.other): fault.value for fault in list_pierced()}
+    assert after.get((SKIRT, BODY), 0.0) < 0.34 * before[SKIRT, BODY]
+    with pytest.raises(SkinningError, match="'Skirt' stays outside already: use Mend at Rest, or raise its gap"):
+        fix_finding(dressed[SKIRT], fault)
 
 
 def test_cloth_of_more_faces_below_is_seen_as_it_is_shown(dressed):

@@ -50,7 +50,7 @@ MAY_IMPORT = {
     },
     "deformers/patterns": {"deformers/errors", "deformers/geometry"},
     "deformers/anatomy": {"deformers/errors", "deformers/geometry"},
-    "deformers/layers": {"deformers/errors", "deformers/geometry", "deformers/rig"},
+    "deformers/layers": {"deformers/errors", "deformers/geometry"},
     "deformers/measures": {"deformers/errors", "deformers/geometry", "deformers/rig", "deformers/layers"},
     "deformers/engine_copy": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
     "deformers/corrections": {

@@ -13,7 +13,6 @@ from supple.deformers.layers.limb_grids import (
     read_grids,
 )
 from supple.deformers.layers.tuck import find_neighbors
-from supple.deformers.rig.rest import Weights
 
 from ..brute_force import find_nearest
 from ..meshes import make_tube
@@ -22,7 +21,7 @@ HEIGHT, RADIUS, GAP = 1.0, 0.06, 0.006
 LEG = make_tube(RADIUS, 9, 16, 0.4)
 SKIRT = (make_tube(0.1, 5, 12, 0.2)[0] + (0.0, 0.0, 0.1), make_tube(0.1, 5, 12, 0.2)[1])
 UPPER = np.clip((LEG[0][:, 2] - 0.15) / 0.1, 0.0, 1.0)
-WEIGHTS = Weights.from_dense(np.stack([1.0 - UPPER, UPPER], axis=1))
+WEIGHTS = np.stack([1.0 - UPPER, UPPER], axis=1)
 NEIGHBORS = find_neighbors(*SKIRT)
 
 
