@@ -14,9 +14,11 @@ from ...deformers.skinning import centers
 from ...options import WeightOptions
 from ...settings.objects import settings_of
 from ..layers.add import add_layers
+from ..layers.remove import list_layered
 from ..skin.bind import bind
 from ..steps import take_all
 from ..subject.character import find_skinned, list_deformed
+from ..subject.layered import find_notice
 from ..weights.automatic import assign_weights
 from ..weights.edits import normalize_weights, smooth_weights, stiffen_weights
 from ..weights.reports import count
@@ -180,13 +182,6 @@ def _stiffen(obj: bpy.types.Object, finding: Finding) -> list[str]:
     return take_all(stiffen_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)})))
 
 
-def _keep_apart(obj: bpy.types.Object, _finding: Finding) -> list[str]:
-    """Stay Outside, for all ticked meshes of the character."""
-    armature = find_skinned(obj).armature
-    meshes = [each for each in list_deformed(bpy.context.view_layer, armature) if settings_of(each).is_ticked]
-    return [f"{line}." for line in add_layers(armature, meshes).describe()]
-
-
 def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
     """Bind by Centers where another method is in use; its limit and contact take the rest."""
     settings = settings_of(obj)
@@ -201,6 +196,14 @@ def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
         )
     setattr(settings, name, 1.0)
     return [f"{settings.bl_rna.properties[name].name} of '{obj.name}' is now 1."]
+
+
+def _stay_outside(obj: bpy.types.Object, _finding: Finding) -> list[str]:
+    armature = find_skinned(obj).armature
+    if list_layered([obj]) and not find_notice([obj]):
+        raise SkinningError(f"'{obj.name}' stays outside already: use Mend at Rest, or raise its gap")
+    meshes = [each for each in list_deformed(bpy.context.view_layer, armature) if settings_of(each).is_ticked]
+    return [f"{line}." for line in add_layers(armature, meshes).describe()]
 
 
 def _count(value: float) -> str:
@@ -244,10 +247,7 @@ FAULTS = {
     MISPLACED: Fault("misplaced", lambda _value: "influences skin away from its parent and children"),
     UNBLENDED: Fault("not blended", lambda _value: "does not blend with its parent", _smooth),
     PIERCED: Fault(
-        "pierced in {}",
-        lambda value: f"is pierced in {percent(value)} of its area",
-        _keep_apart,
-        limit=0.015,
+        "pierced in {}", lambda value: f"is pierced in {percent(value)} of its area", _stay_outside, limit=0.015
     ),
     CROSSED: Fault("another limb in {}", lambda value: f"is pierced in {percent(value)} of its skin", limit=0.02),
     STIFF: Fault("stiff part bends at {}", lambda value: f"{_count(value)} of stiff parts bend", _stiffen),

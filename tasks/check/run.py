@@ -171,7 +171,7 @@ def check_character(
         found += yield from read_action_poses(armatures[0], hinted)
     yield READ
     kept = find_kept(armatures[0], [one.obj for one in skinned])
-    measured = yield partial(_measure, skeleton, meshes, found, options.bend, kept)
+    measured = yield partial(_measure, skeleton, meshes, kept, found, options.bend)
     checked, wrong, measured_in, contacts = measured
     millimeters = MILLIMETERS * bpy.context.scene.unit_settings.scale_length * armatures[0].matrix_world.median_scale
     return Checked(armatures[0].name, skeleton, checked, refused | wrong, measured_in, contacts, millimeters)
@@ -192,13 +192,13 @@ def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, .
 def _measure(
     skeleton: Skeleton,
     read: list[ReadMesh],
+    kept: dict[str, LayerPlan],
     poses: list[CheckedPose],
     bend: float,
-    kept: dict[str, LayerPlan],
     progress: Progress,
 ) -> tuple[list[CheckedMesh], dict[str, str], list[CheckedPose], Contacts]:
     """The meshes, measured in poses and in a range of motion; those that can not be, and why; all the poses; and where
-    the meshes run into each other."""
+    the meshes run into each other, with what keeps layers apart."""
     meshes, refused = [], {}
     for mesh in read:
         try:
@@ -213,8 +213,13 @@ def _measure(
     together = LayerCheck([mesh.meter for mesh in meshes])
     frames = [number for number, pose in enumerate(poses) if not pose.bends]
     looked_at = set(frames[:: -(-len(frames) // MOST_POSES) or 1])
+
+    def keep(number: int, posed: Sequence[np.ndarray]) -> list[np.ndarray]:
+        by_name = {mesh.name: points for mesh, points in zip(meshes, posed, strict=True)}
+        return list(keep_apart(kept, by_name, poses[number].rest_to_pose).values())
+
     for number, posed in enumerate(zip(*(mesh.measure(mesh.method, poses, bent) for mesh in meshes), strict=True)):
-        together.add(posed, bool(poses[number].bends), number in looked_at)
+        together.add(keep(number, posed), bool(poses[number].bends), number in looked_at)
         done += len(meshes)
         progress(READ + (1.0 - READ) * done / total)
     for mesh in meshes:
@@ -224,8 +229,7 @@ def _measure(
                 progress(READ + (1.0 - READ) * done / total)
 
     def deform(number: int) -> list[np.ndarray]:
-        posed = {mesh.name: mesh.meter.place(mesh.deform(mesh.method, poses[number])) for mesh in meshes}
-        return list(keep_apart(kept, posed, poses[number].rest_to_pose).values())
+        return keep(number, [mesh.meter.place(mesh.deform(mesh.method, poses[number])) for mesh in meshes])
 
     return meshes, refused, poses, together.find(deform)
 
