@@ -148,7 +148,7 @@ types: ## Check types (30 seconds)
 workflows: ## Check the workflow that GitHub runs (2 seconds)
 	$(say)
 	$(prepare) site
-	.venv/site/$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	.venv/site/$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 package: ## Build the extension's zip into dist/ and validate it (5 seconds)
 	$(say)
