@@ -32,8 +32,8 @@ WEIGHTS = 0.15, 0.5
 """Of its bone, where a limb begins to count, and counts in full."""
 
 SLOPES = 0.4, 0.8
-"""Of the blurred distance: below, nobody knows which side is nearer, and the depth does not count. From 0.2 to 0.6, cloth
-jumps three times as far while a limb passes through it."""
+"""Of the blurred distance: below, nobody knows which side is nearer, and the depth does not count. From 0.2 to 0.6,
+cloth jumps three times as far while a limb passes through it."""
 
 OWN_WEIGHT = 0.3
 """From which on skin belongs to a limb, where limbs near cloth are looked for."""
