@@ -24,7 +24,7 @@ from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import prepare_supple
 from supple.tasks.subject import character as tasks_character
 from supple.tasks.subject.looks import read_look
-from supple.ui.first import NO_MESHES, NOT_BOUND_YET, NOTHING
+from supple.ui.first import BARE, NO_MESHES, NOT_BOUND_YET
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -219,7 +219,7 @@ def test_the_hint_says_what_to_select_or_what_make_supple_does(character):
         obj.modifiers.clear()
     assert panels.draw("VIEW3D_PT_supple") == [NO_MESHES, "supple.example_add"]
     select(body)
-    assert panels.draw("VIEW3D_PT_supple") == [NOTHING, "supple.example_add"]
+    assert panels.draw("VIEW3D_PT_supple") == [BARE, "supple.fit_skeleton", "supple.fit_skeleton: rig"]
     select(armature, body)
     assert panels.draw("VIEW3D_PT_supple") == [NOT_BOUND_YET, "supple.make", "supple.make: look"]
 

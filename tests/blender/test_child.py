@@ -135,7 +135,7 @@ def test_what_is_wrong_is_raised_where_the_steps_are(started):
 
 def test_one_that_dies_is_told_of(started):
     started.order(partial(die))
-    with pytest.raises(SkinningError, match=r"ended early \(code 7\): close other programs to free memory"):
+    with pytest.raises(SkinningError, match=r"stopped early \(code 7\): close other programs to free memory"):
         wait_for(started)
 
 
