@@ -25,7 +25,7 @@ MOST_CELLS = 48
 MARGIN = 3
 """Cells around a limb's skin."""
 
-BLUR = 2.5
+BLUR = 2.0
 """Standard deviation of the blur that directions are read from, in cells. Less, and they flip within a limb."""
 
 WEIGHTS = 0.15, 0.5
@@ -33,7 +33,7 @@ WEIGHTS = 0.15, 0.5
 
 SLOPES = 0.4, 0.8
 """Of the blurred distance: below, nobody knows which side is nearer, and the depth does not count. From 0.2 to 0.6,
-cloth jumps three times as far while a limb passes through it."""
+cloth jumps twice as far while a limb passes through it."""
 
 OWN_WEIGHT = 0.3
 """From which on skin belongs to a limb, where limbs near cloth are looked for."""
