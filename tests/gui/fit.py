@@ -67,7 +67,7 @@ def fit_skeleton(window: Window) -> Iterator[float]:
         take_picture("fit-2-markers")
         if key == "Escape":
             yield from press(key)
-            yield WAIT
+            yield from until(lambda: find_markers() is None)
             check("Esc at the markers makes nothing", not bpy.data.armatures and not window.running)
     markers = find_markers()
     before = see(window, markers.fit.locate("knee.L"))
