@@ -16,19 +16,7 @@ from harness import new_scene
 from benchmarks.bound_characters import preserve_volume
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import bind_skin, make_rest
-from benchmarks.studio import (
-    CLAYS,
-    Row,
-    Studio,
-    View,
-    add_mesh,
-    cell_width,
-    colored,
-    draw,
-    linear,
-    set_points,
-    write_page,
-)
+from benchmarks.studio import Row, Studio, View, add_striped, cell_width, draw, set_points, write_page
 from benchmarks.surfaces import make_capsule
 from deformers import Pose
 
@@ -66,10 +54,7 @@ def show(shape: Shape) -> bpy.types.Object:
     """Put a shape into an empty scene, in clay with bands across."""
     new_scene()
     heights = shape.points[shape.triangles].mean(axis=1)[:, 2]
-    dark = np.floor(2.0 * heights / STRIPE) % 2 == 1
-    colors = linear(np.array(CLAYS[0])) * np.where(dark, 0.72, 1.0)[:, None] ** 2
-    corners = np.broadcast_to(colors[:, None], (*shape.triangles.shape, 3))
-    return add_mesh(bpy.context.scene, shape.points, shape.triangles, corners, colored("Clay"))
+    return add_striped(shape.points, shape.triangles, np.floor(2.0 * heights / STRIPE) % 2 == 1)
 
 
 def draw_softness(arguments: Any, _name: str) -> None:

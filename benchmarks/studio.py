@@ -27,6 +27,8 @@ INK, BACKDROP = (0.09, 0.09, 0.10), np.array([0.70, 0.71, 0.72])
 """Of texts, and behind what is rendered."""
 CLAYS = ((0.78, 0.58, 0.48), (0.42, 0.50, 0.58), (0.72, 0.60, 0.36), (0.60, 0.64, 0.68), (0.62, 0.46, 0.44))
 """Colors of the parts, sRGB."""
+PALE = 0.72
+"""What the color of a stripe is multiplied by."""
 GOLDEN_RATIO = 0.618034
 CORNERS_NAME = "corners"
 """Attribute of the colors, or of the positions in a pattern, of each triangle's corners."""
@@ -176,6 +178,13 @@ def add_mesh(
     obj = bpy.data.objects.new("Body", mesh)
     scene.collection.objects.link(obj)
     return obj
+
+
+def add_striped(points: np.ndarray, triangles: np.ndarray, dark: np.ndarray) -> bpy.types.Object:
+    """Show a surface in clay, with stripes: `dark`, bool array, shape (T,)."""
+    colors = linear(np.array(CLAYS[0])) * np.where(dark, PALE, 1.0)[:, None] ** 2
+    corners = np.broadcast_to(colors[:, None], (*triangles.shape, 3))
+    return add_mesh(bpy.context.scene, points, triangles, corners, colored("Clay"))
 
 
 def add_balls(

@@ -22,15 +22,12 @@ from benchmarks.range_of_motion import bend_joint
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import make_rest
 from benchmarks.studio import (
-    CLAYS,
     Row,
     Studio,
     View,
-    add_mesh,
+    add_striped,
     cell_width,
-    colored,
     draw,
-    linear,
     name_row,
     set_points,
     write_page,
@@ -43,8 +40,8 @@ from deformers.rig.surfaces import WeightedSurface
 COLUMNS = (("SSD", False), (PRESERVE_VOLUME, False), ("CENTERS", False), ("CENTERS", True))
 """Methods, and whether they have fractions, and spread twists."""
 TITLES = ("linear (SSD)", "Preserve Volume", "Centers, Twist off", "Centers, Twist")
-STRIPES, PALE = 8, 0.72
-"""Around a limb; what every second one's color is multiplied by."""
+STRIPES = 8
+"""Around a limb."""
 HEIGHT, ARM_HEIGHT = 330.0, 210.0
 BENDS = ("elbow", "knee")
 DRAWN = ("mh_human", "human_male")
@@ -81,9 +78,7 @@ class Subject:
         middles = points[triangles].mean(axis=1) - self.start
         around = np.arctan2(middles @ np.cross(axis, side), middles @ side)
         dark = (np.floor((around / (2.0 * np.pi) + 0.5) * STRIPES) % 2 == 1) & self.striped[triangles].all(axis=1)
-        colors = linear(np.array(CLAYS[0])) * np.where(dark, PALE, 1.0)[:, None] ** 2
-        corners = np.broadcast_to(colors[:, None], (*triangles.shape, 3))
-        return add_mesh(bpy.context.scene, points, triangles, corners, colored("Clay"))
+        return add_striped(points, triangles, dark)
 
     def shoot(self, pose: Pose, view: View, studio: Studio, height: float) -> list[np.ndarray]:
         """A cell for each of `COLUMNS`."""

@@ -60,7 +60,6 @@ def build_tuck(name: str, number: int) -> Any:
         knee = (gaps * 0.5).maximum(give * LEAST_KNEE)
         needs = _soften(graph, gaps - normal.dot(above), knee) - _soften(graph, gaps - rest, knee)
         fade = 1.0 - graph.smoothstep((needs / give - 1.0) * (1.0 / (FADE - 1.0)))
-        is_covered = rest > 0.0
         needs = needs.maximum(0.0).minimum(give) * fade
         is_covered = rest > 0.0
         pushed = _store(graph, geometry, is_covered, normal * (needs * -1.0))

@@ -15,7 +15,7 @@ from ...bridge.meshes.data import mesh_of, read_evaluated_points, read_mixed_poi
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.modifiers import is_layer_modifier, list_inputs, read_input
 from ...deformers import SkinningError
-from ...deformers.layers.order import Shell, find_layers, sort_layers
+from ...deformers.layers.order import HEIGHT, Shell, find_layers, sort_layers
 from ...settings.objects import settings_of
 from ..subject.character import (
     changes_topology,
@@ -26,10 +26,7 @@ from ..subject.character import (
 from ..subject.stack import check_not_linked
 
 LOOSE = 0.015
-"""Median height of cloth over what is below it, for a height of `SIZE`, from which on it is loose."""
-
-SIZE = 1.8
-"""Height in meters that lengths are given for."""
+"""Median height of cloth over what is below it, for a height of `HEIGHT`, from which on it is loose."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,8 @@ class Dressed:
 
     @property
     def unit(self) -> float:
-        """Length in the armature's space that stands for a meter on a character of `SIZE`."""
-        return self.height / SIZE
+        """Length in the armature's space that stands for a meter on a character of `HEIGHT`."""
+        return self.height / HEIGHT
 
     def list_below(self, above: int) -> list[int]:
         """The garments that one lies over, the innermost last."""
