@@ -13,6 +13,7 @@ from ..tasks.layers.mend import mend_at_rest
 from ..tasks.layers.remove import list_layered, remove_layers
 from ..translations import translate
 from .base import SuppleOperator
+from .computing import SlowOperator
 from .motion import needs_armature
 
 
@@ -28,15 +29,17 @@ def needs_layers(context: bpy.types.Context) -> str:
     return "" if list_layered(list_meshes(context)) else "Use Stay Outside first"
 
 
-class SUPPLE_OT_layers_add(SuppleOperator, bpy.types.Operator):
+class SUPPLE_OT_layers_add(SlowOperator, bpy.types.Operator):
     """Keep all ticked clothes of the character outside of the body, and of each other, in any pose. Used again, it
     asks for order and distances"""
 
     bl_idname = "supple.layers_add"
     bl_label = "Stay Outside"
     requires = (needs_armature, needs_clothes)
+    subject = "the layers"
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self.watch(context)
         return self.ask(context) if list_layered(list_ticked(context)) else self.execute(context)
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -48,19 +51,20 @@ class SUPPLE_OT_layers_add(SuppleOperator, bpy.types.Operator):
             for name in ("layer_order", "layer_gap", "layer_give"):
                 row.prop(settings, name)
 
-    def run(self, context: bpy.types.Context) -> str:
+    def work(self, context: bpy.types.Context) -> str:
         armature = cast(bpy.types.Object, find_armature(context))
         return ". ".join(map(translate, add_layers(armature, list_ticked(context)).describe()))
 
 
-class SUPPLE_OT_layers_mend(SuppleOperator, bpy.types.Operator):
+class SUPPLE_OT_layers_mend(SlowOperator, bpy.types.Operator):
     """Move what sticks out of clothes at rest beneath them, in the mesh itself and its shape keys"""
 
     bl_idname = "supple.layers_mend"
     bl_label = "Mend at Rest"
     requires = (needs_armature, needs_clothes)
+    subject = "the layers"
 
-    def run(self, context: bpy.types.Context) -> str:
+    def work(self, context: bpy.types.Context) -> str:
         armature = cast(bpy.types.Object, find_armature(context))
         return ". ".join(map(translate, mend_at_rest(armature, list_ticked(context))))
 
