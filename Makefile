@@ -63,7 +63,7 @@ demo: ## Run the demonstration and say where its pictures are (1 minute)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) -m demo.run
 
-test: ## Run the tests that need no window, on one Blender (7 minutes)
+test: ## Run the tests that need no window, on one Blender (10 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/unit $(IN_PARALLEL)
