@@ -37,7 +37,8 @@ PYTEST := -m pytest -c tests/pytest.ini --rootdir tests
 # A module's tests run in one process, so its fixtures are made once; modules go by their names, and the last are short.
 # NumPy and OpenMP keep to one thread each: two workers of two threads on two cores spend half as much again on waiting.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# A Blender that crashes is a test that failed; a worker in its place would begin its file anew, and can hang.
+IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 BUILDER = $(PYTHON) tools/builder.py
 
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
