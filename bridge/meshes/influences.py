@@ -48,6 +48,7 @@ def write_influences(
     at_rest: AtRest | None,
     linear: np.ndarray | None,
     twists: np.ndarray | None,
+    is_shared: bool,
 ) -> None:
     """Store influences on a mesh, in place of what it has; nothing is touched where they are the same.
 
@@ -65,6 +66,8 @@ def write_influences(
         How linearly vertices are blended, where no vertex group says so.
     twists : float32 array, shape (P, V, 3), or None
         What they take of spread twists, from `pack_twists`.
+    is_shared : bool
+        Whether nodes blend the joints of others with this mesh: what this one does not take at all stays for them.
     """
     attributes: dict[str, tuple[Any, np.ndarray]] = {}
     for slot, (which, weights) in enumerate(zip(influences.which, influences.weights, strict=True)):
@@ -92,10 +95,12 @@ def write_influences(
     attributes |= _list_passes(TWIST_ATTRIBUTE, twists)
     for name, (kind, values) in attributes.items():
         _write(mesh, name, kind, values)
-    _remove(mesh, set(attributes))
+    _remove(mesh, set(attributes), is_shared)
 
 
-def write_turns(mesh: bpy.types.Mesh, twists: np.ndarray | None, lines: tuple[np.ndarray, np.ndarray] | None) -> None:
+def write_turns(
+    mesh: bpy.types.Mesh, twists: np.ndarray | None, lines: tuple[np.ndarray, np.ndarray] | None, is_shared: bool
+) -> None:
     """Store on a mesh what turns its vertices before an Armature modifier, in place of what it has of Supple.
 
     Parameters
@@ -104,13 +109,15 @@ def write_turns(mesh: bpy.types.Mesh, twists: np.ndarray | None, lines: tuple[np
         What they take of spread twists, from `pack_twists`.
     lines : pair of float32 arrays, shape (P, V, 3), or None
         Axes and points of the lines of these, object space.
+    is_shared : bool
+        As of `write_influences`.
     """
     attributes = _list_passes(TWIST_ATTRIBUTE, twists)
     for start, rows in zip((AXIS_ATTRIBUTE, END_ATTRIBUTE), lines or (None, None), strict=True):
         attributes |= _list_passes(start, rows)
     for name, (kind, values) in attributes.items():
         _write(mesh, name, kind, values)
-    _remove(mesh, set(attributes))
+    _remove(mesh, set(attributes), is_shared)
 
 
 def _list_passes(start: str, passes: np.ndarray | None) -> dict[str, tuple[Literal["FLOAT_VECTOR"], np.ndarray]]:
@@ -155,9 +162,16 @@ def _write(mesh: bpy.types.Mesh, name: str, kind: Literal["INT", "FLOAT", "FLOAT
     mesh.update_tag()
 
 
-def _remove(mesh: bpy.types.Mesh, kept: set[str]) -> None:
+def _remove(mesh: bpy.types.Mesh, kept: set[str], is_shared: bool = False) -> None:
+    kinds = set(map(_strip_number, kept))
     names = [name for name in mesh.attributes.keys() if name.startswith(PREFIXES) and name not in kept]
+    if is_shared:
+        names = [name for name in names if _strip_number(name) in kinds]
     for name in names:
         mesh.attributes.remove(mesh.attributes[name])
     if names:
         mesh.update_tag()
+
+
+def _strip_number(name: str) -> str:
+    return name.rstrip("0123456789")

@@ -211,7 +211,7 @@ def _blend_by_armature(bound: BoundObject, setup: NodeSetup, weights_are_stale: 
     linear_group = choices.linear_group or (LINEAR_GROUP if setup.linear is not None else "")
     if weights_are_stale and not choices.linear_group:
         write_linear_group(bound.obj, setup.linear)
-    write_turns(mesh_of(bound.obj), twists, lines)
+    write_turns(mesh_of(bound.obj), twists, lines, shares_influences(bound.obj))
     install_armatures(bound, choices.method, linear_group)
 
 
@@ -243,7 +243,7 @@ def _blend_by_nodes(bound: BoundObject, setup: NodeSetup, influences: Influences
         supple.node_group = group
     modifiers.name_supple_modifier(supple, follows_weights=False)
     shown = setup.centers, setup.shares, setup.at_rest, setup.linear, setup.twists
-    write_influences(mesh_of(bound.obj), influences, indices, *shown)
+    write_influences(mesh_of(bound.obj), influences, indices, *shown, shares_influences(bound.obj))
     inputs = {
         JOINTS_INPUT: joints,
         "Linear Group": linear_group,

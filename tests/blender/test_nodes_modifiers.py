@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+import numpy as np
 import pytest
 from scenes_methods import NODE_BLENDS, choose, parametrize_blends
 from scenes_nodes import assert_refused_by_nodes
@@ -238,6 +239,27 @@ def test_objects_that_share_a_mesh_follow_each_others_modifiers():
     update()
     assert_follows(obj, plain)
     assert_follows(copy, plain)
+
+
+@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
+def test_objects_that_share_a_mesh_keep_what_each_takes_of_it(evaluate, subtests: pytest.Subtests):
+    """Bound by another method, or with other settings: what only one of them takes stays on the mesh."""
+    for method, params in {"CENTERS": {}, "DLB": {"contact": 1.0}, "DLBNT": {"bulge_limit": 1.0}}.items():
+        with subtests.test(method):
+            clear()
+            obj, armature = add_tube()
+            copy = obj.copy()
+            bpy.context.scene.collection.objects.link(copy)
+            bind(obj, method=method, evaluate="NODES")
+            for name, value in params.items():
+                setattr(settings_of(obj), name, value)
+            strike(armature, 1.9)
+            update()
+            expected = evaluated_points(obj)
+            bind(copy, method="SSD", evaluate=evaluate)
+            update()
+            assert np.array_equal(evaluated_points(obj), expected)
+            assert distance(evaluated_points(copy), expected) > 1e-3
 
 
 def test_a_frame_alone_follows_the_modifiers():

@@ -2,7 +2,7 @@
 
 python tests/random/run.py --seed 1 --seconds 180          fresh sequences
 python tests/random/run.py --found                         those that have failed once
-python tests/random/run.py --replay FILE.json [--keep DIR] one of them, step by step
+python tests/random/run.py --replay FILE.json              one of them
 
 Each sequence runs in two Blenders, one of which never binds: what both do is Blender's own. A sequence that fails is
 written into --into, shrunk, as JSON; once it is mended, it belongs into tests/random/found.
