@@ -14,7 +14,7 @@ from ..settings.motion import motion_settings
 from ..settings.properties import draw_option, read_options, with_options
 from ..tasks.steps import Steps
 from ..tasks.subject.chosen_bones import find_chosen_bones
-from ..tasks.swing.add import add_region_swing, add_swing, update_swing
+from ..tasks.swing.add import Readings, add_region_swing, add_swing, update_swing
 from ..tasks.swing.remove import remove_swing
 from ..tasks.swing.report import SwingReport
 from ..translations import translate
@@ -66,6 +66,8 @@ class SUPPLE_OT_swing_add(SwingOperator, bpy.types.Operator):
         name="Region",
         description="Vertex group that swings as flesh: it gets a bone, which takes weights of its parent",
     )
+    _readings: Readings | None = None
+    """Kept while settings are adjusted after it: Blender then undoes what was done, and executes this instance."""
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.watch(context)
@@ -86,9 +88,11 @@ class SUPPLE_OT_swing_add(SwingOperator, bpy.types.Operator):
 
     def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps[SwingReport]:
         options, mesh = read_options(SwingOptions, self), find_shown(context)
+        if self._readings is None or self.options.is_repeat_last:
+            self._readings = {}
         if self.region and mesh is not None:
-            return add_region_swing(armature, context.scene, options, mesh, self.region)
-        return add_swing(armature, context.scene, options, list_selected(armature))
+            return add_region_swing(armature, context.scene, options, mesh, self.region, self._readings)
+        return add_swing(armature, context.scene, options, list_selected(armature), self._readings)
 
 
 class SUPPLE_OT_swing_update(SwingOperator, bpy.types.Operator):

@@ -38,8 +38,18 @@ def _list_played(data: bpy.types.AnimData) -> list[bpy.types.Action]:
     return [action for action in (data.action, *strips) if action is not None]
 
 
-def hash_source(armature: bpy.types.Object, action: bpy.types.Action, rate: float) -> str:
-    """A digest of all that the swing of an action is computed from: curves, rest, constraints, frame rate, settings."""
+def hash_source(armature: bpy.types.Object, motion: bytes) -> str:
+    """A digest of all that the swing of an action is computed from: its motion, as `hash_motion` has it, and settings."""
+    digest = hashlib.blake2b(motion, digest_size=16)
+    for chain in list_swinging(armature):
+        swing = swing_settings(armature, chain.lags[0])
+        numbers = swing.frequency, swing.damping, swing.amount, swing.gravity
+        digest.update(repr((chain.bones, numbers)).encode())
+    return digest.hexdigest()
+
+
+def hash_motion(armature: bpy.types.Object, action: bpy.types.Action, rate: float) -> bytes:
+    """A digest of what the motion of an action is read from: curves, rest, constraints, frame rate."""
     lags, bones = list_lag_bones(armature), cast(Any, armature.pose).bones
     own = [bone for bone in bones if bone.name not in lags]
     digest = hashlib.blake2b(hash_curves(action, lags), digest_size=16)
@@ -51,11 +61,7 @@ def hash_source(armature: bpy.types.Object, action: bpy.types.Action, rate: floa
         plain = [read_plain(one) for one in bone.constraints if not lag or getattr(one, "subtarget", "") != lag]
         parent = bone.parent.name if bone.parent is not None else ""
         digest.update(repr((bone.name, parent, bone.bone.length, bone.bone.use_inherit_rotation, plain)).encode())
-    for chain in list_swinging(armature):
-        swing = swing_settings(armature, chain.lags[0])
-        numbers = swing.frequency, swing.damping, swing.amount, swing.gravity
-        digest.update(repr((chain.bones, numbers)).encode())
-    return digest.hexdigest()
+    return digest.digest()
 
 
 def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
@@ -85,6 +91,6 @@ def _describe(armature: bpy.types.Object, action: bpy.types.Action, rate: float)
     stored = action.get(SWING_KEY)
     if stored is None:
         return f"'{action.name}' has no swing yet: use Update Swing"
-    if stored and stored != hash_source(armature, action, rate):
+    if stored and stored != hash_source(armature, hash_motion(armature, action, rate)):
         return f"'{action.name}' has changed since its swing was computed: use Update Swing"
     return ""

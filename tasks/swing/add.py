@@ -38,7 +38,7 @@ from ...settings.bones import SWING_KEY
 from ..motion.reading import playing
 from ..steps import Steps, within
 from ..subject.actions import find_rate
-from ..subject.swung import forget_notices, hash_source, list_own_actions, swing_settings
+from ..subject.swung import forget_notices, hash_motion, hash_source, list_own_actions, swing_settings
 from .choose import check_plays, choose_chains, find_held
 from .read import Reading, cut_chain, read_action
 from .regions import add_region, remove_region
@@ -59,6 +59,9 @@ LEAST_ANGLE = 1e-4
 """Radians by which something must swing at an amount of 1 to swing at all."""
 
 ROTATION, LOCATION = "rotation_quaternion", "location"
+
+Readings = dict[tuple[bytes, frozenset[str]], Reading]
+"""Actions that were read, by digests of their motions (`hash_motion`) and by bones."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,19 @@ class Lag:
 
 
 def add_region_swing(
-    armature: bpy.types.Object, scene: bpy.types.Scene, options: SwingOptions, mesh: bpy.types.Object, group: str
+    armature: bpy.types.Object,
+    scene: bpy.types.Scene,
+    options: SwingOptions,
+    mesh: bpy.types.Object,
+    group: str,
+    readings: Readings | None = None,
 ) -> Steps[SwingReport]:
     """Have a region of flesh swing: a vertex group, which gets a bone.
+
+    Parameters
+    ----------
+    readings : dict, optional
+        As of `add_swing`.
 
     Raises
     ------
@@ -114,13 +127,17 @@ def add_region_swing(
     with ExitStack() as undo:
         bone = add_region(armature, mesh, group)
         undo.callback(remove_region, armature, bone)
-        report = yield from add_swing(armature, scene, replace(options, preset=part), [bone])
+        report = yield from add_swing(armature, scene, replace(options, preset=part), [bone], readings)
         undo.pop_all()
     return report
 
 
 def add_swing(
-    armature: bpy.types.Object, scene: bpy.types.Scene, options: SwingOptions = DEFAULTS, names: Sequence[str] = ()
+    armature: bpy.types.Object,
+    scene: bpy.types.Scene,
+    options: SwingOptions = DEFAULTS,
+    names: Sequence[str] = (),
+    readings: Readings | None = None,
 ) -> Steps[SwingReport]:
     """Have chains of bones swing.
 
@@ -130,6 +147,8 @@ def add_swing(
         Its frame rate and gravity count.
     names : sequence of str
         Of their bones; all that are a part by their names if none is given.
+    readings : dict, optional
+        What was read before, for other settings: it is not read again, and what is read is added.
 
     Raises
     ------
@@ -148,7 +167,8 @@ def add_swing(
     ]
     former = _list_planned(armature)
     kept = [each for each in former if not bones & set(each.bones)]
-    report = yield from _compute(armature, scene, new, kept, [each for each in former if each not in kept])
+    replaced = [each for each in former if each not in kept]
+    report = yield from _compute(armature, scene, new, kept, replaced, {} if readings is None else readings)
     return replace(report, held=tuple(held))
 
 
@@ -161,7 +181,7 @@ def update_swing(armature: bpy.types.Object, scene: bpy.types.Scene) -> Steps[Sw
     held = find_held(armature) & {bone for chain in planned if not chain.is_held for bone in chain.bones}
     if held:
         raise SkinningError(f"Constraints or drivers now rotate '{min(held)}': remove its swing, or what rotates it")
-    return (yield from _compute(armature, scene, [], planned, []))
+    return (yield from _compute(armature, scene, [], planned, [], {}))
 
 
 def _round(number: float) -> float:
@@ -201,8 +221,9 @@ def _compute(
     new: list[Planned],
     kept: list[Planned],
     replaced: list[Planned],
+    known: Readings,
 ) -> Steps[SwingReport]:
-    """Read all actions in which something swings, then change the file, in one go."""
+    """Read all actions in which something swings, but for those that are known, then change the file, in one go."""
     rate, gravity = find_rate(scene), np.array(scene.gravity, np.float64) * scene.use_gravity
     own = list_own_actions(armature)
     actions = [action for action in own if action.library is None]
@@ -212,12 +233,16 @@ def _compute(
     moving = [action for action, chains in plan.items() if chains]
     if not moving:
         raise SkinningError(f"'{armature.name}' plays no action: choose one, or let all actions swing")
+    motions = {action: hash_motion(armature, action, rate) for action in moving}
     readings: dict[str, Reading] = {}
     lags: dict[tuple[str, tuple[str, ...]], Lag] = {}
     for number, action in enumerate(moving):
         bones = {bone for chain in plan[action] for bone in chain.bones}
-        steps = read_action(armature, action, rate, bones)
-        reading = readings[action.name] = yield from within(steps, number / len(moving), 1.0 / len(moving))
+        key = motions[action], frozenset(bones)
+        if key not in known:
+            steps = read_action(armature, action, rate, bones)
+            known[key] = yield from within(steps, number / len(moving), 1.0 / len(moving))
+        reading = readings[action.name] = known[key]
         for chain in plan[action]:
             motion = cut_chain(armature, chain.bones, reading)
             lags[action.name, chain.bones] = _find_lag(armature, motion, chain.spring, reading.timing, gravity)
@@ -248,7 +273,7 @@ def _compute(
             angles[chain.bones].append(angle)
         _write(armature, action, curves, {lag for chain in (*chains, *replaced) for lag in chain.lags}, readings)
     for action in actions:
-        action[SWING_KEY] = hash_source(armature, action, rate) if action in moving else ""
+        action[SWING_KEY] = hash_source(armature, motions[action]) if action in motions else ""
     armature.update_tag()
     forget_notices()
     told = chains[: len(new)] or chains

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import bpy
 from scenes_swing import add_run, add_runner
-from window import HEADER_ROW, WAIT, Window, check, press, take_picture, until
+from window import HEADER_ROW, WAIT, Window, check, part, press, take_picture, until
 
 from scenes import select
 
@@ -34,6 +35,7 @@ def swing_tail(window: Window) -> Iterator[float]:
         yield WAIT
         made = "tail.1.swing" in bpy.data.objects["Runner"].data.bones
         check(f"{key} in the dialog of Add Swing {'adds it' if is_made else 'changes nothing'}", made == is_made)
+    yield from adjust(window)
     bpy.data.actions["Run"].name = "Sprint"
     bpy.context.scene.render.fps = 30
     window.area.tag_redraw()
@@ -44,3 +46,24 @@ def swing_tail(window: Window) -> Iterator[float]:
         bpy.ops.ed.undo()
     yield WAIT
     check("undo takes the swing back", not any(b.supple.is_lag for b in bpy.data.objects["Runner"].data.bones))
+
+
+def adjust(window: Window) -> Iterator[float]:
+    """Another angle in *Adjust Last Operation*: the actions are not read again."""
+    add, read, before = part("tasks.swing.add"), [], read_amount()
+    known = add.read_action
+    add.read_action = lambda *given: read.append(given) or known(*given)
+    try:
+        with window.override():
+            bpy.context.window_manager.operators[-1].properties.angle = math.radians(24.0)
+            bpy.ops.ed.undo_redo()
+            bpy.ops.ed.undo_push(message="Add Swing")  # as the window does, and not scripts
+        yield WAIT
+    finally:
+        add.read_action = known
+    check("adjusted to another angle, the swing has another amount", abs(read_amount() / before - 1.0) > 0.1)
+    check("... and the actions are not read again", not read)
+
+
+def read_amount() -> float:
+    return bpy.data.objects["Runner"].data.bones["tail.1.swing"].supple.swing.amount
