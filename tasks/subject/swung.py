@@ -39,7 +39,7 @@ def _list_played(data: bpy.types.AnimData) -> list[bpy.types.Action]:
 
 
 def hash_source(armature: bpy.types.Object, motion: bytes) -> str:
-    """A digest of all that the swing of an action is computed from: its motion, as `hash_motion` has it, and settings."""
+    """A digest of all that the swing of an action is computed from: its motion, from `hash_motion`, and settings."""
     digest = hashlib.blake2b(motion, digest_size=16)
     for chain in list_swinging(armature):
         swing = swing_settings(armature, chain.lags[0])
