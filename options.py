@@ -246,6 +246,11 @@ class SwingOptions(TaskOptions):
         help="how much the parts hang down when the body tilts, 0 to 1; 0 by default", metavar="FACTOR",
         read=read_factor,
     )  # fmt: skip
+    fade: bool = row(
+        False, "Less Where Animated", "In actions that already move a part by themselves, it swings less: half as far "
+                                      "if they move it by 10 degrees",
+        help="have parts swing less in actions that already move them by themselves",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

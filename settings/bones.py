@@ -36,6 +36,7 @@ class SwingSettings(bpy.types.PropertyGroup):
     amount: FloatProperty(name="Amount", options={"HIDDEN"})
     gravity: FloatProperty(name="Gravity", options={"HIDDEN"})
     is_everywhere: BoolProperty(name="All Actions", options={"HIDDEN"})
+    fades: BoolProperty(name="Less Where Animated", options={"HIDDEN"})
 
 
 class BoneSettings(bpy.types.PropertyGroup):

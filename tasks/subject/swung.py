@@ -43,7 +43,7 @@ def hash_source(armature: bpy.types.Object, motion: bytes) -> str:
     digest = hashlib.blake2b(motion, digest_size=16)
     for chain in list_swinging(armature):
         swing = swing_settings(armature, chain.lags[0])
-        numbers = swing.frequency, swing.damping, swing.amount, swing.gravity
+        numbers = swing.frequency, swing.damping, swing.amount, swing.gravity, swing.fades
         digest.update(repr((chain.bones, numbers)).encode())
     return digest.hexdigest()
 

@@ -42,7 +42,7 @@ from ..subject.swung import forget_notices, hash_motion, hash_source, list_own_a
 from .choose import check_plays, choose_chains, find_held
 from .read import Reading, cut_chain, read_action
 from .regions import add_region, remove_region
-from .report import SwingReport, SwungChain
+from .report import ANIMATED, SwingReport, SwungChain
 
 DEFAULTS = SwingOptions()
 
@@ -80,6 +80,8 @@ class Planned:
         Whether it swings in actions that get a swing for the first time.
     is_held : bool
         Whether lag bones deform in the place of bones that constraints or drivers move.
+    fades : bool
+        Whether it swings less in actions that move it themselves.
     """
 
     part: str
@@ -91,11 +93,12 @@ class Planned:
     gravity: float
     is_everywhere: bool
     is_held: bool
+    fades: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Lag:
-    """How a chain lags behind an action at an amount of 1: see `find_offsets`."""
+    """How a chain lags behind an action at an amount of 1, or less where it fades: see `find_offsets`."""
 
     motion: ChainMotion
     offsets: np.ndarray
@@ -161,7 +164,16 @@ def add_swing(
     gravity, is_everywhere = _round(options.gravity), options.actions == "ALL"
     new = [
         Planned(
-            each.part, each.bones, (), _round_spring(each.spring), 0.0, each.angle, gravity, is_everywhere, each.is_held
+            each.part,
+            each.bones,
+            (),
+            _round_spring(each.spring),
+            0.0,
+            each.angle,
+            gravity,
+            is_everywhere,
+            each.is_held,
+            options.fade,
         )
         for each in chosen
     ]
@@ -210,6 +222,7 @@ def _list_planned(armature: bpy.types.Object) -> list[Planned]:
                 stored.gravity,
                 stored.is_everywhere,
                 chain.is_held,
+                stored.fades,
             )
         )
     return planned
@@ -245,7 +258,7 @@ def _compute(
         reading = readings[action.name] = known[key]
         for chain in plan[action]:
             motion = cut_chain(armature, chain.bones, reading)
-            lags[action.name, chain.bones] = _find_lag(armature, motion, chain.spring, reading.timing, gravity)
+            lags[action.name, chain.bones] = _find_lag(armature, motion, chain, reading.timing, gravity)
     new = _find_amounts(new, lags)
     chains = _make_bones(armature, new, kept, replaced)
     angles: dict[tuple[str, ...], list[np.ndarray]] = {chain.bones: [] for chain in chains}
@@ -300,14 +313,20 @@ def _swings_in(armature: bpy.types.Object, chain: Planned, action: bpy.types.Act
 
 
 def _find_lag(
-    armature: bpy.types.Object, motion: ChainMotion, spring: Spring, timing: Timing, gravity: np.ndarray
+    armature: bpy.types.Object, motion: ChainMotion, chain: Planned, timing: Timing, gravity: np.ndarray
 ) -> Lag:
     if len(motion.joints) < 3:
         still = np.zeros_like(motion.joints[:, 1:])
         return Lag(motion, still, still)
     scale = np.linalg.norm(motion.world[0, :3, :3], axis=0).mean()
     size = scale * max(cast(Any, armature).dimensions) or 1.0
-    return Lag(motion, *find_offsets(motion, spring, timing, size, gravity))
+    offsets, sag = find_offsets(motion, chain.spring, timing, size, gravity)
+    own = _find_lively([measure_own(motion)]) if chain.fades else 0.0
+    return Lag(motion, offsets / (1.0 + (own / ANIMATED) ** 2), sag)
+
+
+def _find_lively(angles: Sequence[np.ndarray]) -> float:
+    return float(np.percentile(np.concatenate(angles), LIVELY)) if angles else 0.0
 
 
 def _find_amounts(chains: Sequence[Planned], lags: dict[tuple[str, tuple[str, ...]], Lag]) -> list[Planned]:
@@ -317,7 +336,7 @@ def _find_amounts(chains: Sequence[Planned], lags: dict[tuple[str, tuple[str, ..
         bones = {chain.bones for chain in chains if chain.part == part}
         wanted = next(chain.angle for chain in chains if chain.part == part)
         angles = [measure_angles(lag.motion, lag.offsets) for (_, own), lag in lags.items() if own in bones]
-        lively = float(np.percentile(np.concatenate(angles), LIVELY))
+        lively = _find_lively(angles)
         found[part] = min(wanted / lively, MOST_AMOUNT) if lively > LEAST_ANGLE else 1.0
     return [replace(chain, amount=_round(found[chain.part])) for chain in chains]
 
@@ -333,7 +352,7 @@ def _make_bones(
         stored: Any = swing_settings(armature, swinging.lags[0])
         stored.part, stored.amount, stored.gravity = chain.part, chain.amount, chain.gravity
         stored.frequency, stored.damping = chain.spring.frequency, chain.spring.damping
-        stored.is_everywhere = chain.is_everywhere
+        stored.is_everywhere, stored.fades = chain.is_everywhere, chain.fades
     return [replace(chain, lags=one.lags) for chain, one in zip(new, made, strict=True)] + list(kept)
 
 
@@ -380,8 +399,8 @@ def _write(
 
 def _describe(chain: Planned, lags: dict[tuple[str, tuple[str, ...]], Lag], angles: Sequence[np.ndarray]) -> SwungChain:
     own = [measure_own(lag.motion) for (_, bones), lag in lags.items() if bones == chain.bones]
-    lively, moved = (float(np.percentile(np.concatenate(each), LIVELY)) if each else 0.0 for each in (angles, own))
+    lively = _find_lively(angles)
     return SwungChain(
         chain.part, chain.bones, chain.spring.frequency, chain.spring.damping, chain.amount,
-        lively if lively > LEAST_ANGLE else 0.0, moved, chain.is_held,
+        lively if lively > LEAST_ANGLE else 0.0, _find_lively(own), chain.is_held, chain.fades,
     )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...deformers.swing.parts import PARTS
 
-LIVELY = math.radians(10.0)
-"""Angle from which on a chain already moves by itself."""
+ANIMATED = math.radians(10.0)
+"""Angle from which on an action is taken to move a chain by itself; one that fades swings half as far there."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class SwungChain:
         That the actions themselves move it by in lively frames, radians.
     is_held : bool
         Whether constraints or drivers move it, so that its skin follows lag bones.
+    fades : bool
+        Whether it swings less in actions that move it themselves.
     """
 
     part: str
@@ -40,6 +42,7 @@ class SwungChain:
     angle: float
     own: float
     is_held: bool
+    fades: bool
 
     def describe(self) -> list[str]:
         """Sentences without a full stop."""
@@ -54,8 +57,11 @@ class SwungChain:
             "as with physics"
         )
         lines = [swing]
-        if self.own > LIVELY:
-            lines.append(f"{name} is already animated, by {math.degrees(self.own):.0f} degrees: the swing is added")
+        if self.own > ANIMATED:
+            own = f"{math.degrees(self.own):.0f}"
+            added = f"{name} is already animated, by {own} degrees: the swing is added"
+            faded = f"{name} is already animated, by {own} degrees: it swings less where it is"
+            lines.append(faded if self.fades else added)
         if self.is_held:
             lines.append(f"Constraints or drivers move {name}: its skin follows bones that were added")
         return lines

@@ -1,6 +1,7 @@
 """Swing of a runner's tail: what it does to the pose and to the file, and that it is all given back."""
 
 import json
+import math
 
 import bpy
 import numpy as np
@@ -202,6 +203,30 @@ def test_renamed_bones_and_actions(runner):
     assert np.abs(read_bones(runner, HALVES) - poses).max() < 1e-6
     remove_swing(runner)
     assert {bone.name for bone in runner.data.bones} == {"root", "hips", "tail.1", "rudder", "tail.3", "ear.L"}
+
+
+def test_less_where_animated(runner):
+    """An action that moves the tail by itself has a smaller swing, by how far it moves it; others keep theirs."""
+    add_run(runner, "Wag")
+    for frame, angle in ((1, 0.35), (7, -0.35), (13, 0.35), (19, -0.35), (25, 0.35)):
+        bone = runner.pose.bones["tail.1"]
+        bone.rotation_quaternion = math.cos(angle / 2), 0, 0, math.sin(angle / 2)
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    spans = {}
+    for fade in (False, True):
+        report = swing(runner, SwingOptions(fade=fade))
+        assert ("it swings less where it is" in ". ".join(report.describe())) == fade
+        amount = report.chains[0].amount
+        for action in (bpy.data.actions["Run"], bpy.data.actions["Wag"]):
+            curves = [curve for curve in curves_of(action) if 'tail.1.swing"' in curve.data_path]
+            spans[action.name, fade] = (
+                max(np.ptp([key.co.y for key in curve.keyframe_points]) for curve in curves) / amount
+            )
+    assert spans["Run", True] == pytest.approx(spans["Run", False], rel=0.02)
+    assert spans["Wag", True] < 0.4 * spans["Wag", False]
+    first = list_keys(bpy.data.actions["Wag"])
+    update(runner)
+    assert list_keys(bpy.data.actions["Wag"]) == first
 
 
 def test_swung_again_and_in_part(runner):
