@@ -50,7 +50,7 @@ FLESH = "BELLY"
 """What a region is whose name says nothing."""
 
 LIVELY = 95.0
-"""Percentile of the frames whose angle is the one that is wanted."""
+"""Percent of the frames that swing by no more than the angle that is wanted."""
 
 MOST_AMOUNT = 30.0
 """Times physics: actions in which hardly anything moves get no more."""
@@ -326,7 +326,17 @@ def _find_lag(
 
 
 def _find_lively(angles: Sequence[np.ndarray]) -> float:
-    return float(np.percentile(np.concatenate(angles), LIVELY)) if angles else 0.0
+    """The angle that `LIVELY` percent of the frames of actions do not exceed.
+
+    Long actions and short ones count the same, so that an idle of minutes does not decide how far a run swings.
+    """
+    moving = [each for each in angles if each.max(initial=0.0) > LEAST_ANGLE]
+    if not moving:
+        return 0.0
+    values = np.concatenate(moving)
+    shares = np.concatenate([np.full(len(each), 1.0 / (len(each) * len(moving))) for each in moving])
+    order = np.argsort(values)
+    return float(np.interp(0.01 * LIVELY, np.cumsum(shares[order]), values[order]))
 
 
 def _find_amounts(chains: Sequence[Planned], lags: dict[tuple[str, tuple[str, ...]], Lag]) -> list[Planned]:

@@ -70,6 +70,16 @@ def test_a_tail_swings_by_the_angle_that_is_wanted(runner):
     assert report.as_json()["actions"] == ["Run"]
 
 
+def test_a_long_idle_does_not_decide_how_far_a_run_swings(runner):
+    run = runner.animation_data.action
+    alone = swing(runner).chains[0].amount
+    idle = add_run(runner, "Idle", 0.0)
+    runner.pose.bones["root"].keyframe_insert("location", frame=400)
+    assert idle.frame_range[1] == 400
+    runner.animation_data.action = run
+    assert swing(runner).chains[0].amount < 3.0 * alone
+
+
 @pytest.mark.versions
 def test_curves_of_the_action_stay_and_all_is_given_back(runner):
     action = runner.animation_data.action
