@@ -11,7 +11,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .bridge.animation.correction_drivers import own_properties
-from .bridge.changes import find_changes
+from .bridge.changes import find_changes, list_updates
 from .bridge.files.render_frames import print_line
 from .bridge.handlers import install, uninstall
 from .bridge.meshes.data import read_key_values, read_object_ids
@@ -165,6 +165,8 @@ def _put_off(changed: set[bpy.types.ID], depsgraph: bpy.types.Depsgraph) -> set[
     Each step changes the mesh, and to read its weights anew takes longer than the step. Blender reports the slider of a
     key as it reports other weights, or both at once: that they are the same is seen by reading them.
     """
+    if not changed:
+        return changed
     meshes = {data for data in changed if isinstance(data, bpy.types.Mesh)}
     is_changing = show.is_changing()
     put_off = {mesh for mesh in meshes if _has_moved_slider(mesh, depsgraph) or is_changing}
@@ -226,19 +228,31 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
 
 
 def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
-    changed = set() if is_without_changes() else find_changes(depsgraph)
-    has_other_twists = twist.note_changes(depsgraph, is_frame)
+    updates = list_updates(depsgraph)
+    changed = set() if is_without_changes() else find_changes(updates)
+    has_other_twists = twist.note_changes(updates, is_frame)
     if depsgraph.mode != "RENDER":
         if not is_frame:
-            swung.note_changes(depsgraph)
+            swung.note_changes(updates)
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)
     bound = _watch.bound_objects()
+    if is_frame and not (changed or has_other_twists):
+        bound = [obj for obj in bound if not _is_up_to_date(obj)]
+        if not bound:
+            return
     dragging = depsgraph.mode != "RENDER" and is_dragging()
     with reading_meshes_once(is_in_stroke=dragging):
         changed = changes.leave_out_same(changed, bound)
         is_pose_alone = is_frame and not (changed or has_other_twists)
         _follow_bound(bound, Step(depsgraph, changed, is_pose_alone, dragging))
+
+
+def _is_up_to_date(obj: bpy.types.Object) -> bool:
+    """Whether a bound object needs nothing for another pose by itself, and shows no message that may be out of date."""
+    settings = settings_of(obj)
+    evaluator = EVALUATORS.get(settings.evaluate)
+    return evaluator is not None and not settings.message and evaluator.is_up_to_date(obj)
 
 
 def _follow_bound(bound: list[bpy.types.Object], step: Step) -> None:

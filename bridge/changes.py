@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import bpy
 
+MESHES, ARMATURES, KEYS = bpy.types.Mesh, bpy.types.Armature, bpy.types.Key
+"""Held here, because each step asks for them, and Blender looks each up by its name."""
 
-def find_changes(depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
+Update = tuple[bpy.types.ID, bpy.types.DepsgraphUpdate]
+"""The data-block that a depsgraph has updated, and what it says of it."""
+
+
+def list_updates(depsgraph: bpy.types.Depsgraph) -> list[Update]:
+    """What a depsgraph has updated, read once: there is one of each object that moves."""
+    return [(update.id, update) for update in depsgraph.updates]
+
+
+def find_changes(updates: Iterable[Update]) -> set[bpy.types.ID]:
     """Meshes and armatures whose weights, rest shape or bones may have changed.
 
     A mesh whose keys are animated or driven is updated at every frame, too. Its Key then is in its geometry alone; a
     change of the mesh itself, be it by hand or by a brush, updates all there is of the Key.
     """
     moved, changed = set(), set()
-    for update in depsgraph.updates:
-        data = update.id
-        if isinstance(data, bpy.types.Mesh | bpy.types.Armature):
+    for data, update in updates:
+        if isinstance(data, (MESHES, ARMATURES)):
             changed.add(data.original)
-        elif isinstance(data, bpy.types.Key) and not update.is_updated_transform:
+        elif isinstance(data, KEYS) and not update.is_updated_transform:
             moved.add(data.original)
-    return {data for data in changed if not (isinstance(data, bpy.types.Mesh) and data.shape_keys in moved)}
+    return {data for data in changed if not (isinstance(data, MESHES) and data.shape_keys in moved)}

@@ -149,6 +149,7 @@ def drive_by_properties(
     expression: str,
     slot: int = 0,
     rotation_of: str = "",
+    parts: str = "",
 ) -> None:
     """Drive a property of an object or a data-block by properties of another, or of the same.
 
@@ -163,12 +164,14 @@ def drive_by_properties(
     slot : int
         Index of the entry.
     rotation_of : str
-        A bone of `source`, an armature: four more variables are x, y, z and w of the quaternion of its rotation,
-        as `measure_rotation` has it.
+        A bone of `source`, an armature.
+    parts : str
+        Which of X, Y, Z and W of the quaternion of its rotation, as `measure_rotation` has it, are further variables:
+        Blender computes the rotation anew for each.
     """
     driver = ensure_driver(owner, path, slot).driver
-    variables = ensure_variables(driver, len(paths) + (4 if rotation_of else 0))
-    for variable, channel in zip(variables[len(paths) :], "XYZW", strict=False):
+    variables = ensure_variables(driver, len(paths) + len(parts))
+    for variable, channel in zip(variables[len(paths) :], parts, strict=True):
         measure_rotation(variable, cast(bpy.types.Object, source), rotation_of, channel, "QUATERNION")
     for variable, source_path in zip(variables, paths, strict=False):
         set_values(variable, type="SINGLE_PROP")

@@ -46,7 +46,9 @@ class TwistDriver:
     expression : str
         Names them a, b, ...
     bone : str
-        If not empty, four more variables are x, y, z and w of the quaternion of the bone's rotation.
+        If not empty, one whose rotation it reads.
+    parts : str
+        Which of X, Y, Z and W of its quaternion are further variables.
     """
 
     name: str
@@ -54,6 +56,7 @@ class TwistDriver:
     paths: tuple[str, ...]
     expression: str
     bone: str = ""
+    parts: str = ""
 
 
 def find_hint_drivers(armature: bpy.types.Object, skeleton: Skeleton) -> tuple[TwistDriver, ...]:
@@ -78,16 +81,18 @@ def find_turn_drivers(skeleton: Skeleton, twists: np.ndarray, space: Matrix) -> 
     """
     spread, found = skeleton.joints.spread, []
     assert spread is not None
-    for number in np.unique(twists[:, :, 2].astype(np.intp)).tolist():
-        if number == 0:
-            continue
+    numbers = twists[:, :, 2].astype(np.intp)
+    for number in np.unique(numbers[numbers > 0]).tolist():
         joint = int(spread.joints[number - 1])
         rest, name = np.linalg.inv(skeleton.rest_inverses[joint])[:3, :3], skeleton.name_joint(joint)
-        for slot, row in enumerate(find_rotation(space) @ rest):
-            found.append(TwistDriver(name_turn(number), slot, (), _add_up(row), name))
         along = f"({_add_up(spread.axes[number - 1] @ rest)})"
         twist = f"2*atan2({along},d)*clamp(4*({along}*{along}+d*d)-1)"
-        found += [TwistDriver(name_rest(number), slot, (), each, name) for slot, each in enumerate(("d", twist))]
+        found.append(TwistDriver(name_rest(number), 1, (), twist, name, "XYZW"))
+        if not twists[numbers == number][:, 1].any():
+            continue  # no vertex follows the joint: of its rotation, nodes read the twist alone
+        found.append(TwistDriver(name_rest(number), 0, (), "a", name, "W"))
+        for slot, row in enumerate(find_rotation(space) @ rest):
+            found.append(TwistDriver(name_turn(number), slot, (), _add_up(row), name, "XYZ"))
     return tuple(found)
 
 
@@ -147,7 +152,9 @@ def drive_twists(modifier: bpy.types.Modifier, armature: bpy.types.Object, drive
     obj, used = modifier.id_data, set()
     for driver in drivers:
         path = input_path(modifier, driver.name)
-        drive_by_properties(obj, path, armature, driver.paths, driver.expression, driver.slot, rotation_of=driver.bone)
+        drive_by_properties(
+            obj, path, armature, driver.paths, driver.expression, driver.slot, driver.bone, driver.parts
+        )
         used.add((path, driver.slot))
     keep_drivers(obj, _list_driven(modifier), used)
     is_driven = {driver.name for driver in drivers}

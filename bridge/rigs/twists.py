@@ -185,6 +185,22 @@ def read_unmoved(armature: bpy.types.Object, moved: Moved, channel: str) -> np.n
     return rows
 
 
+def has_moved(armature: bpy.types.Object, moved: Moved, channel: str, before: np.ndarray) -> bool:
+    """Whether a channel is no longer as `read_unmoved` has read it, which is asked at each frame.
+
+    Parameters
+    ----------
+    before : float32 array, shape (N, 3 or 4)
+        What it has read.
+    """
+    now = np.zeros_like(before)
+    try:
+        cast(Any, armature.pose).bones.foreach_get(channel, now.ravel())
+    except RuntimeError:  # there are more bones than before
+        return True
+    return bool(((now != before) & ~moved.axes[channel]).any())
+
+
 def measure_twists(rotations: Rotations, moved: Moved, keys: Sequence[Keys]) -> dict[str, float]:
     """The largest twist of each bone, radians: in the keys of actions, and of what nothing moves.
 

@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.changes import find_changes
+from ...bridge.changes import find_changes, list_updates
 from ...bridge.meshes.data import is_smooth, mesh_of, read_key_values, read_points, read_triangles
 from ...bridge.per_object import PerObject
 from ...deformers import METHODS, Pose, SkinningError
@@ -142,7 +142,7 @@ def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
     """Have ghosts bound again, when next asked for, whose meshes or bones have changed."""
     if not _ghosts or depsgraph.mode == "RENDER":
         return
-    changed = find_changes(depsgraph)
+    changed = find_changes(list_updates(depsgraph))
     meshes = {data.session_uid for data in changed if isinstance(data, bpy.types.Mesh)}
     bones_may_differ = len(meshes) < len(changed)
     for ghost in _list_ghosts():

@@ -138,6 +138,11 @@ def find(obj: bpy.types.Object) -> LiveObject | None:
     return _live.find(obj)
 
 
+def is_up_to_date(_obj: bpy.types.Object) -> bool:
+    """Each pose is brought to the carrier."""
+    return False
+
+
 def is_rough(obj: bpy.types.Object) -> bool:
     """Whether an object shows a pose of the quality for dragging, or by what was found before a stroke of a brush."""
     live = _live.find(obj)

@@ -53,6 +53,10 @@ class Evaluator(Protocol):
         """Whether `follow` will see what the settings of a bound object have become."""
         ...
 
+    def is_up_to_date(self, obj: bpy.types.Object, /) -> bool:
+        """Whether a bound object needs nothing for another pose by itself."""
+        ...
+
     def is_rough(self, obj: bpy.types.Object, /) -> bool:
         """Whether `follow` will show a bound object better once the user has let go."""
         ...

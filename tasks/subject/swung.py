@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any, cast
 
 import bpy
 
 from ...bridge.animation.curves import hash_curves, read_plain
+from ...bridge.changes import Update
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.copies import read_rests
 from ...bridge.rigs.swings import find_lag, list_lag_bones, list_swinging
@@ -64,9 +66,9 @@ def hash_motion(armature: bpy.types.Object, action: bpy.types.Action, rate: floa
     return digest.digest()
 
 
-def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
+def note_changes(updates: Iterable[Update]) -> None:
     """Look again at actions where one has changed, or bones."""
-    if _notices and any(isinstance(update.id, bpy.types.Action | bpy.types.Armature) for update in depsgraph.updates):
+    if _notices and any(isinstance(data, bpy.types.Action | bpy.types.Armature) for data, _ in updates):
         forget_notices()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import bpy
 import numpy as np
 
+from ...bridge.changes import Update
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.reach import read_reach
@@ -17,13 +18,13 @@ from ...bridge.rigs.twists import (
     Keys,
     Moved,
     Rotations,
+    has_moved,
     list_actions,
     list_driven,
     measure_twists,
     read_keys,
     read_loose,
     read_rotations,
-    read_unmoved,
 )
 from ...deformers.particles import particles
 from ...deformers.rig.fraction_plan import count_fractions, find_long_bones, plan_twists
@@ -48,13 +49,15 @@ class _Needs:
     object as long as it is equal."""
     is_stale: bool = False
     used: tuple[str, ...] = ()
-    """Channels by which bones rotate and scale."""
+    """Channels by which bones rotate and scale, where not all that is in them moves."""
     reach: tuple[Skeleton, Reach] | None = None
     """What they can do, for a skeleton without fractions."""
 
 
 _needs: PerObject[_Needs] = PerObject(survives_undo=False)
 """Of each armature object."""
+
+ACTIONS, OBJECTS = bpy.types.Action, bpy.types.Object
 
 _moved: PerObject[tuple[tuple, Moved]] = PerObject(survives_undo=False)
 """Of each armature object: its actions, the number of its drivers, its bones, and what is moved of these."""
@@ -63,24 +66,23 @@ _keys: PerObject[Keys] = PerObject(survives_undo=False)
 """Keys of actions."""
 
 
-def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
+def note_changes(updates: Iterable[Update], is_frame: bool) -> bool:
     """Have fractions counted again of armatures whose actions or rotations the user has changed: whether there are any.
 
     Another frame reports the actions that are played, which are the same.
     """
     is_changed = False
-    for update in depsgraph.updates:
-        data = update.id
-        if isinstance(data, bpy.types.Action) and not is_frame:
+    for data, _ in updates:
+        if isinstance(data, ACTIONS):
+            if is_frame:
+                continue
             _keys.clear()
             _moved.clear()
             for needs in _needs.values():
                 needs.is_stale = True
-        elif isinstance(data, bpy.types.Object) and data.type == "ARMATURE":
-            needs = _needs.find(data.original)
-            if needs is not None:
-                needs.is_stale = needs.is_stale or _has_changed(data.original, needs, is_frame)
-                is_changed |= needs.is_stale
+        elif isinstance(data, OBJECTS) and (needs := _needs.find(data.original)) is not None:
+            needs.is_stale = needs.is_stale or _has_changed(data.original, needs, is_frame)
+            is_changed |= needs.is_stale
     return is_changed
 
 
@@ -104,8 +106,7 @@ def _has_changed(armature: bpy.types.Object, needs: _Needs, is_frame: bool) -> b
     """Whether a user has changed what was found out: with the frame, no more than values of channels."""
     rotations, moved = needs.found
     if is_frame:
-        pairs = ((read_unmoved(armature, moved, channel), rotations.values[channel]) for channel in needs.used)
-        return any((now != before).any() for now, before in pairs)
+        return any(has_moved(armature, moved, channel, rotations.values[channel]) for channel in needs.used)
     return _read_rotations(armature)[0].state() != rotations.state()
 
 
@@ -224,7 +225,7 @@ def _find_needs(armature: bpy.types.Object) -> _Needs:
     counts = {name: (count, twist > HALF_TURN) for name, twist in twists.items() if (count := count_fractions(twist))}
     if needs is not None and needs.counts == counts:
         counts = needs.counts
-    used = (*np.unique(rotations.modes).tolist(), SCALE)
+    used = tuple(one for one in (*np.unique(rotations.modes).tolist(), SCALE) if not moved.axes[one].all())
     reach = None if needs is None or not _can_keep_reach(needs, found, keys) else needs.reach
     return _needs.keep(armature, _Needs(uids, found, keys, twists, counts, used=used, reach=reach))
 
