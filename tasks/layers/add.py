@@ -90,6 +90,7 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     plans = plan_layers(dressed)
     remove_layers(meshes)
     for garment in dressed.garments:
+        settings_of(garment.obj).property_unset("offers_layers")
         _install(dressed, garment, plans)
     names = [garment.obj.name for garment in dressed.garments]
     pushed = {names[index]: names[dressed.list_below(index)[-1]] for index in sorted(dressed.loose)}
@@ -97,6 +98,18 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
         (name, one.above, int(one.cover.is_covered.sum())) for name, plan in plans.items() for one in plan.covers
     ]
     return LayersReport(tuple(names), pushed, tuple(covered))
+
+
+def offer_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> str:
+    """Have the panel offer Stay Outside if there are layers that nothing keeps apart yet: which, in words; else ""."""
+    if len(meshes) < 2 or list_layered(meshes):
+        return ""
+    try:
+        garments = read_dressed(armature, meshes).garments
+    except SkinningError:  # nothing lies over another, or Stay Outside itself would refuse
+        return ""
+    settings_of(garments[0].obj).offers_layers = True
+    return f"Stay Outside can keep these layers apart: {', '.join(garment.obj.name for garment in garments)}"
 
 
 def find_kept(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> dict[str, LayerPlan]:

@@ -10,6 +10,7 @@ from pictures import assert_same_elsewhere, prepare_pictures, render_elsewhere, 
 from scenes_cli import DONE, main, own_output
 from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_dressed, read_frames
 
+import panels
 from scenes import bind, diagonal, evaluated_points, push, redo, save, select, snapshot, undo
 from supple.bridge.modifiers import is_layer_modifier
 from supple.bridge.rigs.armatures import read_pose, read_skeleton
@@ -150,6 +151,26 @@ def test_a_saved_file_goes_on(dressed, tmp_path: Path):
     dressed = {obj.name: obj for obj in bpy.context.scene.objects}
     assert all(np.array_equal(points, shown[key]) for key, points in read_frames(dressed).items())
     assert find_notice([dressed[name] for name in MESHES]) == ""
+
+
+def test_make_supple_offers_it_until_it_is_used_or_closed(dressed):
+    select(dressed["Rig"])
+    assert "supple.layers_add" not in panels.draw("VIEW3D_PT_supple")
+    assert bpy.ops.supple.make() == {"FINISHED"}
+    assert "supple.layers_add" in panels.draw("VIEW3D_PT_supple")
+    offered = [name for name in MESHES if settings_of(dressed[name]).offers_layers]
+    assert offered == [SKIRT]
+    bpy.ops.supple.layers_add()
+    assert "supple.layers_add" not in panels.draw("VIEW3D_PT_supple")
+    bpy.ops.supple.layers_remove()
+    assert "supple.layers_add" not in panels.draw("VIEW3D_PT_supple")
+    assert adding.offer_layers(dressed["Rig"], [dressed[name] for name in MESHES]) == (
+        "Stay Outside can keep these layers apart: Skirt, Tights, Tube"
+    )
+    assert "supple.layers_add" in panels.draw("VIEW3D_PT_supple")
+    bpy.ops.supple.close_report(owner=SKIRT, kind="offers_layers")
+    assert "supple.layers_add" not in panels.draw("VIEW3D_PT_supple")
+    assert adding.offer_layers(dressed["Rig"], [dressed[BODY]]) == ""
 
 
 def test_the_command_line(dressed, tmp_path: Path, capsys):
