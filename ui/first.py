@@ -8,8 +8,8 @@ from ..options import LOOKS
 from ..settings.character import list_meshes, listed_once
 from ..settings.objects import settings_of
 from ..settings.side_by_side import find_compared, has_ghosts
-from ..tasks.layers.remove import list_layered
 from ..tasks.subject.corrected import list_under_way
+from ..tasks.subject.layered import list_layered
 from ..tasks.subject.looks import CUSTOM, MIXED, read_look
 from ..tasks.subject.notices import list_notices
 from ..tasks.subject.stack import is_flipped

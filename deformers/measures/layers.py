@@ -121,14 +121,24 @@ class LayerMeter:
         Length that stands for a meter on a character of 1.8 m.
     step : float
         Between samples, in those.
+    find_at_rest : FindNearest, optional
+        That knows the meshes at rest already.
     """
 
-    def __init__(self, above: Shell, below: Shell, unit: float, find_nearest: FindNearest, step: float = STEP) -> None:
+    def __init__(
+        self,
+        above: Shell,
+        below: Shell,
+        unit: float,
+        find_nearest: FindNearest,
+        step: float = STEP,
+        find_at_rest: FindNearest | None = None,
+    ) -> None:
         self._above, self._below, self._find_nearest = above.triangles, below.triangles, find_nearest
         samples = sample_surface(above.points, above.triangles, step * unit)
         self.area = max(float(samples.areas.sum()), 1e-300)
         seen = measure_heights(
-            samples.place(above.points, above.triangles), below.points, below.triangles, find_nearest
+            samples.place(above.points, above.triangles), below.points, below.triangles, find_at_rest or find_nearest
         )
         normals = [normalize(area_vectors(one.points, one.triangles)) for one in (above, below)]
         alike = np.einsum("ni,ni->n", normals[0][samples.triangles], normals[1][seen.triangles]) > ALIKE

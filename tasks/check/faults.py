@@ -14,7 +14,7 @@ from ...deformers.skinning import centers
 from ...options import WeightOptions
 from ...settings.objects import settings_of
 from ..layers.add import add_layers
-from ..layers.remove import list_layered
+from ..subject.layered import list_layered
 from ..skin.bind import bind
 from ..steps import take_all
 from ..subject.character import find_skinned, list_deformed

@@ -25,9 +25,9 @@ from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuc
 from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 from ...settings.objects import settings_of
 from ..subject.character import find_skinned, object_to_armature, read_rest
-from ..subject.layered import find_notice
+from ..subject.layered import list_layered
 from .read import Dressed, Garment, find_place, read_dressed
-from .remove import list_layered, remove_layers
+from .remove import remove_layers
 
 REACHES = 0.025, 0.06
 """How deep covered skin lies below tight and loose cloth, for a height of 1.8."""
@@ -110,18 +110,6 @@ def offer_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
         return ""
     settings_of(garments[0].obj).offers_layers = True
     return f"Stay Outside can keep these layers apart: {', '.join(garment.obj.name for garment in garments)}"
-
-
-def find_kept(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> dict[str, LayerPlan]:
-    """What keeps a character's layers apart now, as `plan_layers`; nothing where nothing does, or it no longer fits."""
-    layered = list_layered(meshes)
-    if not layered or find_notice(layered):
-        return {}
-    try:
-        plans = plan_layers(read_dressed(armature, [obj for obj in meshes if settings_of(obj).is_ticked]))
-    except SkinningError:  # Stay Outside itself says why
-        return {}
-    return {name: plan for name, plan in plans.items() if name in {obj.name for obj in layered}}
 
 
 def plan_layers(dressed: Dressed) -> dict[str, LayerPlan]:
