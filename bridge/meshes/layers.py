@@ -5,6 +5,7 @@ These are hidden meshes, in no collection: one says which limbs each vertex may 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import bpy
@@ -12,6 +13,8 @@ import numpy as np
 
 from ...deformers.layers.limb_grids import LimbGrids, NearLimbs
 from ...deformers.layers.tuck import Cover
+from ...deformers.patterns.limb_depths import PressedSkin
+from ...nodes.compression import CARRIED, CARRIERS, NUMBER, RESTING, SIDE
 from ...nodes.layers import (
     CORNERS,
     DISTANCE,
@@ -89,6 +92,42 @@ def new_grids_object(obj: bpy.types.Object, grids: LimbGrids) -> bpy.types.Objec
     """Make the object that holds the distances about these limbs at rest."""
     made = _new_hidden(f"Supple Grids {obj.name}", len(grids.values))
     _write(mesh_of(made), FIELD, "FLOAT_COLOR", np.roll(grids.values, -1, axis=1))
+    return made
+
+
+def new_pressed_object(
+    obj: bpy.types.Object, pressed: Mapping[int, PressedSkin], firsts: Mapping[int, int]
+) -> bpy.types.Object:
+    """Make the object that says which points of patterns limbs may press into.
+
+    Parameters
+    ----------
+    pressed : mapping from int to PressedSkin
+        By the numbers of the patterns.
+    firsts : mapping from int to int
+        Where the limbs of each begin in the grids object.
+    """
+    rows = [(number, skin, limb) for number, skin in pressed.items() for limb in range(len(skin.grids.bones))]
+    counts = [len(skin.points) for _, skin, _ in rows]
+    made = _new_hidden(f"Supple Depths {obj.name}", sum(counts))
+    write_array(mesh_of(made).vertices, "co", np.concatenate([skin.points for _, skin, _ in rows]), np.float32)
+
+    def of_limbs(name: str) -> np.ndarray:
+        return np.repeat([getattr(skin.grids, name)[limb] for _, skin, limb in rows], counts, axis=0)
+
+    for name, kind, values in (
+        (CARRIERS, "FLOAT_COLOR", np.concatenate([skin.joints for _, skin, _ in rows])),
+        (CARRIED, "FLOAT_COLOR", np.concatenate([skin.weights for _, skin, _ in rows])),
+        (RESTING, "FLOAT", np.concatenate([skin.rest[limb] for _, skin, limb in rows])),
+        (SIDE, "FLOAT", np.repeat([skin.side for _, skin, _ in rows], counts)),
+        (NUMBER, "INT", np.repeat([number for number, _, _ in rows], counts)),
+        (JOINT, "INT", of_limbs("bones")),
+        (LOW, "FLOAT_VECTOR", of_limbs("lows")),
+        (STEP, "FLOAT", of_limbs("steps")),
+        (NODES, "FLOAT_VECTOR", of_limbs("counts")),
+        (START, "FLOAT", np.repeat([skin.grids.firsts[limb] + firsts[number] for number, skin, limb in rows], counts)),
+    ):
+        _write(mesh_of(made), name, kind, values)
     return made
 
 

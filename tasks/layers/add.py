@@ -20,11 +20,10 @@ from ...deformers.geometry.solid import vertex_normals
 from ...deformers.layers.keep import CoverPlan, LayerPlan, LimbPlan
 from ...deformers.layers.limb_grids import LimbGrids, NearLimbs, find_near_bones, find_near_limbs, make_limb_grids
 from ...deformers.layers.tuck import find_cover, find_neighbors
-from ...deformers.rig.rest import normalize_weights
 from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
 from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 from ...settings.objects import settings_of
-from ..subject.character import find_skinned, object_to_armature, read_rest
+from ..subject.character import find_skinned, object_to_armature, read_weight_table
 from ..subject.layered import list_layered
 from .read import Dressed, Garment, find_place, read_dressed
 from .remove import remove_layers
@@ -163,13 +162,8 @@ def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
 
 def _read_weights(dressed: Dressed, body: Garment) -> np.ndarray:
     """Normalized weights of a mesh, float32, shape (V, B)."""
-    skinned, skeleton = find_skinned(body.obj), read_skeleton(dressed.armature)
-    rest = read_rest(skinned, skeleton, object_to_armature(body.obj, dressed.armature))
-    count = len(skeleton.joints.parents)
-    weights = normalize_weights(rest.weights, len(rest.points), count)
-    dense = np.zeros((len(rest.points), count + 1), np.float32)
-    np.add.at(dense, (weights.vertices, weights.joints), weights.values)
-    return dense[:, :count]
+    skeleton = read_skeleton(dressed.armature)
+    return read_weight_table(find_skinned(body.obj), skeleton, object_to_armature(body.obj, dressed.armature))
 
 
 def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan]) -> None:
