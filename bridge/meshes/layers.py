@@ -11,9 +11,9 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
+from ...deformers.layers.limb_depths import PressedSkin
 from ...deformers.layers.limb_grids import LimbGrids, NearLimbs
 from ...deformers.layers.tuck import Cover
-from ...deformers.patterns.limb_depths import PressedSkin
 from ...nodes.compression import CARRIED, CARRIERS, NUMBER, RESTING, SIDE
 from ...nodes.layers import (
     CORNERS,

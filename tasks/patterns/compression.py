@@ -22,6 +22,7 @@ from ...bridge.modifiers import (
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs.joints import remove_unused_joints_objects
 from ...deformers import SkinningError
+from ...deformers.layers.limb_depths import PressedSkin
 from ...deformers.patterns.chart_mesh import ChartMesh
 from ...deformers.patterns.charts import Chart
 from ...deformers.patterns.compression import (
@@ -33,7 +34,6 @@ from ...deformers.patterns.compression import (
     make_layer,
     respond_to_compression,
 )
-from ...deformers.patterns.limb_depths import PressedSkin
 from ...nodes.compression import NodeLayer, build_compression
 from ...nodes.graph import HIDDEN
 from ...nodes.groups import VERSION, leave_group

@@ -17,10 +17,10 @@ from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...bridge.rigs.joints import ensure_joints_object
 from ...deformers import SkinningError
+from ...deformers.layers.limb_depths import PressedSkin, join_grids, make_depth_grid, make_pressed_skin
 from ...deformers.layers.limb_grids import LimbGrids
 from ...deformers.patterns.chart_mesh import ChartMesh
 from ...deformers.patterns.charts import Chart
-from ...deformers.patterns.limb_depths import PressedSkin, join_grids, make_depth_grid, make_pressed_skin
 from ...nodes.compression import POINTS
 from ...nodes.groups import ensure_layer_joints
 from ...nodes.layers import GRIDS, JOINTS

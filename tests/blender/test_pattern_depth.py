@@ -15,7 +15,7 @@ from scenes import add_tube, bind, evaluated_points, select, snapshot, turn
 from supple.bridge.rigs.armatures import read_pose, read_skeleton
 from supple.bridge.rigs.carriers import is_hidden_object
 from supple.deformers import SkinningError
-from supple.deformers.patterns.limb_depths import measure_depth
+from supple.deformers.layers.limb_depths import measure_depth
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import mirror_pattern
 from supple.tasks.patterns.hints import describe_visibility

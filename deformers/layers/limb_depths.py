@@ -15,8 +15,8 @@ import numpy as np
 
 from ..geometry.neighbors import FindNearest
 from ..geometry.vectors import smooth_step
-from ..layers.limb_grids import MOST_CELLS, STEP, WEIGHTS, LimbGrids, read_grids
-from ..layers.order import measure_heights
+from .limb_grids import MOST_CELLS, STEP, WEIGHTS, LimbGrids, read_grids
+from .order import measure_heights
 
 MARGIN = 2
 """Cells around a limb's skin."""
@@ -121,7 +121,6 @@ def make_pressed_skin(points: np.ndarray, weights: np.ndarray, grids: LimbGrids,
         Of the skin under the pattern at rest, armature space.
     weights : float array, shape (N, B)
         Normalized.
-    grids : LimbGrids
     side : float
         See `PressedSkin`.
     """
@@ -134,6 +133,9 @@ def make_pressed_skin(points: np.ndarray, weights: np.ndarray, grids: LimbGrids,
     carried[:, :count] = np.take_along_axis(weights, joints[:, :count], axis=1)
     carried /= carried.sum(axis=1, keepdims=True)
     rest = np.array([_find_depths(grids, limb, points)[0] for limb in range(len(grids.bones))], np.float32)
+    cells = (points - grids.lows[:, None]) / grids.steps[:, None, None]
+    is_inside = ((cells > 0.0) & (cells < grids.counts[:, None] - 1.0)).all(axis=2)
+    rest = np.where(is_inside, rest, np.float32(0.0))  # skin is not deep in anything where no grid says so
     return PressedSkin(points, joints, carried.astype(np.float32), grids, rest, side)
 
 
