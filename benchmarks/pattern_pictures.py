@@ -258,9 +258,9 @@ def lift_thigh(left: float, right: float, lean: float) -> Pose:
 
 LIFTED = View((0.0, -0.1, 0.95), 20.0, 0.0, 0.55)
 DEPTH_ROWS = (
-    Row("half", lift_thigh(55.0, 0.0, 0.0), LIFTED),
-    Row("lifted", lift_thigh(110.0, 0.0, 0.0), LIFTED),
-    Row("both,\nsitting", lift_thigh(100.0, 100.0, 15.0), LIFTED),
+    Row("half", lift_thigh(60.0, 0.0, 5.0), LIFTED),
+    Row("lifted", lift_thigh(105.0, 0.0, 15.0), LIFTED),
+    Row("both,\nsitting", lift_thigh(100.0, 100.0, 20.0), LIFTED),
 )
 
 
@@ -273,7 +273,8 @@ def draw_depth(arguments: Any, name: str) -> None:
             pattern = body.supple.patterns[0]
             with muted():
                 pattern.driver, pattern.bone, pattern.first_bone = "DEPTH", "upperleg02.L", "upperleg01.L"
-                pattern.other_bone, pattern.compression_start, pattern.compression_full = "upperleg01.R", 4.0, 24.0
+                pattern.other_bone, pattern.compression_start, pattern.compression_full = "upperleg01.R", 6.0, 30.0
+                pattern.location, pattern.strength = (0.0, -0.3, 0.93), 0.65 * pattern.strength
         with muted():
             body.supple.patterns[0].show = column > 0
         find("tasks.patterns.show").update(body)

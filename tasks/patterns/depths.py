@@ -15,7 +15,7 @@ from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.modifiers import list_inputs, read_input, write_input
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
-from ...bridge.rigs.joints import ensure_joints_object
+from ...bridge.rigs.joints import ensure_joints_object, find_posing, fits_joints
 from ...deformers import SkinningError
 from ...deformers.layers.limb_depths import PressedSkin, join_grids, make_depth_grid, make_pressed_skin
 from ...deformers.layers.limb_grids import LimbGrids
@@ -66,6 +66,12 @@ class RestBody:
 
 
 _bodies: PerObject[RestBody] = PerObject()
+_skeletons: PerObject[Skeleton] = PerObject()
+"""Of armatures, as last read: they are compared before they are read again."""
+
+
+def _find_skeleton(armature: bpy.types.Object) -> Skeleton:
+    return _skeletons.keep(armature, read_skeleton(armature, _skeletons.find(armature)))
 
 
 def _read_body(skinned: SkinnedObject, skeleton: Skeleton, mesh: ChartMesh) -> RestBody:
@@ -93,7 +99,7 @@ def read_pressed(obj: bpy.types.Object, mesh: ChartMesh, pattern: PatternSetting
         Where its bones are not there, or no skin follows them.
     """
     skinned = find_skinned(obj)
-    skeleton = read_skeleton(skinned.armature)
+    skeleton = _find_skeleton(skinned.armature)
     body, grids = _read_body(skinned, skeleton, mesh), []
     for bone in _list_bones(skinned.armature, pattern):
         if bone not in skeleton.names:
@@ -135,7 +141,7 @@ def _list_bones(armature: bpy.types.Object, pattern: PatternSettings) -> list[st
 def write_depths(obj: bpy.types.Object, modifier: bpy.types.Modifier, pressed: Mapping[int, PressedSkin]) -> None:
     """Give the node modifier what it measures depths with; objects that still fit stay."""
     armature = find_skinned(obj).armature
-    skeleton = read_skeleton(armature)
+    skeleton = _find_skeleton(armature)
     joints = ensure_joints_object(armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
     if read_input(modifier, JOINTS) != joints:
         write_input(modifier, JOINTS, joints)
@@ -164,8 +170,5 @@ def reads_other_bones(obj: bpy.types.Object, modifier: bpy.types.Modifier | None
     """Whether the node modifier measures depths by bones that its object no longer follows as they are."""
     if modifier is None or modifier.node_group is None or JOINTS not in list_inputs(modifier):
         return False
-    armature = find_skinned(obj).armature
-    skeleton = read_skeleton(armature)
-    return read_input(modifier, JOINTS) != ensure_joints_object(
-        armature, skeleton, ensure_layer_joints(bool(skeleton.bendy))
-    )
+    joints, armature = read_input(modifier, JOINTS), find_skinned(obj).armature
+    return joints is None or find_posing(joints) != armature or not fits_joints(joints, _find_skeleton(armature))
