@@ -247,6 +247,41 @@ def draw_compression(arguments: Any, name: str) -> None:
     draw_columns(arguments, name, COMPRESSION_ROWS, titles, 380.0, show)
 
 
+def lift_thigh(left: float, right: float, lean: float) -> Pose:
+    """Thighs lifted by angles, degrees, of a body whose hips lean back and whose spine bends forward as much."""
+    pose: Pose = {"root": (-lean, 0.0, 0.0), **bend_spine(lean, 0.0), "upperarm01.L": (-15.0, 0.0, 25.0)}
+    for side, angle in (("L", left), ("R", right)):
+        pose[f"upperleg01.{side}"] = (-angle, 0.0, 0.0)
+        pose[f"lowerleg01.{side}"] = (0.9 * angle, 0.0, 0.0)
+    return pose
+
+
+LIFTED = View((0.0, -0.1, 0.95), 20.0, 0.0, 0.55)
+DEPTH_ROWS = (
+    Row("half", lift_thigh(60.0, 0.0, 5.0), LIFTED),
+    Row("lifted", lift_thigh(105.0, 0.0, 15.0), LIFTED),
+    Row("both,\nsitting", lift_thigh(100.0, 100.0, 20.0), LIFTED),
+)
+
+
+def draw_depth(arguments: Any, name: str) -> None:
+    """A belly that thighs press: without folds, and with folds by the depth of the thighs."""
+
+    def show(body: bpy.types.Object, column: int) -> None:
+        if not column:
+            _keep_belly(body)
+            pattern = body.supple.patterns[0]
+            with muted():
+                pattern.driver, pattern.bone, pattern.first_bone = "DEPTH", "upperleg02.L", "upperleg01.L"
+                pattern.other_bone, pattern.compression_start, pattern.compression_full = "upperleg01.R", 6.0, 30.0
+                pattern.location, pattern.strength = (0.0, -0.3, 0.93), 0.65 * pattern.strength
+        with muted():
+            body.supple.patterns[0].show = column > 0
+        find("tasks.patterns.show").update(body)
+
+    draw_columns(arguments, name, DEPTH_ROWS, ("without", "by limb depth"), 380.0, show)
+
+
 def _keep_belly(body: bpy.types.Object) -> None:
     """Leave of the patterns the folds of the belly, wide enough for the flanks, and driven by the whole spine."""
     while len(body.supple.patterns) > 1:
@@ -284,7 +319,7 @@ def _color_compression(body: bpy.types.Object) -> bpy.types.Material:
 ROWS = {"poses": POSES, "details": DETAILS}
 PAGES = {
     "library": draw_library, "poses": draw_rows, "details": draw_rows, "displacement": draw_displacement,
-    "compression": draw_compression,
+    "compression": draw_compression, "depth": draw_depth,
 }  # fmt: skip
 
 if __name__ == "__main__":

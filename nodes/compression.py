@@ -1,7 +1,8 @@
 """The skin's compression as nodes: a group that measures it under patterns, and one for how much of a pattern it shows.
 
 The group of the node modifier stands where the skin is posed but not yet subdivided. It reads coefficients from
-attributes of the mesh, as `measure_compression` does, and stores an attribute that materials and other groups read.
+attributes of the mesh, as `measure_compression` does, and stores an attribute that materials and other groups read. It
+also measures how deep limbs press into the skin, as `measure_depth` does, from bones and points of other objects.
 """
 
 from __future__ import annotations
@@ -14,12 +15,24 @@ from typing import Any
 
 from .graph import Graph, Value
 from .groups import ensure_group
+from .layers import BACK, FIELD, FORWARD, GRIDS, JOINT, JOINTS, LOW, NODES, START, STEP
 
 TREES = {"displacement": "GeometryNodeTree", "bump": "ShaderNodeTree"}
 """Where groups are used, and the kinds of trees they are then."""
 
 LAW_INPUTS = ("Sign", "Start", "Full", "Gain", "All")
 """Inputs of a law's node that hold a pattern's settings."""
+
+
+POINTS = "Points"
+"""Input of the group that measures depth, beside `JOINTS` and `GRIDS`."""
+
+CARRIERS, CARRIED, RESTING, SIDE, NUMBER = "carriers", "carried", "resting", "side", "number"
+"""Attributes of the points of a pressed object, one for each limb and point of `PressedSkin`, beside those of
+`nodes.layers`: joints and weights, how deep it is at rest, the pattern's side, and its number."""
+
+DEPTH = "depth"
+"""Attribute that holds how deep a point is, while that is computed."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +65,20 @@ class NodeLayer:
     has_whole: bool
 
 
-def build_compression(name: str, layers: Sequence[NodeLayer]) -> Any:
-    """The group of the node modifier that measures compression: 0 where no pattern needs it.
+def build_compression(name: str, layers: Sequence[NodeLayer], depths: Sequence[tuple[int, str]]) -> Any:
+    """The group of the node modifier that measures compression, 0 where no pattern needs it, and depths of limbs.
 
     Only the faces under patterns are looked at, cut out of the mesh: what the rest of it has costs next to nothing.
+
+    Parameters
+    ----------
+    depths : sequence of (int, str)
+        Numbers of patterns that the depth of a limb brings out, and the attributes that store it.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
+    if depths:
+        geometry = _store_depths(graph, geometry, depths)
     for layer in layers:
         with graph.frame(layer.compression):
             is_covered = graph.attribute(layer.numbers, "FLOAT").absolute() > 0.5
@@ -90,6 +110,55 @@ def _measure(graph: Graph, layer: NodeLayer) -> Value:
     totals = graph.outputs("GeometryNodeAccumulateField", counted, number, data_type="FLOAT", domain="CORNER")
     whole = _on_domain(graph, totals[2], "CORNER", "FLOAT")
     return graph.switch(number < 0.0, local, whole) if layer.has_local else whole
+
+
+def _store_depths(graph: Graph, geometry: Value, depths: Sequence[tuple[int, str]]) -> Value:
+    """Store on all vertices how deep limbs press into the skin under each pattern."""
+    joints_object = graph.input(JOINTS, "OBJECT", "Mesh by which the bones' pose is read")
+    points_object = graph.input(POINTS, "OBJECT", "Mesh that says which vertices of patterns may be in which limbs")
+    grids_object = graph.input(GRIDS, "OBJECT", "Mesh that holds distances about the limbs at rest")
+    objects = joints_object, points_object, grids_object
+    joints, points, grids = (graph.outputs("GeometryNodeObjectInfo", each)[-1] for each in objects)
+    with graph.frame("Where each point is in the limb at rest"):
+        position, forward = graph.add("GeometryNodeInputPosition"), graph.attribute(FORWARD, "FLOAT4X4")
+        carriers = graph.outputs("FunctionNodeSeparateColor", graph.attribute(CARRIERS, "FLOAT_COLOR"))
+        shares = graph.outputs("FunctionNodeSeparateColor", graph.attribute(CARRIED, "FLOAT_COLOR"))
+        posed: Any = None
+        for carrier, share in zip(carriers, shares, strict=True):
+            moved = graph.sample(joints, forward, carrier).move(position) * share
+            posed = moved if posed is None else posed + moved
+        local = graph.sample(joints, graph.attribute(BACK, "FLOAT4X4"), graph.attribute(JOINT, "INT")).move(posed)
+    with graph.frame("How deep it is"):
+        nodes = graph.attribute(NODES, "FLOAT_VECTOR")
+        cell = (local - graph.attribute(LOW, "FLOAT_VECTOR")) * (1.0 / graph.attribute(STEP, "FLOAT"))
+        least, *others = (*cell.components(), *(nodes - (1.0, 1.0, 1.0) - cell).components())
+        for other in others:
+            least = least.minimum(other)
+        corner = graph.add("ShaderNodeVectorMath", cell, operation="FLOOR")
+        along, across, _ = nodes.components()
+        x, y, z = corner.components()
+        start = z.times_plus(along * across, y.times_plus(along, x + graph.attribute(START, "FLOAT")))
+        rows = [start, start + 1.0]
+        rows += [row + along for row in rows]
+        rows += [row + along * across for row in rows]
+        values = [graph.outputs("FunctionNodeSeparateColor", _sample_field(graph, grids, row)) for row in rows]
+        for factor in (cell - corner).components():
+            pairs = zip(values[::2], values[1::2], strict=True)
+            values = [tuple((b - a).times_plus(factor, a) for a, b in zip(*pair, strict=True)) for pair in pairs]
+        counted, _, _, distance = values[0]
+        depth = ((distance * -1.0).maximum(0.0) - graph.attribute(RESTING, "FLOAT")).maximum(0.0) * counted
+        depth = graph.switch(least > 0.0, 0.0, depth / graph.attribute(SIDE, "FLOAT"))
+        known = graph.store(points, **{DEPTH: depth})
+    with graph.frame("The deepest of each pattern"):
+        for number, name in depths:
+            is_own = graph.attribute(NUMBER, "INT").equals(float(number), 0.5)
+            own = graph.switch(is_own, 0.0, graph.attribute(DEPTH, "FLOAT"))
+            geometry = graph.store(geometry, **{name: graph.extremes(known, own)[1]})
+    return geometry
+
+
+def _sample_field(graph: Graph, grids: Value, index: Value) -> Value:
+    return graph.sample(grids, graph.attribute(FIELD, "FLOAT_COLOR"), index)
 
 
 def _on_domain(graph: Graph, value: Value, domain: str, data_type: str) -> Value:

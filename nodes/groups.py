@@ -254,6 +254,11 @@ def ensure_tuck(number: int) -> Any:
     return ensure_group(f"{LAYERS} tuck {number}", f"Supple Tuck {number}", partial(build_tuck, number=number))
 
 
+def read_tuck_number(group: Any) -> int:
+    """The number of the layer that a group of `ensure_tuck` gives way beneath."""
+    return int(str(group[PART_KEY]).split()[-1])
+
+
 def ensure_out_of_limbs() -> Any:
     """The group by which loose cloth stays out of limbs."""
     push = ensure_group("push", "Supple Push", build_push)

@@ -16,6 +16,7 @@ from ..options import LOOKS, Look, WeightOptions
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
 from ..tasks.corrections.flesh import add_flesh, remove_flesh
+from ..tasks.layers.add import offer_layers
 from ..tasks.skin.bind import prepare_each, prepare_supple, unbind
 from ..tasks.skin.step import without_changes
 from ..tasks.steps import Steps, take_all
@@ -132,6 +133,9 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             remove_flesh(bound)
         elif made or kept:
             yield from self.add_flesh([*made, *kept])
+        ticked = [obj for obj in list_meshes(bpy.context, armature) if settings_of(obj).is_ticked]
+        if offer := offer_layers(armature, ticked):
+            self.tell(offer)
         done, all_of_them, method = self._bound + len(kept), len(names) + len(kept), METHODS[look.method].label
         return "; ".join([describe_bound(done, all_of_them, method), *parts])
 

@@ -10,7 +10,8 @@ from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
 from ..tasks.layers.add import add_layers
 from ..tasks.layers.mend import mend_at_rest
-from ..tasks.layers.remove import list_layered, remove_layers
+from ..tasks.layers.remove import remove_layers
+from ..tasks.subject.layered import list_layered
 from ..translations import translate
 from .base import SuppleOperator
 from .computing import SlowOperator

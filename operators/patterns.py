@@ -24,7 +24,7 @@ from ..tasks.patterns.edit import (
     remove_pattern,
 )
 from ..tasks.patterns.library import OWN_IMAGE
-from ..tasks.patterns.meaning import find_driving_armature, has_angle
+from ..tasks.patterns.meaning import find_driving_armature, has_angle, has_compression
 from ..tasks.patterns.node_setup import describe_shared
 from ..tasks.patterns.sets import WHOLE, SetReport, add_set, find_set_meshes
 from ..tasks.patterns.show import describe
@@ -118,7 +118,7 @@ def list_presets(_self: Any, _context: bpy.types.Context | None) -> list[Any]:
 
 
 class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
-    """Add a pattern to the skin, driven by a bone or by the skin's compression"""
+    """Add a pattern to the skin, driven by a bone, by the skin's compression, or by a limb that presses into it"""
 
     bl_idname = "supple.pattern_add"
     bl_label = "Add Pattern"
@@ -126,7 +126,11 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
 
     preset: EnumProperty(name="Pattern", description="Pattern of the library", items=list_presets)
     driver: EnumProperty(name="Driven By", description="What drives the pattern", items=DRIVER_ITEMS, options=SKIP)
-    bone: StringProperty(name="Bone", description="Bone whose rotation drives the pattern", options=SKIP)
+    bone: StringProperty(
+        name="Bone",
+        description="Bone whose rotation drives the pattern, or whose limb presses into the skin",
+        options=SKIP,
+    )
     axis: EnumProperty(
         name="Axis",
         description="Rotation axis of the bone that drives the pattern",
@@ -193,7 +197,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
             raise SkinningError("There is no image to add: choose an image file, or a pattern of the library")
         shared = describe_shared(obj)
         done = f"Added {pattern.name}, driven by {pattern.bone}"
-        if not has_angle(pattern):
+        if has_compression(pattern) and not has_angle(pattern):
             done = f"Added {pattern.name}, driven by the posed skin"
         return f"{done}. {shared}" if shared else done
 
@@ -217,7 +221,7 @@ class SUPPLE_OT_pattern_set_add(ComputingOperator, bpy.types.Operator):
     requires = (needs_armature,)
 
     region: EnumProperty(name="Region", description="Part of the body", items=REGION_ITEMS)
-    folds: EnumProperty(name="Folds Driven By", description="What drives folds", items=DRIVER_ITEMS)
+    folds: EnumProperty(name="Folds Driven By", description="What drives folds", items=DRIVER_ITEMS[:-1])
 
     subject = "the patterns"
     canceled = "Canceled: no pattern was added"

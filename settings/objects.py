@@ -153,6 +153,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
         precision=4,
         subtype="DISTANCE",
     )
+    offers_layers: BoolProperty(options={"HIDDEN"})
     is_parented_by_supple: BoolProperty(options={"HIDDEN"})
     weights_report: StringProperty(
         name="Weights Report", description="Results of automatic weights, or of the last check", options={"HIDDEN"}

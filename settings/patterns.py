@@ -52,6 +52,7 @@ DRIVER_ITEMS = (
     ("COMPRESSION", "Compression", "The pattern shows where the posed skin is compressed"),
     ("STRETCH", "Stretch", "The pattern shows where the posed skin is stretched"),
     ("BOTH", "Angle x Compression", "The pattern shows where the skin is compressed while a joint rotates"),
+    ("DEPTH", "Limb Depth", "The pattern shows while a limb presses into the skin, such as a thigh into the belly"),
 )
 SPREAD_ITEMS = (
     ("VERTEX", "Local", "Local compression drives each part of the pattern"),
@@ -106,12 +107,14 @@ class PatternSettings(bpy.types.PropertyGroup):
         type=bpy.types.Image,
         poll=_is_still_image,
     )
-    bone: String(name="Bone", description="Bone whose rotation drives the pattern")
+    bone: String(name="Bone", description="Bone whose rotation drives the pattern, or whose limb presses into the skin")
     first_bone: String(
         name="From Bone",
         description="First bone of a chain whose rotations add up; the last is the pattern's Bone. Empty: only Bone",
     )
-    other_bone: String(name="Other Bone", description="Bone against which the angle is measured")
+    other_bone: String(
+        name="Other Bone", description="Bone against which the angle is measured, or whose limb presses, too"
+    )
     axis: Enum(name="Axis", description="Rotation axis of the bone that drives the pattern", items=AXIS_ITEMS)
     direction: Enum(name="Direction", description="Direction of rotation that shows the pattern", items=DIRECTION_ITEMS)
     law: Enum(name="Law", description="How much of the pattern shows at each angle", items=LAW_ITEMS)
@@ -141,7 +144,8 @@ class PatternSettings(bpy.types.PropertyGroup):
     )
     compression_start: Float(
         name="Start",
-        description="Compression or stretch at which the pattern starts to appear",
+        description="Compression or stretch at which the pattern starts to appear, or depth of the limb, in percent of "
+        "the pattern's smaller side",
         subtype="PERCENTAGE",
         default=5.0,
         soft_min=0.0,
@@ -149,7 +153,8 @@ class PatternSettings(bpy.types.PropertyGroup):
     )
     compression_full: Float(
         name="Full",
-        description="Compression or stretch at which the whole pattern is visible",
+        description="Compression or stretch at which the whole pattern is visible, or depth of the limb, in percent of "
+        "the pattern's smaller side",
         subtype="PERCENTAGE",
         default=30.0,
         soft_min=0.0,

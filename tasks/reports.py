@@ -58,7 +58,7 @@ def close_report(obj: bpy.types.Object, report: str) -> None:
     ----------
     report : str
         "measure", "farm", "particles", "evaluate_problem", or the setting that holds it: "message", "pattern_message",
-        "weights_report".
+        "weights_report", "offers_layers".
     """
     settings, particles = settings_of(obj), particle_reports.find(obj)
     if report == "measure":
@@ -69,7 +69,7 @@ def close_report(obj: bpy.types.Object, report: str) -> None:
         particle_reports.keep(obj, replace(particles, messages=()))
     elif report == "evaluate_problem":
         settings.is_problem_closed = True
-    elif report in ("message", "pattern_message", "weights_report"):
+    elif report in ("message", "pattern_message", "weights_report", "offers_layers"):
         settings.property_unset(report)
         if report == "message":
             settings.property_unset("remedy")

@@ -9,6 +9,7 @@ from ..settings.character import list_meshes, listed_once
 from ..settings.objects import settings_of
 from ..settings.side_by_side import find_compared, has_ghosts
 from ..tasks.subject.corrected import list_under_way
+from ..tasks.subject.layered import list_layered
 from ..tasks.subject.looks import CUSTOM, MIXED, read_look
 from ..tasks.subject.notices import list_notices
 from ..tasks.subject.stack import is_flipped
@@ -61,7 +62,19 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
                 draw_message(self.layout, context, text, "INFO")
             for obj in list_meshes(context) or meshes:
                 draw_problem(self.layout, context, obj)
+            self.draw_offer(context)
             draw_findings(self.layout, context)
+
+    def draw_offer(self, context: bpy.types.Context) -> None:
+        """Stay Outside, where Make Supple has found layers that nothing keeps apart yet."""
+        meshes = list_meshes(context)
+        outermost = next((obj for obj in meshes if settings_of(obj).offers_layers), None)
+        if outermost is None or list_layered(meshes):
+            return
+        row = self.layout.row(align=True)
+        draw_button(row, "supple.layers_add")
+        button = row.operator("supple.close_report", text="", icon="X")
+        button.owner, button.kind = outermost.name, "offers_layers"
 
     def draw_nothing(self, context: bpy.types.Context) -> None:
         """What to select, and an example."""

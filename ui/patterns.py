@@ -127,10 +127,14 @@ def draw_placement(layout: bpy.types.UILayout, _context: bpy.types.Context, patt
 
 
 def draw_driver(layout: bpy.types.UILayout, context: bpy.types.Context, pattern: PatternSettings) -> None:
-    """What drives a pattern: the rotation of a bone, or the compression of the skin."""
+    """What drives a pattern: the rotation of a bone, the compression of the skin, or a limb that presses into it."""
     if pattern.note:
         draw_message(layout, context, pattern.note)
     layout.prop(pattern, "driver")
+    if pattern.driver == "DEPTH":
+        draw_limbs(layout.column(), pattern)
+        draw_range(layout, pattern, "Depth")
+        return
     if pattern.driver in ("ANGLE", "BOTH"):
         draw_joint(layout.column(), pattern)
     if pattern.driver in ("ANGLE", "BOTH"):
@@ -139,6 +143,23 @@ def draw_driver(layout: bpy.types.UILayout, context: bpy.types.Context, pattern:
         column.prop(pattern, "full" if pattern.law == "RANGE" else "gain")
     if pattern.driver != "ANGLE":
         draw_compression(layout, pattern)
+
+
+def draw_limbs(column: bpy.types.UILayout, pattern: PatternSettings) -> None:
+    """Draw which bones' limbs bring a pattern out."""
+    armature = driving_armature(pattern.id_data)
+    for name in ("bone", "first_bone", "other_bone"):
+        if armature is not None:
+            column.prop_search(pattern, name, armature.data, "bones")
+        else:
+            column.prop(pattern, name)
+
+
+def draw_range(layout: bpy.types.UILayout, pattern: PatternSettings, heading: str) -> None:
+    """Draw from where to where what is measured brings a pattern out."""
+    column = layout.column(align=True, heading=heading)
+    column.prop(pattern, "compression_start")
+    column.prop(pattern, "compression_full" if pattern.law == "RANGE" else "compression_gain")
 
 
 def draw_joint(column: bpy.types.UILayout, pattern: PatternSettings) -> None:
@@ -157,9 +178,7 @@ def draw_joint(column: bpy.types.UILayout, pattern: PatternSettings) -> None:
 
 def draw_compression(layout: bpy.types.UILayout, pattern: PatternSettings) -> None:
     """Draw how compression, or stretch, brings a pattern out."""
-    column = layout.column(align=True, heading="Stretch" if pattern.driver == "STRETCH" else "Compression")
-    column.prop(pattern, "compression_start")
-    column.prop(pattern, "compression_full" if pattern.law == "RANGE" else "compression_gain")
+    draw_range(layout, pattern, "Stretch" if pattern.driver == "STRETCH" else "Compression")
     layout.prop(pattern, "compression_angle")
     layout.row().prop(pattern, "compression_spread", expand=True)
     smoothing = layout.row()

@@ -81,6 +81,11 @@ def compression_name(key: str, layer: int) -> str:
     return f"{PREFIX}{key}_compression_{layer}"
 
 
+def depth_name(key: str, number: int) -> str:
+    """Name of the attribute in which nodes store how deep a limb presses into the skin under a pattern of a number."""
+    return f"{PREFIX}{key}_depth_{number}"
+
+
 def write_charts(mesh: bpy.types.Mesh, key: str, layers: Sequence[np.ndarray]) -> None:
     """Store layers of charts in a mesh, and remove layers of the same key beyond them.
 

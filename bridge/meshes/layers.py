@@ -5,13 +5,16 @@ These are hidden meshes, in no collection: one says which limbs each vertex may 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import bpy
 import numpy as np
 
+from ...deformers.layers.limb_depths import PressedSkin
 from ...deformers.layers.limb_grids import LimbGrids, NearLimbs
 from ...deformers.layers.tuck import Cover
+from ...nodes.compression import CARRIED, CARRIERS, NUMBER, RESTING, SIDE
 from ...nodes.layers import (
     CORNERS,
     DISTANCE,
@@ -26,7 +29,7 @@ from ...nodes.layers import (
     VERTEX,
     WEIGHTS,
 )
-from ..arrays import write_array
+from ..arrays import read_array, write_array
 from .data import mesh_of
 
 LIMBS_KEY = "supple_limbs"
@@ -48,6 +51,17 @@ def write_cover(mesh: bpy.types.Mesh, number: int, cover: Cover) -> None:
         (HEIGHT, "FLOAT", cover.heights),
     ):
         _write(mesh, f"{name}{number}", kind, values)
+
+
+def read_neighbors(mesh: bpy.types.Mesh) -> np.ndarray:
+    """What `write_neighbors` has stored: int array, shape (V, 4)."""
+    return _read(mesh, NEIGHBORS, "FLOAT_COLOR").astype(np.intp)
+
+
+def read_cover(mesh: bpy.types.Mesh, number: int) -> Cover:
+    """What `write_cover` has stored."""
+    corners, weights = (_read(mesh, f"{name}{number}", "FLOAT_VECTOR") for name in (CORNERS, WEIGHTS))
+    return Cover(corners.astype(np.int32), weights, _read(mesh, f"{HEIGHT}{number}", "FLOAT"))
 
 
 def remove_layer_attributes(mesh: bpy.types.Mesh) -> None:
@@ -81,6 +95,58 @@ def new_grids_object(obj: bpy.types.Object, grids: LimbGrids) -> bpy.types.Objec
     return made
 
 
+def new_pressed_object(
+    obj: bpy.types.Object, pressed: Mapping[int, PressedSkin], firsts: Mapping[int, int]
+) -> bpy.types.Object:
+    """Make the object that says which points of patterns limbs may press into.
+
+    Parameters
+    ----------
+    pressed : mapping from int to PressedSkin
+        By the numbers of the patterns.
+    firsts : mapping from int to int
+        Where the limbs of each begin in the grids object.
+    """
+    rows = [(number, skin, limb) for number, skin in pressed.items() for limb in range(len(skin.grids.bones))]
+    counts = [len(skin.points) for _, skin, _ in rows]
+    made = _new_hidden(f"Supple Depths {obj.name}", sum(counts))
+    write_array(mesh_of(made).vertices, "co", np.concatenate([skin.points for _, skin, _ in rows]), np.float32)
+
+    def of_limbs(name: str) -> np.ndarray:
+        return np.repeat([getattr(skin.grids, name)[limb] for _, skin, limb in rows], counts, axis=0)
+
+    for name, kind, values in (
+        (CARRIERS, "FLOAT_COLOR", np.concatenate([skin.joints for _, skin, _ in rows])),
+        (CARRIED, "FLOAT_COLOR", np.concatenate([skin.weights for _, skin, _ in rows])),
+        (RESTING, "FLOAT", np.concatenate([skin.rest[limb] for _, skin, limb in rows])),
+        (SIDE, "FLOAT", np.repeat([skin.side for _, skin, _ in rows], counts)),
+        (NUMBER, "INT", np.repeat([number for number, _, _ in rows], counts)),
+        (JOINT, "INT", of_limbs("bones")),
+        (LOW, "FLOAT_VECTOR", of_limbs("lows")),
+        (STEP, "FLOAT", of_limbs("steps")),
+        (NODES, "FLOAT_VECTOR", of_limbs("counts")),
+        (START, "FLOAT", np.repeat([skin.grids.firsts[limb] + firsts[number] for number, skin, limb in rows], counts)),
+    ):
+        _write(mesh_of(made), name, kind, values)
+    return made
+
+
+def read_limbs(slots: bpy.types.Object, grids: bpy.types.Object) -> tuple[LimbGrids, NearLimbs]:
+    """What a slots object and a grids object hold: only limbs that a point may enter."""
+    mesh, values = mesh_of(slots), np.roll(_read(mesh_of(grids), FIELD, "FLOAT_COLOR"), 1, axis=1)
+    counts, firsts = _read(mesh, NODES, "FLOAT_VECTOR").astype(np.intp), _read(mesh, START, "FLOAT").astype(np.intp)
+    used = np.flatnonzero(counts[:, 0])
+    starts, chosen, limbs = np.unique(firsts[used], return_index=True, return_inverse=True)
+    rows, index = used[chosen], np.full(len(firsts), -1, np.int32)
+    index[used] = limbs
+    lows, steps = _read(mesh, LOW, "FLOAT_VECTOR")[rows], _read(mesh, STEP, "FLOAT")[rows]
+    bones = _read(mesh, JOINT, "INT")[rows].astype(np.intp)
+    points = int(_read(mesh, VERTEX, "INT").max()) + 1
+    distances = _read(mesh, DISTANCE, "FLOAT").reshape(-1, points)
+    found = LimbGrids(bones, lows.astype(np.float64), steps.astype(np.float64), counts[rows], starts, values)
+    return found, NearLimbs(index.reshape(-1, points), distances)
+
+
 def _new_hidden(name: str, count: int) -> bpy.types.Object:
     mesh = bpy.data.meshes.new(name)
     mesh[LIMBS_KEY] = True
@@ -102,6 +168,14 @@ def remove_unused_limbs_objects() -> None:
         bpy.data.objects.remove(obj)
         if mesh.library is None and not mesh.users:
             bpy.data.meshes.remove(mesh)
+
+
+WIDTHS = {"INT": 0, "FLOAT": 0, "FLOAT_VECTOR": 3, "FLOAT_COLOR": 4}
+
+
+def _read(mesh: bpy.types.Mesh, name: str, kind: str) -> np.ndarray:
+    number = np.int32 if kind == "INT" else np.float32
+    return read_array(mesh.attributes[name].data, FIELDS[kind], WIDTHS[kind], number)
 
 
 def _write(mesh: bpy.types.Mesh, name: str, kind: Any, values: np.ndarray) -> None:

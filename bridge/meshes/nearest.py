@@ -63,6 +63,21 @@ class SurfaceTree:
         return triangles, weights, np.linalg.norm(gaps, axis=1)
 
 
+class NearestSurfaces:
+    """`find_nearest_surface`, called: keeps the trees of surfaces, as their arrays do not change meanwhile."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, SurfaceTree]] = {}
+
+    def __call__(
+        self, points: np.ndarray, surface_points: np.ndarray, triangles: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        key = id(surface_points), id(triangles)
+        if key not in self._known:
+            self._known[key] = surface_points, triangles, SurfaceTree(surface_points, triangles)
+        return self._known[key][2].find_nearest(points)
+
+
 def find_depths(points: np.ndarray, normals: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """How deep each vertex of a closed surface lies inside it: where the surface runs through itself.
 

@@ -70,12 +70,12 @@ def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: 
     """
     for obj in _local_joints_objects():
         modifier = obj.modifiers.get(NODES_NAME)
-        if _fits(obj, skeleton) and find_posing(obj) == armature and modifier and modifier.node_group == group:
+        if fits_joints(obj, skeleton) and find_posing(obj) == armature and modifier and modifier.node_group == group:
             return obj
     return _new_joints_object(armature, skeleton, group)
 
 
-def _fits(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
+def fits_joints(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
     """Whether a joints object has a mesh of this file that was made for a skeleton."""
     mesh = mesh_of(obj)
     if not mesh.is_editable or REST not in mesh.attributes:  # linked, or as former versions have made them
@@ -229,7 +229,7 @@ def _with_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Object:
     Characters of several armatures may share a mesh and its influences.
     """
     for obj in _local_joints_objects():
-        if _fits(obj, skeleton):
+        if fits_joints(obj, skeleton):
             return bpy.data.objects.new(mesh_of(obj).name, mesh_of(obj))
     mesh = bpy.data.meshes.new(f"Supple Joints {name}")
     mesh[JOINTS_KEY] = _name_joints(skeleton)

@@ -121,14 +121,24 @@ class LayerMeter:
         Length that stands for a meter on a character of 1.8 m.
     step : float
         Between samples, in those.
+    find_at_rest : FindNearest, optional
+        That knows the meshes at rest already.
     """
 
-    def __init__(self, above: Shell, below: Shell, unit: float, find_nearest: FindNearest, step: float = STEP) -> None:
+    def __init__(
+        self,
+        above: Shell,
+        below: Shell,
+        unit: float,
+        find_nearest: FindNearest,
+        step: float = STEP,
+        find_at_rest: FindNearest | None = None,
+    ) -> None:
         self._above, self._below, self._find_nearest = above.triangles, below.triangles, find_nearest
         samples = sample_surface(above.points, above.triangles, step * unit)
         self.area = max(float(samples.areas.sum()), 1e-300)
         seen = measure_heights(
-            samples.place(above.points, above.triangles), below.points, below.triangles, find_nearest
+            samples.place(above.points, above.triangles), below.points, below.triangles, find_at_rest or find_nearest
         )
         normals = [normalize(area_vectors(one.points, one.triangles)) for one in (above, below)]
         alike = np.einsum("ni,ni->n", normals[0][samples.triangles], normals[1][seen.triangles]) > ALIKE
@@ -160,16 +170,28 @@ class LayerMeter:
         above, below : float arrays, shapes (V, 3), (U, 3)
             Posed, in one space.
         """
+        is_inside, distances = self._find_inside(above, below)
+        share = float(self.samples.areas[is_inside].sum() / self.area)
+        depth = float(distances[is_inside].max(initial=0.0))
+        return Pierced(share, depth, np.unique(self._above[self.samples.triangles[is_inside]]))
+
+    def measure_depths(self, above: np.ndarray, below: np.ndarray) -> np.ndarray:
+        """How deep the layer is pierced around each of its vertices, float64, shape (V,): called as `measure`."""
+        is_inside, distances = self._find_inside(above, below)
+        depths = np.zeros(len(above))
+        corners = self._above[self.samples.triangles[is_inside]]
+        np.maximum.at(depths, corners, np.broadcast_to(distances[is_inside, None], corners.shape))
+        return depths
+
+    def _find_inside(self, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which samples are pierced in a pose, bool array, shape (N,), and the distances of all to the nearest skin."""
         positions = self.samples.place(above, self._above)
         seen = measure_heights(positions, below, self._below, self._find_nearest)
         nearest = np.einsum("nc,nci->ni", seen.shares, self._rest[self._below[seen.triangles]])
         own = np.einsum("nc,nci->ni", self._shares, below[self._corners])
         is_tight = measure_lengths(positions - own) < TIGHT * self._unit
         is_other = measure_lengths(nearest - self._at_rest) > OWN * self._unit
-        is_inside = ~(is_tight & is_other) & find_inside(positions, seen, below, self._below)
-        share = float(self.samples.areas[is_inside].sum() / self.area)
-        depth = float(seen.distances[is_inside].max(initial=0.0))
-        return Pierced(share, depth, np.unique(self._above[self.samples.triangles[is_inside]]))
+        return ~(is_tight & is_other) & find_inside(positions, seen, below, self._below), seen.distances
 
 
 def _find_solid(shell: Shell) -> np.ndarray:

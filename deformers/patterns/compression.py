@@ -18,8 +18,9 @@ from .chart_mesh import ChartMesh
 from .charts import Chart
 from .heights import Response, respond
 
-DRIVERS = ("ANGLE", "COMPRESSION", "STRETCH", "BOTH")
-"""What brings a pattern out: the angle of a joint, the skin's compression or its stretch, or the first two together."""
+DRIVERS = ("ANGLE", "COMPRESSION", "STRETCH", "BOTH", "DEPTH")
+"""What brings a pattern out: the angle of a joint, the skin's compression or its stretch, the first two together, or
+how deep a limb presses into the skin."""
 
 SPREADS = ("VERTEX", "PATTERN")
 """Whether each vertex has an amount of its own, or the pattern has one."""

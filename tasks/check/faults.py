@@ -14,11 +14,10 @@ from ...deformers.skinning import centers
 from ...options import WeightOptions
 from ...settings.objects import settings_of
 from ..layers.add import add_layers
-from ..layers.remove import list_layered
 from ..skin.bind import bind
 from ..steps import take_all
 from ..subject.character import find_skinned, list_deformed
-from ..subject.layered import find_notice
+from ..subject.layered import find_notice, list_layered
 from ..weights.automatic import assign_weights
 from ..weights.edits import normalize_weights, smooth_weights, stiffen_weights
 from ..weights.reports import count

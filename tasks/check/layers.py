@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bridge.meshes.nearest import find_exits, find_nearest_surface
+from ...bridge.meshes.nearest import NearestSurfaces, find_exits, find_nearest_surface
 from ...deformers.layers.order import HEIGHT, Shell, find_layers
 from ...deformers.measures.crossings import Crossing, CrossingMeter
 from ...deformers.measures.joint_faults import SkinMeter
@@ -90,9 +90,12 @@ class LayerCheck:
         self._shells = [Shell.outward(meter.points, meter.triangles) for meter in meters]
         points = np.concatenate([shell.points for shell in self._shells])
         self._unit = float(np.ptp(points, axis=0).max(initial=0.0)) / HEIGHT or 1.0
-        self._layers = find_layers(self._shells, HEIGHT * self._unit, find_nearest_surface)
+        self._find_at_rest = NearestSurfaces()
+        self._layers = find_layers(self._shells, HEIGHT * self._unit, self._find_at_rest)
         self._meters = [
-            LayerMeter(self._shells[above], self._shells[below], self._unit, find_nearest_surface, COARSE)
+            LayerMeter(
+                self._shells[above], self._shells[below], self._unit, find_nearest_surface, COARSE, self._find_at_rest
+            )
             for above, below in self._layers
         ]
         layers = {above for above, _ in self._layers}  # the body beneath says the same
@@ -149,7 +152,7 @@ class LayerCheck:
             found += sorted(measured, key=lambda one: -one.pierced.share)[:1]
         if not found:
             return []
-        seen = SeenSkin(self._shells, self._layers, self._unit, find_nearest_surface)
+        seen = SeenSkin(self._shells, self._layers, self._unit, self._find_at_rest)
         shares = {number: seen.measure(pose(number)) for number in {one.pose for one in found}}
         return [CheckedLayer(one.above, one.below, one.pierced, one.pose, shares[one.pose]) for one in found]
 

@@ -17,7 +17,7 @@ from ...deformers.measures.difference import MILLIMETERS
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
 from ...options import CheckOptions
-from ..layers.add import find_kept
+from ..layers.kept import find_kept
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
@@ -170,7 +170,7 @@ def check_character(
     elif options.use_actions:
         found += yield from read_action_poses(armatures[0], hinted)
     yield READ
-    kept = find_kept(armatures[0], [one.obj for one in skinned])
+    kept = find_kept(armatures[0], [one.obj for one in skinned], len(skeleton.joints.parents))
     measured = yield partial(_measure, skeleton, meshes, kept, found, options.bend)
     checked, wrong, measured_in, contacts = measured
     millimeters = MILLIMETERS * bpy.context.scene.unit_settings.scale_length * armatures[0].matrix_world.median_scale

@@ -20,14 +20,13 @@ from ...deformers.geometry.solid import vertex_normals
 from ...deformers.layers.keep import CoverPlan, LayerPlan, LimbPlan
 from ...deformers.layers.limb_grids import LimbGrids, NearLimbs, find_near_bones, find_near_limbs, make_limb_grids
 from ...deformers.layers.tuck import find_cover, find_neighbors
-from ...deformers.rig.rest import normalize_weights
 from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
 from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 from ...settings.objects import settings_of
-from ..subject.character import find_skinned, object_to_armature, read_rest
-from ..subject.layered import find_notice
+from ..subject.character import find_skinned, object_to_armature, read_weight_table
+from ..subject.layered import list_layered
 from .read import Dressed, Garment, find_place, read_dressed
-from .remove import list_layered, remove_layers
+from .remove import remove_layers
 
 REACHES = 0.025, 0.06
 """How deep covered skin lies below tight and loose cloth, for a height of 1.8."""
@@ -90,6 +89,7 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     plans = plan_layers(dressed)
     remove_layers(meshes)
     for garment in dressed.garments:
+        settings_of(garment.obj).property_unset("offers_layers")
         _install(dressed, garment, plans)
     names = [garment.obj.name for garment in dressed.garments]
     pushed = {names[index]: names[dressed.list_below(index)[-1]] for index in sorted(dressed.loose)}
@@ -99,16 +99,16 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     return LayersReport(tuple(names), pushed, tuple(covered))
 
 
-def find_kept(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> dict[str, LayerPlan]:
-    """What keeps a character's layers apart now, as `plan_layers`; nothing where nothing does, or it no longer fits."""
-    layered = list_layered(meshes)
-    if not layered or find_notice(layered):
-        return {}
+def offer_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> str:
+    """Have the panel offer Stay Outside if there are layers that nothing keeps apart yet: which, in words; else ""."""
+    if len(meshes) < 2 or list_layered(meshes):
+        return ""
     try:
-        plans = plan_layers(read_dressed(armature, [obj for obj in meshes if settings_of(obj).is_ticked]))
-    except SkinningError:  # Stay Outside itself says why
-        return {}
-    return {name: plan for name, plan in plans.items() if name in {obj.name for obj in layered}}
+        garments = read_dressed(armature, meshes).garments
+    except SkinningError:  # nothing lies over another, or Stay Outside itself would refuse
+        return ""
+    settings_of(garments[0].obj).offers_layers = True
+    return f"Stay Outside can keep these layers apart: {', '.join(garment.obj.name for garment in garments)}"
 
 
 def plan_layers(dressed: Dressed) -> dict[str, LayerPlan]:
@@ -162,13 +162,8 @@ def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
 
 def _read_weights(dressed: Dressed, body: Garment) -> np.ndarray:
     """Normalized weights of a mesh, float32, shape (V, B)."""
-    skinned, skeleton = find_skinned(body.obj), read_skeleton(dressed.armature)
-    rest = read_rest(skinned, skeleton, object_to_armature(body.obj, dressed.armature))
-    count = len(skeleton.joints.parents)
-    weights = normalize_weights(rest.weights, len(rest.points), count)
-    dense = np.zeros((len(rest.points), count + 1), np.float32)
-    np.add.at(dense, (weights.vertices, weights.joints), weights.values)
-    return dense[:, :count]
+    skeleton = read_skeleton(dressed.armature)
+    return read_weight_table(find_skinned(body.obj), skeleton, object_to_armature(body.obj, dressed.armature))
 
 
 def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan]) -> None:

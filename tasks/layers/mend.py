@@ -12,9 +12,9 @@ from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers.geometry.solid import vertex_normals
 from ...deformers.layers.tuck import find_neighbors, find_pierced, smooth_pushes
 from ...settings.objects import settings_of
+from ..subject.layered import list_layered
 from .add import add_layers
 from .read import Dressed, read_dressed
-from .remove import list_layered
 
 REACH = 0.03
 """The deepest that is mended, for a height of 1.8: what sticks out farther is meant so."""

@@ -11,11 +11,7 @@ from ...bridge.meshes.layers import remove_layer_attributes, remove_unused_limbs
 from ...bridge.modifiers import is_layer_modifier, remove_modifier
 from ...bridge.rigs.joints import remove_unused_joints_objects
 from ...nodes.groups import remove_unused_groups
-
-
-def list_layered(meshes: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """Meshes that are kept outside of others, or give way beneath them."""
-    return [obj for obj in meshes if any(map(is_layer_modifier, obj.modifiers))]
+from ..subject.layered import list_layered
 
 
 def remove_layers(meshes: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:

@@ -23,7 +23,7 @@ from ..subject.character import object_to_armature
 from ..subject.stack import check_not_linked
 from .layout import charts_of, find_center, find_frame, mirror_layout
 from .library import OWN_IMAGE, LibraryEntry, ensure_image
-from .meaning import find_driving_armature, find_joint, has_angle
+from .meaning import find_driving_armature, find_joint, has_angle, has_depth
 from .show import clear, lay_out, remove_unused_images, update
 from .spots import Landing, find_landing
 
@@ -123,7 +123,7 @@ def lay_new(
     entry : LibraryEntry
         The pattern's usual settings.
     bone : str
-        Bone whose rotation brings it out.
+        Bone whose rotation, or whose limb, brings it out.
     axis : str
         "X", "Y" or "Z"; the entry's if empty.
     uv : sequence of 2 floats, optional
@@ -158,6 +158,8 @@ def lay_new(
             pattern.space = pattern.placed_in = "SURFACE" if uv is None else "UV"
             if landing is not None:
                 _follow_landing(pattern, landing, is_rotated=angle is None)
+            if has_depth(pattern):  # what presses is not what bends there
+                pattern.bone, pattern.first_bone = bone, ""
             pattern.axis = axis or pattern.axis
             if has_angle(pattern):
                 find_joint(obj, pattern)

@@ -11,7 +11,15 @@ from ...deformers import SkinningError
 from ...deformers.patterns.heights import Response, respond
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
-from .meaning import check_driver, find_joint, has_angle, has_compression, read_compression_response, read_response
+from .meaning import (
+    check_driver,
+    find_joint,
+    has_angle,
+    has_compression,
+    has_depth,
+    read_compression_response,
+    read_response,
+)
 from .node_setup import is_displaced
 
 AT_REST = math.radians(0.5)
@@ -34,7 +42,7 @@ def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading
         check_driver(pattern)
         joint = find_joint(obj, pattern) if has_angle(pattern) else None
         response = read_response(pattern) if joint is not None else None
-        if has_compression(pattern):
+        if has_compression(pattern) or has_depth(pattern):
             read_compression_response(pattern)
     except SkinningError:
         return []
@@ -49,13 +57,15 @@ def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading
 
 
 def _describe_compression(pattern: PatternSettings) -> list[str]:
-    """Say where a pattern is seen that compression or stretch brings out."""
-    if not has_compression(pattern):
+    """Say where a pattern is seen that compression, stretch or depth brings out."""
+    if not has_compression(pattern) and not has_depth(pattern):
         return []
     start, full = f"{pattern.compression_start:.0f} %", f"{pattern.compression_full:.0f} %"
     full = f"full at {full}" if pattern.law == "RANGE" else "more at higher values"
     if pattern.driver == "STRETCH":
         return [f"Shows where the skin is stretched, from {start} up, {full}"]
+    if has_depth(pattern):
+        return [f"Shows while the limb presses into the skin, from {start} of the pattern's smaller side up, {full}"]
     return [f"Shows where the skin is compressed, from {start} up, {full}"]
 
 

@@ -61,7 +61,7 @@ class LaidPatterns:
         amounts : sequence of float
             What angles bring out of each.
         compression : sequence of float arrays, shape (V,)
-            Of each layer of `measured`.
+            By the indices of `measured`.
         """
         found: list[float | np.ndarray] = []
         parts = zip(self.patterns, self.heights.patterns, self.samples, amounts, strict=True)
@@ -69,7 +69,7 @@ class LaidPatterns:
             if pattern.measured is None:
                 found.append(amount)
                 continue
-            values = compression[self.measured.layer_of[pattern.settings.number]][vertices]
+            values = compression[self.measured.index_of[pattern.settings.number]][vertices]
             found.append(laid.spread(amount * pattern.measured.respond((values * weights).sum(axis=1))))
         return found
 
@@ -108,7 +108,7 @@ def read_amounts(obj: bpy.types.Object, laid: LaidPatterns, depsgraph: bpy.types
     SkinningError
         Where the armature is not evaluated, or compression can not be read.
     """
-    compression = read_layers(obj, depsgraph, len(laid.measured.layers))
+    compression = read_layers(obj, depsgraph, laid.measured)
     return laid.spread(read_angles(obj, laid.patterns, depsgraph), compression)
 
 
@@ -305,7 +305,11 @@ def _describe_drivers(pattern: ShownPattern) -> dict[str, Any]:
         }
     if measured is not None:
         law = {name: value for name, value in asdict(measured.response).items() if name != "direction"}
-        found["compression"] = {**law, "along": pattern.settings.compression_angle, "spread": measured.spread}
+        if measured.pressed is not None:
+            bones = {name: getattr(pattern.settings, name) for name in ("bone", "first_bone", "other_bone")}
+            found["depth"] = law | bones
+        else:
+            found["compression"] = {**law, "along": pattern.settings.compression_angle, "spread": measured.spread}
     return found
 
 

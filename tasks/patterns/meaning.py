@@ -38,11 +38,16 @@ def has_angle(pattern: PatternSettings) -> bool:
 
 def has_compression(pattern: PatternSettings) -> bool:
     """Whether the skin's compression or stretch brings a pattern out."""
-    return pattern.driver != "ANGLE"
+    return pattern.driver in ("COMPRESSION", "STRETCH", "BOTH")
+
+
+def has_depth(pattern: PatternSettings) -> bool:
+    """Whether limbs that press into the skin bring a pattern out."""
+    return pattern.driver == "DEPTH"
 
 
 def read_compression_response(pattern: PatternSettings) -> CompressionResponse:
-    """A pattern's law for compression, as a share; raises SkinningError where its numbers make no sense."""
+    """A pattern's law for compression or depth, as a share; raises SkinningError where its numbers make no sense."""
     start, full = 0.01 * pattern.compression_start, 0.01 * pattern.compression_full
     return CompressionResponse(pattern.law, "POSITIVE", start, full, pattern.compression_gain)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from ...bridge.animation import drivers
 from ...bridge.animation.drivers import DrivingJoint
 from ...bridge.images import materials
-from ...bridge.meshes.charts import PREFIX, chart_name, compression_name
+from ...bridge.meshes.charts import PREFIX, chart_name
 from ...bridge.modifiers import PATTERNS_NAME, find_marked_modifier, is_from_library, read_input, write_input
 from ...deformers.patterns.charts import Chart
 from ...deformers.patterns.heights import Relief, Response
@@ -24,7 +24,7 @@ from ...nodes.patterns import LEVEL, NodePattern, amount_input, build_bump, buil
 from ...nodes.patterns import write_scale as write_bump_scale
 from ...settings.objects import ObjectSettings, settings_of
 from ...settings.patterns import PatternSettings
-from .compression import MeasuredPattern
+from .compression import Measured, MeasuredPattern
 
 KEY, SIGNATURE = "supple_patterns", "supple_signature"
 """Custom properties of the node groups of an object's patterns: the object's key, and what they were built from."""
@@ -60,9 +60,9 @@ class ShownPattern:
 
 
 def describe_nodes(
-    obj: bpy.types.Object, laid: Sequence[ShownPattern], layers: Sequence[int], layer_of: Mapping[int, int]
+    obj: bpy.types.Object, laid: Sequence[ShownPattern], layers: Sequence[int], measured: Measured
 ) -> list[NodePattern]:
-    """Describe patterns for their nodes: `layers` of their charts, and of their gauges by their numbers.
+    """Describe patterns for their nodes: `layers` of their charts, and what measures them.
 
     Amounts are driven in inputs of the node modifier where there is one, else in custom properties of the object, never
     in both: from 5.0 on Blender then misses, now and then, what drivers have written to the properties.
@@ -85,19 +85,17 @@ def describe_nodes(
             softness=pattern.relief.softness,
             depth=pattern.relief.depth,
             has_angle=pattern.joint is not None,
-            **_describe_compression(settings, pattern, layer_of),
+            **_describe_compression(settings, pattern, measured),
         )
         for index, pattern, layer, is_displaced in zip(slots, laid, layers, are_displaced, strict=False)
     ]
 
 
-def _describe_compression(
-    settings: ObjectSettings, pattern: ShownPattern, layer_of: Mapping[int, int]
-) -> dict[str, Any]:
-    """What a pattern's nodes have to know of its compression."""
+def _describe_compression(settings: ObjectSettings, pattern: ShownPattern, measured: Measured) -> dict[str, Any]:
+    """What a pattern's nodes have to know of its compression, or depth."""
     if pattern.measured is None:
         return {}
-    compression = compression_name(settings.pattern_key, layer_of[pattern.settings.number])
+    compression = measured.name_attributes(settings.pattern_key)[measured.index_of[pattern.settings.number]]
     constants = pattern.measured.constants(settings.pattern_full)
     return {"compression": compression, "law": pattern.measured.response.law, "law_constants": constants}
 

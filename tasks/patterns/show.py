@@ -21,7 +21,16 @@ from ...nodes.groups import remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
-from .compression import Measured, describe_stack, join_measured, read_measured, remove_measuring, show_measured
+from .compression import (
+    Measured,
+    describe_stack,
+    find_compression_modifier,
+    join_measured,
+    read_measured,
+    remove_measuring,
+    show_measured,
+)
+from .depths import reads_other_bones
 from .layout import MeshCharts, charts_of, find_center, follow_space, make_chart
 from .library import MADE_KEY
 from .meaning import (
@@ -64,7 +73,7 @@ def lay_out(obj: bpy.types.Object, charts: MeshCharts, pattern: PatternSettings)
     relief = read_relief(pattern)
     follow_space(charts.mesh, pattern)
     chart = make_chart(charts, pattern)
-    return ShownPattern(pattern, joint, response, relief, chart, read_measured(charts.mesh, pattern, chart))
+    return ShownPattern(pattern, joint, response, relief, chart, read_measured(obj, charts.mesh, pattern, chart))
 
 
 def lay_out_all(obj: bpy.types.Object, charts: MeshCharts) -> list[ShownPattern]:
@@ -120,12 +129,15 @@ def update(obj: bpy.types.Object) -> None:
         measured = join_measured(charts.mesh, [(pattern.settings.number, pattern.measured) for pattern in laid])
         _write_charts(obj, charts, laid, layers, measured)
         show_measured(obj, measured)
-        shown = describe_nodes(obj, laid, layers, measured.layer_of)
+        shown = describe_nodes(obj, laid, layers, measured)
         if any(pattern.is_displaced for pattern in shown):
             show_displaced(obj, laid, shown)
         else:
             show_by_properties(obj, laid, shown)
-        problems = [describe_stack(obj), *show_bumped(obj, [pattern for pattern in shown if not pattern.is_displaced])]
+        problems = [
+            describe_stack(obj) if measured.layers else "",  # depth is the same anywhere in the stack
+            *show_bumped(obj, [pattern for pattern in shown if not pattern.is_displaced]),
+        ]
         settings.pattern_message = " ".join(filter(None, problems))
     outside_handlers(remove_unused_groups)
 
@@ -186,6 +198,9 @@ def follow_mesh(obj: bpy.types.Object) -> None:
 
 def follow_bones(obj: bpy.types.Object) -> None:
     """Follow bones that were renamed, and note those that are gone; raises SkinningError as `update` does."""
+    if reads_other_bones(obj, find_compression_modifier(obj)):
+        update(obj)
+        return
     patterns = [pattern for pattern in settings_of(obj).patterns if has_angle(pattern)]
     if not patterns:
         return

@@ -8,15 +8,18 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ...bridge.meshes.data import mesh_of, read_edges, read_mixed_points
-from ...bridge.meshes.nearest import find_depths
+from ...bridge.meshes.data import mesh_of, read_edges, read_mixed_points, read_points, read_triangles
+from ...bridge.meshes.nearest import NearestSurfaces, find_depths, find_nearest_surface
 from ...bridge.meshes.shown_weights import ShownShape, read_shown_shape
+from ...bridge.per_object import PerObject
 from ...deformers import SkinningError
 from ...deformers.geometry.vectors import measure_lengths
+from ...deformers.layers.order import HEIGHT, Shell, find_layers
 from ...deformers.measures.heat import color_rising, color_stretch, stretch_vertices
+from ...deformers.measures.layers import LayerMeter
 from ...settings.engine_copy import ORIGINAL_KEY
 from ..skin.poses import Poses
-from ..subject.character import check_shown_vertices, object_to_armature
+from ..subject.character import check_shown_vertices, list_deformed, object_to_armature
 from ..subject.stack import find_armature_modifier
 from .ghosts import pose_ghost
 
@@ -65,13 +68,80 @@ def color_heat(
     """
     check_shown_vertices(obj, len(shape.points))
     if kind == OVERLAP:
-        return color_rising(find_depths(shape.points, shape.normals, shape.triangles), full)
+        return color_rising(_measure_overlap(obj, shape, depsgraph), full)
     if kind == DIFFERENCE:
         return color_rising(_measure_difference(obj, shape, other, depsgraph), full)
     if kind == COPY:
         return color_rising(_measure_copy(obj, shape, depsgraph), full)
     rest = read_mixed_points(obj, depsgraph)
     return color_stretch(stretch_vertices(rest, shape.points, read_edges(mesh_of(obj))))
+
+
+@dataclass(frozen=True)
+class BodiesBeneath:
+    """What lies beneath a layer at rest.
+
+    Attributes
+    ----------
+    code : tuple
+        Differs where the meshes at rest do.
+    meters : dict from str to LayerMeter
+        By the names of the meshes.
+    """
+
+    code: tuple
+    meters: dict[str, LayerMeter]
+
+
+_beneath: PerObject[BodiesBeneath] = PerObject()
+
+
+def _measure_overlap(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """How deep a layer is in the meshes that it lies over, in its own unit; another mesh, how deep in itself."""
+    modifier = find_armature_modifier(obj)
+    armature = modifier.object if modifier is not None else None
+    meters = _find_beneath(obj, armature) if armature is not None else {}
+    if armature is None or not meters:
+        return find_depths(shape.points, shape.normals, shape.triangles)
+    own, depths = _place(obj, armature, shape.points), np.zeros(len(shape.points))
+    for name, meter in meters.items():
+        below = bpy.data.objects[name]
+        shown = read_shown_shape(below, depsgraph).points
+        check_shown_vertices(below, len(shown))
+        depths = np.maximum(depths, meter.measure_depths(own, _place(below, armature, shown)))
+    return depths / (object_to_armature(obj, armature).median_scale or 1.0)
+
+
+def _find_beneath(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, LayerMeter]:
+    """The meshes that a mesh lies over, found again where any of them has changed at rest."""
+    meshes = list_deformed(bpy.context.view_layer, armature)
+    points = [_place(one, armature, read_points(mesh_of(one))) for one in meshes]
+    code = tuple(
+        (one.name, hash(own.tobytes()), len(mesh_of(one).polygons)) for one, own in zip(meshes, points, strict=True)
+    )
+    known = _beneath.find(obj)
+    if known is None or known.code != code:
+        known = _beneath.keep(obj, BodiesBeneath(code, _find_meters(meshes, points, meshes.index(obj))))
+    return known.meters
+
+
+def _find_meters(meshes: list[bpy.types.Object], points: list[np.ndarray], layer: int) -> dict[str, LayerMeter]:
+    shells = [Shell.outward(own, read_triangles(mesh_of(one))) for one, own in zip(meshes, points, strict=True)]
+    height = float(np.ptp(np.concatenate(points), axis=0).max())
+    if not (np.isfinite(height) and height > 0.0):
+        return {}
+    find, unit = NearestSurfaces(), height / HEIGHT
+    found = [below for above, below in find_layers(shells, height, find) if above == layer]
+    return {
+        meshes[below].name: LayerMeter(shells[layer], shells[below], unit, find_nearest_surface, find_at_rest=find)
+        for below in found
+    }
+
+
+def _place(obj: bpy.types.Object, armature: bpy.types.Object, points: np.ndarray) -> np.ndarray:
+    """Points of an object, shape (V, 3), in armature space, float64."""
+    matrix = np.array(object_to_armature(obj, armature), np.float64)
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def _measure_difference(
@@ -95,12 +165,8 @@ def _measure_copy(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.types
     if len(shown.points) != len(shape.points):
         raise SkinningError(f"'{original.name}' and its engine copy have different vertices: make a new copy")
     ours, theirs = (cast(bpy.types.Object, find_armature_modifier(one).object) for one in (obj, original))
-    space = np.array(object_to_armature(obj, ours), np.float64)
-    other = np.array(object_to_armature(original, theirs), np.float64)
     scale = theirs.matrix_world.median_scale / (ours.matrix_world.median_scale or 1.0)
-    own = shape.points @ space[:3, :3].T + space[:3, 3]
-    expected = scale * (shown.points @ other[:3, :3].T + other[:3, 3])
-    return measure_lengths(own - expected)
+    return measure_lengths(_place(obj, ours, shape.points) - scale * _place(original, theirs, shown.points))
 
 
 def describe_heat(kind: str, full: float, meters: float) -> Legend:

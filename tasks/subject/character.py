@@ -22,7 +22,7 @@ from ...bridge.rigs.carriers import is_hidden_object
 from ...deformers import METHODS, Rest, SkinningError, Weights
 from ...deformers.rig.bendy import straight_segment_indices
 from ...deformers.rig.envelopes import envelope_weights
-from ...deformers.rig.rest import SdefKeys, check_space
+from ...deformers.rig.rest import SdefKeys, check_space, normalize_weights
 from ...settings.character import list_objects
 from .stack import (
     BoundObject,
@@ -211,6 +211,15 @@ def _count_influencing(obj: bpy.types.Object, armature: bpy.types.Object) -> int
         return 0
     entries = read_vertex_groups(mesh_of(obj))
     return len(np.intersect1d(groups, entries.groups[entries.values > 0.0]))
+
+
+def read_weight_table(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Matrix) -> np.ndarray:
+    """Normalized weights of a mesh as `read_rest` reads them, float32, shape (V, B); raises as that does."""
+    rest, count = read_rest(skinned, skeleton, object_to_armature), len(skeleton.joints.parents)
+    weights = normalize_weights(rest.weights, len(rest.points), count)
+    table = np.zeros((len(rest.points), count + 1), np.float32)
+    np.add.at(table, (weights.vertices, weights.joints), weights.values)
+    return table[:, :count]
 
 
 def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Matrix, solid_group: str = "") -> Rest:

@@ -14,6 +14,11 @@ from ...nodes.layers import COUNT, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 AGAIN = "press Stay Outside again"
 
 
+def list_layered(meshes: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Meshes that are kept outside of others, or give way beneath them."""
+    return [obj for obj in meshes if any(map(is_layer_modifier, obj.modifiers))]
+
+
 def find_notice(meshes: Iterable[bpy.types.Object]) -> str:
     """What is wrong with the first mesh that does not stay outside, or give way, any more; "" if none is."""
     return next(filter(None, (_describe(obj, each) for obj in meshes for each in obj.modifiers)), "")

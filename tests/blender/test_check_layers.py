@@ -5,16 +5,20 @@ import json
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 from scenes_cli import DONE, main, own_output
 from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_dressed
 
 from scenes import add_tube, animate_tube, save, turn, update
+from supple.bridge.meshes.shown_weights import read_shown_shape
+from supple.deformers.measures.heat import SKIN
 from supple.options import CheckOptions
 from supple.tasks.check.faults import CROSSED, PIERCED, Finding
 from supple.tasks.check.findings import describe_fully, find_faults
 from supple.tasks.check.fix import can_fix, fix_finding, measure_again
 from supple.tasks.check.run import check_character
 from supple.tasks.check.show import show_finding
+from supple.tasks.side_by_side.heat import color_heat
 from supple.tasks.steps import take_all
 
 
@@ -40,6 +44,27 @@ def stiffen(sleeve):
     first.add(vertices, 1.0, "REPLACE")
     for group in others:
         group.remove(vertices)
+
+
+def test_heat_shows_how_deep_a_layer_is_in_what_it_lies_over(dressed):
+    body, sleeve = dressed
+
+    def list_hot(obj):
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        colors = color_heat(obj, read_shown_shape(obj, depsgraph), "OVERLAP", "", 0.1, depsgraph)
+        return np.flatnonzero(np.abs(colors - SKIN).max(axis=1) > 1e-6)
+
+    stiffen(sleeve)
+    (fault,) = find([body, sleeve], angle=0.0)
+    bpy.context.scene.frame_set(fault.pose.frame)
+    assert len(np.intersect1d(list_hot(sleeve), fault.vertices)) / len(fault.vertices) > 0.8
+    body.data.transform(Matrix.Diagonal((1.1, 1.0, 1.1, 1.0)))  # out of the sleeve at rest: that is no layer any more
+    update()
+    assert len(list_hot(sleeve)) == 0
+    body.data.transform(Matrix.Diagonal((1.1, 1.0, 1.1, 1.0)).inverted())
+    body.find_armature().data.pose_position = "REST"
+    update()
+    assert len(list_hot(sleeve)) == 0
 
 
 def find(objects, **options):

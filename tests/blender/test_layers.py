@@ -6,10 +6,12 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 from pictures import assert_same_elsewhere, prepare_pictures, render_elsewhere, render_here
 from scenes_cli import DONE, main, own_output
 from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_dressed, read_frames
 
+import panels
 from scenes import bind, diagonal, evaluated_points, push, redo, save, select, snapshot, undo
 from supple.bridge.modifiers import is_layer_modifier
 from supple.bridge.rigs.armatures import read_pose, read_skeleton
@@ -23,6 +25,7 @@ from supple.tasks.check.findings import find_faults
 from supple.tasks.check.fix import fix_finding
 from supple.tasks.check.run import check_character
 from supple.tasks.layers import add as adding
+from supple.tasks.layers.kept import find_kept
 from supple.tasks.layers.mend import mend_at_rest
 from supple.tasks.layers.read import read_dressed
 from supple.tasks.layers.remove import remove_layers
@@ -152,6 +155,26 @@ def test_a_saved_file_goes_on(dressed, tmp_path: Path):
     assert find_notice([dressed[name] for name in MESHES]) == ""
 
 
+def test_make_supple_offers_it_until_it_is_used_or_closed(dressed):
+    select(dressed["Rig"])
+    assert "supple.layers_add" not in panels.draw("VIEW3D_PT_supple")
+    assert bpy.ops.supple.make() == {"FINISHED"}
+    assert "supple.layers_add" in panels.draw("VIEW3D_PT_supple")
+    offered = [name for name in MESHES if settings_of(dressed[name]).offers_layers]
+    assert offered == [SKIRT]
+    bpy.ops.supple.layers_add()
+    assert "supple.layers_add" not in panels.draw("VIEW3D_PT_supple")
+    bpy.ops.supple.layers_remove()
+    assert "supple.layers_add" not in panels.draw("VIEW3D_PT_supple")
+    assert adding.offer_layers(dressed["Rig"], [dressed[name] for name in MESHES]) == (
+        "Stay Outside can keep these layers apart: Skirt, Tights, Tube"
+    )
+    assert "supple.layers_add" in panels.draw("VIEW3D_PT_supple")
+    bpy.ops.supple.close_report(owner=SKIRT, kind="offers_layers")
+    assert "supple.layers_add" not in panels.draw("VIEW3D_PT_supple")
+    assert adding.offer_layers(dressed["Rig"], [dressed[BODY]]) == ""
+
+
 def test_the_command_line(dressed, tmp_path: Path, capsys):
     file, done, removed = (tmp_path / f"{name}.blend" for name in ("plain", "layers", "removed"))
     save(file)
@@ -243,6 +266,34 @@ def test_mending_at_rest_moves_what_sticks_out_with_its_keys(dressed):
     assert max(radii) < 0.415
     assert body.data.shape_keys.key_blocks["Face"].data[ring[0]].co == body.data.vertices[ring[0]].co
     assert mend_at_rest(dressed["Rig"], meshes) == ["Nothing of 'Rig' sticks out of its layers at rest"]
+
+
+@pytest.mark.versions
+def test_what_a_file_has_is_what_was_planned(dressed):
+    meshes, rig = [dressed[name] for name in MESHES], dressed["Rig"]
+    for obj in meshes:
+        obj.scale = 0.5, 0.5, 0.5
+        obj.data.transform(Matrix.Scale(2.0, 4))
+    bpy.context.view_layer.update()
+    assert find_kept(rig, meshes, 3) == {}
+    plans = adding.plan_layers(read_dressed(rig, meshes))
+    posed = {name: points.astype(float) for (name, frame), points in read_frames(dressed).items() if frame == 5}
+    bpy.context.scene.frame_set(5)
+    evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    matrices = read_pose(evaluated, read_skeleton(rig)).rest_to_pose
+    posed = {name: 0.5 * points for name, points in posed.items()}
+    expected = keep_apart(plans, posed, matrices)
+    add(dressed)
+    kept = find_kept(rig, meshes, 3)
+    assert list(kept) == [SKIRT, TIGHTS, BODY]
+    found = keep_apart(kept, posed, matrices)
+    for name in MESHES:
+        assert np.abs(found[name] - expected[name]).max() < 1e-6
+        assert np.abs(found[name] - posed[name]).max() > 1e-3
+    assert find_kept(rig, meshes, 1) == {}
+    for modifier in filter(is_layer_modifier, dressed[SKIRT].modifiers):
+        modifier.show_viewport = False
+    assert find_kept(rig, meshes, 3)[SKIRT].limbs is None
 
 
 def test_check_finds_what_is_pierced_and_its_fix_keeps_it_outside(dressed):

@@ -50,7 +50,7 @@ def measure_by_numpy(obj: bpy.types.Object) -> list[np.ndarray]:
 
 def measure_by_nodes(obj: bpy.types.Object) -> list[np.ndarray]:
     laid = bind_points(obj)
-    return read_layers(obj, evaluate(), len(laid.measured.layers))
+    return read_layers(obj, evaluate(), laid.measured)
 
 
 # What is measured
