@@ -15,7 +15,7 @@ from typing import Any
 
 from .graph import Graph, Value
 from .groups import ensure_group
-from .layers import BACK, FIELD, FORWARD, GRIDS, JOINT, JOINTS, LOW, NODES, START, STEP
+from .layers import BACK, FORWARD, GRIDS, JOINT, JOINTS, read_grid
 
 TREES = {"displacement": "GeometryNodeTree", "bump": "ShaderNodeTree"}
 """Where groups are used, and the kinds of trees they are then."""
@@ -128,26 +128,11 @@ def _store_depths(graph: Graph, geometry: Value, depths: Sequence[tuple[int, str
             moved = graph.sample(joints, forward, carrier).move(position) * share
             posed = moved if posed is None else posed + moved
         local = graph.sample(joints, graph.attribute(BACK, "FLOAT4X4"), graph.attribute(JOINT, "INT")).move(posed)
+    is_inside, distance, others = read_grid(graph, grids, local)
     with graph.frame("How deep it is"):
-        nodes = graph.attribute(NODES, "FLOAT_VECTOR")
-        cell = (local - graph.attribute(LOW, "FLOAT_VECTOR")) * (1.0 / graph.attribute(STEP, "FLOAT"))
-        least, *others = (*cell.components(), *(nodes - (1.0, 1.0, 1.0) - cell).components())
-        for other in others:
-            least = least.minimum(other)
-        corner = graph.add("ShaderNodeVectorMath", cell, operation="FLOOR")
-        along, across, _ = nodes.components()
-        x, y, z = corner.components()
-        start = z.times_plus(along * across, y.times_plus(along, x + graph.attribute(START, "FLOAT")))
-        rows = [start, start + 1.0]
-        rows += [row + along for row in rows]
-        rows += [row + along * across for row in rows]
-        values = [graph.outputs("FunctionNodeSeparateColor", _sample_field(graph, grids, row)) for row in rows]
-        for factor in (cell - corner).components():
-            pairs = zip(values[::2], values[1::2], strict=True)
-            values = [tuple((b - a).times_plus(factor, a) for a, b in zip(*pair, strict=True)) for pair in pairs]
-        counted, _, _, distance = values[0]
+        counted, _, _ = others.components()
         depth = ((distance * -1.0).maximum(0.0) - graph.attribute(RESTING, "FLOAT")).maximum(0.0) * counted
-        depth = graph.switch(least > 0.0, 0.0, depth / graph.attribute(SIDE, "FLOAT"))
+        depth = graph.switch(is_inside, 0.0, depth / graph.attribute(SIDE, "FLOAT"))
         known = graph.store(points, **{DEPTH: depth})
     with graph.frame("The deepest of each pattern"):
         for number, name in depths:
@@ -155,10 +140,6 @@ def _store_depths(graph: Graph, geometry: Value, depths: Sequence[tuple[int, str
             own = graph.switch(is_own, 0.0, graph.attribute(DEPTH, "FLOAT"))
             geometry = graph.store(geometry, **{name: graph.extremes(known, own)[1]})
     return geometry
-
-
-def _sample_field(graph: Graph, grids: Value, index: Value) -> Value:
-    return graph.sample(grids, graph.attribute(FIELD, "FLOAT_COLOR"), index)
 
 
 def _on_domain(graph: Graph, value: Value, domain: str, data_type: str) -> Value:

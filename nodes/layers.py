@@ -168,34 +168,12 @@ def build_push(name: str) -> Any:
         at = graph.sample(geometry, position, graph.attribute(VERTEX, "INT"))
         joint = graph.attribute(JOINT, "INT")
         local = graph.sample(joints, graph.attribute(BACK, "FLOAT4X4"), joint).move(at)
-        nodes = graph.attribute(NODES, "FLOAT_VECTOR")
-        place = (local - graph.attribute(LOW, "FLOAT_VECTOR")) * (1.0 / graph.attribute(STEP, "FLOAT"))
-        low, high = place.components(), (nodes - (1.0, 1.0, 1.0) - place).components()
-        least: Any = low[0]
-        for side in (*low[1:], *high):
-            least = least.minimum(side)
-        is_inside = least > 0.0
-        corner = graph.add("ShaderNodeVectorMath", place, operation="FLOOR")
-        share = place - corner
-        along, across, _ = nodes.components()
-        layer = along * across
-        x, y, z = corner.components()
-        start = z.times_plus(layer, y.times_plus(along, x + graph.attribute(START, "FLOAT")))
-    with graph.frame("How deep it is, and the way out"):
-        field = graph.attribute(FIELD, "FLOAT_COLOR")
-        rows = [start, start + 1.0]
-        rows += [row + along for row in rows]
-        rows += [row + layer for row in rows]
-        colors = [graph.sample(grids, field, row) for row in rows]
-        ways: list[Any] = colors
-        depths: list[Any] = [graph.outputs("FunctionNodeSeparateColor", color)[3] for color in colors]
-        for factor in share.components():
-            ways = [_mix(graph, factor, *pair, "VECTOR") for pair in zip(ways[::2], ways[1::2], strict=True)]
-            depths = [_mix(graph, factor, *pair, "FLOAT") for pair in zip(depths[::2], depths[1::2], strict=True)]
-        way = to_cloth.rotate(graph.sample(joints, graph.attribute(FORWARD, "FLOAT4X4"), joint).rotate(ways[0]))
+    is_inside, depth_there, way_there = read_grid(graph, grids, local)
+    with graph.frame("The way out"):
+        way = to_cloth.rotate(graph.sample(joints, graph.attribute(FORWARD, "FLOAT4X4"), joint).rotate(way_there))
         knee = gap * 0.5
         rest = graph.attribute(DISTANCE, "FLOAT")
-        depth = (_soften(graph, gap - depths[0], knee) - _soften(graph, gap - rest, knee)).maximum(0.0)
+        depth = (_soften(graph, gap - depth_there, knee) - _soften(graph, gap - rest, knee)).maximum(0.0)
         pushed = _store(graph, slots, is_inside, way * depth)
     with graph.frame("The deepest limb says how far, all together which way"):
         index = graph.add("GeometryNodeInputIndex")
@@ -213,6 +191,39 @@ def build_push(name: str) -> Any:
         held, move = _smooth(graph, held, known["push"], LIMB_SMOOTHING)
         graph.output("Geometry", graph.add("GeometryNodeSetPosition", held, None, None, move))
     return graph.finish()
+
+
+def read_grid(graph: Graph, grids: Value, place: Value) -> tuple[Value, Value, Value]:
+    """What the grid of a point's limb has at a place, trilinear, as `deformers.layers.limb_grids.read_grids` does it.
+
+    Returns
+    -------
+    is_inside, distance, others : Value
+        Whether the place is inside of the grid; the first of its four values there, and the other three as a vector.
+    """
+    with graph.frame("Which cell of the grid it is in"):
+        nodes = graph.attribute(NODES, "FLOAT_VECTOR")
+        cell = (place - graph.attribute(LOW, "FLOAT_VECTOR")) * (1.0 / graph.attribute(STEP, "FLOAT"))
+        least, *sides = (*cell.components(), *(nodes - (1.0, 1.0, 1.0) - cell).components())
+        for side in sides:
+            least = least.minimum(side)
+        corner = graph.add("ShaderNodeVectorMath", cell, operation="FLOOR")
+        along, across, _ = nodes.components()
+        layer = along * across
+        x, y, z = corner.components()
+        start = z.times_plus(layer, y.times_plus(along, x + graph.attribute(START, "FLOAT")))
+    with graph.frame("What the grid has there"):
+        field = graph.attribute(FIELD, "FLOAT_COLOR")
+        rows = [start, start + 1.0]
+        rows += [row + along for row in rows]
+        rows += [row + layer for row in rows]
+        others = [graph.sample(grids, field, row) for row in rows]
+        distances = [graph.outputs("FunctionNodeSeparateColor", color)[3] for color in others]
+        for factor in (cell - corner).components():
+            others = [_mix(graph, factor, *pair, "VECTOR") for pair in zip(others[::2], others[1::2], strict=True)]
+            pairs = zip(distances[::2], distances[1::2], strict=True)
+            distances = [_mix(graph, factor, *pair, "FLOAT") for pair in pairs]
+    return least > 0.0, distances[0], others[0]
 
 
 def _mix(graph: Graph, factor: Value, first: Value, second: Value, kind: str) -> Value:

@@ -15,11 +15,7 @@ import numpy as np
 
 from ..geometry.neighbors import FindNearest
 from ..geometry.vectors import smooth_step
-from .limb_grids import MOST_CELLS, STEP, WEIGHTS, LimbGrids, read_grids
-from .order import measure_heights
-
-MARGIN = 2
-"""Cells around a limb's skin."""
+from .limb_grids import STEP, WEIGHTS, LimbGrids, lay_out_box, list_nodes, measure_distances, read_grids
 
 MOST_POINTS = 128
 """Vertices of a pattern that are looked at, as evenly as their order has them."""
@@ -58,19 +54,14 @@ def make_depth_grid(
     LimbGrids or None
         None where hardly any skin follows the joint.
     """
-    own = skin[weights[:, joint] >= WEIGHTS[0]]
-    if len(own) < LEAST_SKIN:
+    if np.count_nonzero(weights[:, joint] >= WEIGHTS[0]) < LEAST_SKIN:
         return None
-    low, high = own.min(axis=0), own.max(axis=0)
-    step = max(height * STEP, float((high - low).max()) / (MOST_CELLS - 2 * MARGIN))
-    low = low - MARGIN * step
-    counts = np.ceil((high - low) / step).astype(np.intp) + MARGIN + 1
-    z, y, x = np.meshgrid(*(np.arange(count) for count in counts[::-1]), indexing="ij")
-    nodes = low + step * np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
-    seen = measure_heights(nodes, skin, triangles, find_nearest)
-    amounts = np.einsum("nc,nc->n", weights[triangles[seen.triangles], joint], seen.shares)
+    low, step, counts = lay_out_box(skin, weights, joint, height * STEP)
+    nodes = list_nodes(low, step, counts)
+    owners, shares, distances = measure_distances(nodes, skin, triangles, find_nearest)
+    amounts = np.einsum("nc,nc->n", weights[owners, joint], shares)
     values = np.zeros((len(nodes), 4), np.float32)
-    values[:, 0] = np.where(seen.is_behind, -seen.distances, seen.distances)
+    values[:, 0] = distances
     values[:, 1] = smooth_step((amounts - WEIGHTS[0]) / (WEIGHTS[1] - WEIGHTS[0]))
     return LimbGrids(np.array([joint]), low[None], np.array([step]), counts[None], np.zeros(1, np.intp), values)
 

@@ -160,13 +160,13 @@ def make_limb_grids(
         Of the character.
     """
     skin = np.asarray(skin, np.float64)
-    boxes = [_lay_out_box(skin, weights, bone, height * STEP) for bone in bones]
+    boxes = [lay_out_box(skin, weights, bone, height * STEP) for bone in bones]
     counts = np.array([box[2] for box in boxes]).reshape(-1, 3)
     sizes = counts.prod(axis=1)
-    nodes = [_list_nodes(*box) for box in boxes]
+    nodes = [list_nodes(*box) for box in boxes]
     every = np.concatenate(nodes)
     chosen, index = _find_distinct(every, 0.01 * height * STEP)
-    owners, shares, distances = _measure(every[chosen], skin, triangles, find_nearest)
+    owners, shares, distances = measure_distances(every[chosen], skin, triangles, find_nearest)
     values = []
     for bone, (_, step, shape), part in zip(
         bones, boxes, np.split(index.reshape(-1), np.cumsum(sizes)[:-1]), strict=True
@@ -178,8 +178,15 @@ def make_limb_grids(
     return LimbGrids(np.asarray(bones), lows, steps, counts, firsts, np.concatenate(values).astype(np.float32))
 
 
-def _lay_out_box(skin: np.ndarray, weights: np.ndarray, bone: int, step: float) -> tuple[np.ndarray, float, np.ndarray]:
-    """First node, step and number of nodes of the grid about a limb; grids of one step share their nodes."""
+def lay_out_box(skin: np.ndarray, weights: np.ndarray, bone: int, step: float) -> tuple[np.ndarray, float, np.ndarray]:
+    """First node, step and number of nodes of the grid about a limb; grids of one step share their nodes.
+
+    Parameters
+    ----------
+    skin : float array, shape (S, 3)
+        At rest, armature space.
+    weights : float array, shape (S, B)
+    """
     own = skin[weights[:, bone] >= WEIGHTS[0]]
     low, high = own.min(axis=0), own.max(axis=0)
     step = max(step, float((high - low).max()) / (MOST_CELLS - 2 * MARGIN))
@@ -187,7 +194,8 @@ def _lay_out_box(skin: np.ndarray, weights: np.ndarray, bone: int, step: float) 
     return low, step, np.ceil((high - low) / step).astype(np.intp) + MARGIN + 1
 
 
-def _list_nodes(low: np.ndarray, step: float, counts: np.ndarray) -> np.ndarray:
+def list_nodes(low: np.ndarray, step: float, counts: np.ndarray) -> np.ndarray:
+    """The nodes of such a grid, shape (N, 3), X fastest."""
     z, y, x = np.meshgrid(*(np.arange(count) for count in counts[::-1]), indexing="ij")
     return low + step * np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
 
@@ -200,7 +208,7 @@ def _find_distinct(nodes: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.
     return chosen, index.reshape(-1)
 
 
-def _measure(
+def measure_distances(
     nodes: np.ndarray, skin: np.ndarray, triangles: np.ndarray, find_nearest: FindNearest
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The vertices (N, 3) and weights (N, 3) of the nearest points of the skin, and signed distances (N,)."""
