@@ -181,10 +181,12 @@ def test_canceled_at_any_step_it_leaves_what_was_there(tube):
     armature = armature_of(tube)
     former, names = find_copy(armature, "gltf"), sorted(obj.name for obj in bpy.data.objects)
     assert former is not None
-    for stop in range(1, stops):  # an update leaves the former copy
-        assert steps_until(stop, tube, told)
+    stops = 1
+    while steps_until(stops, tube, told):  # an update leaves the former copy; how often it tells is for it to decide
         assert find_copy(armature, "gltf") == former
         assert sorted(obj.name for obj in bpy.data.objects) == names
+        stops += 1
+    assert stops > 4
 
 
 @pytest.mark.versions

@@ -1,5 +1,9 @@
 """A bound character through undo and redo."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import bpy
 import numpy as np
 import pytest
@@ -111,35 +115,15 @@ def test_undo_of_bind_and_of_unbind(evaluator):
     assert_tube_follows()
 
 
-@pytest.mark.parametrize("is_redo", [False, True])
-def test_carriers_that_undo_brings_back_are_read_anew_in_other_scenes(is_redo):
-    """A scene that is not shown keeps what it has evaluated of a carrier that was removed."""
-    obj, armature = add_tube()
-    for _ in range(2):
-        bpy.ops.scene.new(type="LINK_COPY")
-    names = [scene.name for scene in bpy.data.scenes]
-    push("built")
-    bind(obj, method="SSD", evaluate="PYTHON")
-    push("bind")
-    for name in names:
-        bpy.context.window.scene = bpy.data.scenes[name]
-        bend(armature, 80)
-    bend(armature, 40)
-    shape = evaluated_points(obj)
-    push("pose")
-    if is_redo:
-        undo(2)
-        redo(2)
-    else:
-        select(obj)
-        bpy.ops.supple.unbind()
-        push("unbind")
-        undo()
-    update()
-    for name in names:
-        bpy.context.window.scene = bpy.data.scenes[name]
-        update()
-        assert distance(evaluated_points(bpy.data.objects["Tube"]), shape) < 1e-6, name
+def test_in_other_scenes():
+    """In a process of its own: after hundreds of other tests, Blender 4.2 has crashed in it where it shows a scene."""
+    tests = Path(__file__).parent
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-c", tests.parent / "pytest.ini", "--rootdir", tests.parent,
+         tests / "undo_in_scenes.py"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "2 passed" in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
 
 
 @EVALUATED
