@@ -62,8 +62,7 @@ class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
         bound = [obj for obj in list_meshes(context) if settings_of(obj).is_bound]
         to_armature = not any(map(is_flipped, bound))
         with without_changes():
-            for obj in bound:
-                flip(obj, to_armature)
+            flip(bound, to_armature)
             context.view_layer.update()
 
 

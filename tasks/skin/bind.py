@@ -256,7 +256,7 @@ def _bind_one(skinned: SkinnedObject, setup: Setup) -> None:
     is_new = supple is None and not settings.is_bound
     is_deforming = supple is not None and settings.is_bound
     if is_flipped(obj):
-        flip(obj, to_armature=False)
+        flip([obj], to_armature=False)
     with muted():
         try:
             if not settings.is_bound:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -314,23 +315,26 @@ def read_milliseconds(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | No
     return 1e3 * sum(each.execution_time for each in (modifier, *list_own_armatures(evaluated)))
 
 
-def flip(obj: bpy.types.Object, to_armature: bool) -> None:
-    """Have Blender's own Armature modifier show a bound object in the viewport, or Supple again; renders do not change.
+def flip(objects: Iterable[bpy.types.Object], to_armature: bool) -> None:
+    """Have Blender's own Armature modifier show bound objects in the viewport, or Supple again; renders do not change.
 
     Raises
     ------
     SkinningError
-        Where a bake deforms the object, or the user has removed one of the modifiers.
+        Where a bake deforms an object, or the user has removed one of its modifiers; none is changed then.
     """
-    check_not_baked(obj)
-    check_not_linked(obj)
-    supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
-    if is_flipped(obj) == to_armature:
-        return
-    hidden, shown = (supple, armature) if to_armature else (armature, supple)
-    is_shown = hidden.show_viewport
-    write_toggles(shown, (is_shown, shown.show_render))
-    write_toggles(hidden, (False, hidden.show_render))
+    found = []
+    for obj in objects:
+        check_not_baked(obj)
+        check_not_linked(obj)
+        found.append((find_supple_modifier(obj), find_replaced_modifier(obj), is_flipped(obj)))
+    for supple, armature, was_flipped in found:
+        if was_flipped == to_armature:
+            continue
+        hidden, shown = (supple, armature) if to_armature else (armature, supple)
+        is_shown = hidden.show_viewport
+        write_toggles(shown, (is_shown, shown.show_render))
+        write_toggles(hidden, (False, hidden.show_render))
 
 
 def read_toggles(modifier: bpy.types.Modifier) -> tuple[bool, bool]:

@@ -176,6 +176,17 @@ def test_flip(character, evaluate, tmp_path, monkeypatch, subtests):
         assert_shows(linear)
 
 
+def test_flip_changes_nothing_where_one_mesh_can_not_be_flipped(character):
+    body, sleeve, _ = character
+    bind_whole()
+    sleeve.modifiers.remove(armature_modifier(sleeve))
+    with pytest.raises(RuntimeError, match="was removed: unbind, add one, and bind again"):
+        bpy.ops.supple.flip()
+    for obj in (body, sleeve):
+        assert supple_modifier(obj).show_viewport
+    assert not armature_modifier(body).show_viewport
+
+
 def test_the_panel_shows_all_of_it_for_an_armature(character):
     body, sleeve, _ = character
     shown = panels.draw("VIEW3D_PT_supple_fine_tune")

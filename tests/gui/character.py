@@ -12,8 +12,10 @@ from scenes import add_tube, add_twin, distance, evaluated_points, turn
 FIRST_ROW, BIND_ROW, MADE = 7.4, 18.44, 1.25
 """Where the list's first mesh and Bind are, in rows of buttons below the top of the sidebar, with two meshes; how much
 lower once the character is bound."""
-TICK, BIND, UNBIND = 0.12, 0.2, 0.66
-"""How far from its left edge the ticks, Bind and Unbind are, as shares of its width."""
+OFFER_ROW = 6.55
+"""Where the first panel offers Stay Outside."""
+TICK, BIND, UNBIND, CLOSE = 0.12, 0.2, 0.66, 0.83
+"""How far from its left edge the ticks, Bind, Unbind and the cross of the offer are, as shares of its width."""
 
 
 def search(window: Window, label: str) -> Iterator[float]:
@@ -53,6 +55,10 @@ def use_character(window: Window) -> Iterator[float]:
     yield from until(lambda: sleeve.supple.corrections and not window.running)
     check("... and then with flesh", len(sleeve.supple.corrections))
     check("... and leaves the look of what was bound before", not body.supple.corrections)
+    offered = [obj for obj in (body, sleeve) if obj.supple.offers_layers]
+    check("... and offers to keep layers apart", len(offered) == 1)
+    yield from window.click_row(OFFER_ROW, CLOSE)
+    check("... until the offer is closed", not any(obj.supple.offers_layers for obj in offered))
     posed = evaluated_points(body)
     yield from search(window, "Flip to Blender")
     check("Flip shows Blender's own", distance(posed, evaluated_points(body)) > 1e-3)
