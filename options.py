@@ -251,6 +251,11 @@ class SwingOptions(TaskOptions):
                                       "if they move it by 10 degrees",
         help="have parts swing less in actions that already move them by themselves",
     )  # fmt: skip
+    copies: bool = row(
+        False, "Copy Linked Actions", "Actions that are linked from other files get no swing. Copy them into this "
+                                      "file: the copies swing, and play in their place",
+        help="copy actions that are linked from other files into this file, where they swing",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ def _show_change(settings: bpy.types.PropertyGroup, _context: bpy.types.Context)
 
 
 SWING_KEY = "supple_swing"
+COPIED_KEY = "supple_copied_from"
 """Custom property of an action with a swing: what it was computed from, as a digest; "" where nothing swings in it."""
 
 

@@ -13,7 +13,7 @@ from ...bridge.changes import Update
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.copies import read_rests
 from ...bridge.rigs.swings import find_lag, list_lag_bones, list_swinging
-from ...settings.bones import SWING_KEY, SwingSettings
+from ...settings.bones import COPIED_KEY, SWING_KEY, SwingSettings
 from .actions import find_rate, list_actions
 
 _notices: PerObject[tuple[tuple, str]] = PerObject(survives_undo=False)
@@ -26,13 +26,23 @@ def swing_settings(armature: bpy.types.Object, lag: str) -> SwingSettings:
 
 
 def list_own_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
-    """The actions that move bones of an armature, but for those that other armatures play and this one does not."""
-    own, others = set[bpy.types.Action](), set[bpy.types.Action]()
+    """The actions that move bones of an armature.
+
+    Left out are those that other armatures play and this one does not, and linked ones that copies stand for.
+    """
+    players, own, others = list_players(armature), set[bpy.types.Action](), set[bpy.types.Action]()
     for obj in bpy.data.objects:
         if obj.animation_data is not None:
-            is_own = obj == armature or obj.data == armature.data
-            (own if is_own else others).update(_list_played(obj.animation_data))
-    return [action for action in list_actions(armature) if action in own or action not in others]
+            (own if obj in players else others).update(_list_played(obj.animation_data))
+    found = [action for action in list_actions(armature) if action in own or action not in others]
+    copied = {action.get(COPIED_KEY) for action in found}
+    return [action for action in found if action.library is None or action.name_full not in copied]
+
+
+def list_players(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """An armature and others of the same bones, where they are animated."""
+    players = [obj for obj in bpy.data.objects if obj == armature or obj.data == armature.data]
+    return [obj for obj in players if obj.animation_data is not None]
 
 
 def _list_played(data: bpy.types.AnimData) -> list[bpy.types.Action]:

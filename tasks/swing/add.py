@@ -40,6 +40,7 @@ from ..steps import Steps, within
 from ..subject.actions import find_rate
 from ..subject.swung import forget_notices, hash_motion, hash_source, list_own_actions, swing_settings
 from .choose import check_plays, choose_chains, find_held
+from .copies import copy_linked, remove_copies
 from .read import Reading, cut_chain, read_action
 from .regions import add_region, remove_region
 from .report import ANIMATED, SwingReport, SwungChain
@@ -180,8 +181,14 @@ def add_swing(
     former = _list_planned(armature)
     kept = [each for each in former if not bones & set(each.bones)]
     replaced = [each for each in former if each not in kept]
-    report = yield from _compute(armature, scene, new, kept, replaced, {} if readings is None else readings)
-    return replace(report, held=tuple(held))
+    copies = {}
+    with ExitStack() as undo:
+        if options.copies:
+            copies = copy_linked(armature)
+            undo.callback(remove_copies, armature, copies)
+        report = yield from _compute(armature, scene, new, kept, replaced, {} if readings is None else readings)
+        undo.pop_all()
+    return replace(report, held=tuple(held), copied=tuple(copy.name for copy in copies.values()))
 
 
 def update_swing(armature: bpy.types.Object, scene: bpy.types.Scene) -> Steps[SwingReport]:

@@ -81,6 +81,8 @@ class SwingReport:
         Names of those that can not be changed.
     held : tuple of str
         Names of bones that have the name of a part, and that constraints or drivers move.
+    copied : tuple of str
+        Names of actions that were copied from other files.
     """
 
     armature: str
@@ -88,6 +90,7 @@ class SwingReport:
     actions: tuple[str, ...]
     linked: tuple[str, ...]
     held: tuple[str, ...] = ()
+    copied: tuple[str, ...] = ()
 
     def describe(self) -> list[str]:
         """Sentences without a full stop."""
@@ -95,6 +98,8 @@ class SwingReport:
         lines.append(f"Actions with swing: {len(self.actions)}")
         if self.linked:
             lines.append(f"Without swing, because they are linked from other files: {', '.join(self.linked)}")
+        if self.copied:
+            lines.append(f"Copied from other files: {', '.join(self.copied)}")
         if self.held:
             lines.append(f"Without swing, because constraints or drivers move them: {', '.join(self.held)}")
         return lines
@@ -118,4 +123,5 @@ class SwingReport:
             "actions": list(self.actions),
             "linked": list(self.linked),
             "held": list(self.held),
+            "copied": list(self.copied),
         }

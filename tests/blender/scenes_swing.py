@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
@@ -48,13 +49,14 @@ def add_run(armature: Any, name: str = "Run", height: float = 0.1) -> bpy.types.
     return action
 
 
-def read_bones(armature: Any, frames: Any) -> np.ndarray:
-    """Matrices of all bones but lag bones as the scene plays them, float32, shape (F, B, 4, 4)."""
+def read_bones(armature: Any, frames: Any, names: Sequence[str] = ()) -> np.ndarray:
+    """Matrices of bones, by default all but lag bones, as the scene plays them, float32, shape (F, B, 4, 4)."""
     found = []
     for frame in frames:
         whole = math.floor(frame)
         bpy.context.scene.frame_set(whole, subframe=frame - whole)
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        bones = [bone for bone in posed.pose.bones if not bone.bone.supple.is_lag]
+        bones = [posed.pose.bones[name] for name in names]
+        bones = bones or [bone for bone in posed.pose.bones if not bone.bone.supple.is_lag]
         found.append([np.array(bone.matrix, np.float32) for bone in bones])
     return np.array(found)

@@ -2,6 +2,9 @@
 
 import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -565,3 +568,65 @@ def test_linked_actions_are_named(runner, tmp_path):
     report = swing(runner)
     assert (report.actions, report.linked) == (("Run",), ("Theirs",))
     assert list_keys(wanted.actions[0]) == before
+
+
+@pytest.mark.versions
+def test_linked_actions_are_copied(runner, tmp_path):
+    """The armature plays the copies, in strips as well; what is canceled is as before."""
+    runner.animation_data.action.name = "Theirs"
+    path = save(tmp_path / "library.blend")
+    reset()
+    runner = add_runner()
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.actions = ["Theirs"]
+    theirs, data = wanted.actions[0], runner.animation_data_create()
+    strip = data.nla_tracks.new().strips.new("Theirs", 40, theirs)
+    strip.action_frame_end, strip.repeat = 8.0, 2.0
+    for player in (data, strip):
+        player.action = theirs
+        if hasattr(player, "action_slot"):
+            player.action_slot = theirs.slots[0]
+    span = strip.frame_start, strip.frame_end, strip.action_frame_start, strip.action_frame_end, strip.repeat
+    before, options = list_keys(theirs), SwingOptions(copies=True)
+
+    steps = add_swing(runner, bpy.context.scene, options)
+    next(steps)
+    assert data.action != theirs
+    steps.close()
+    assert (data.action, strip.action, list(bpy.data.actions)) == (theirs, theirs, [theirs])
+    report = swing(runner, options)
+    copy = data.action
+    assert copy.library is None
+    assert strip.action == copy
+    assert (strip.frame_start, strip.frame_end, strip.action_frame_start, strip.action_frame_end, strip.repeat) == span
+    assert (report.actions, report.linked, report.copied) == ((copy.name,), (), (copy.name,))
+    assert list_keys(theirs) == before
+    assert len(list_keys(copy)) > len(before)
+    assert measure(runner).max() > 3.0
+    again = swing(runner, options)  # not copied twice
+    assert (again.actions, again.copied) == ((copy.name,), ())
+    remove_swing(runner)
+    assert list_keys(copy) == before
+
+
+ELSEWHERE = """
+import sys
+import bpy, numpy as np
+from scenes_swing import TAIL, read_bones
+assert not hasattr(bpy.types.Object, "supple")
+bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
+np.save(sys.argv[2], read_bones(bpy.data.objects["Runner"], list(map(float, sys.argv[3:])), TAIL))
+"""
+
+
+def test_frames_are_the_same_on_two_machines(runner, tmp_path):
+    """Two processes without Supple read half of the frames each, the second one backward: the same bytes."""
+    swing(runner)
+    path = save(tmp_path / "swung.blend")
+    here, half = dict(zip(HALVES, read_bones(runner, HALVES, TAIL), strict=True)), len(HALVES) // 2
+    for number, frames in enumerate((HALVES[:half], HALVES[: half - 1 : -1])):
+        output = tmp_path / f"{number}.npy"
+        command = [sys.executable, "-c", ELSEWHERE, str(path), str(output), *map(str, frames)]
+        subprocess.run(command, check=True, timeout=120, cwd=Path(__file__).parent)
+        for frame, bones in zip(frames, np.load(output), strict=True):
+            assert bones.tobytes() == here[frame].tobytes()
