@@ -1,18 +1,20 @@
-"""The pictures of docs/swing.md: strips of actions and a film of one, without swing and with it.
+"""The pictures of docs/swing.md: strips of actions and films, without swing and with it.
 
-    python benchmarks/swing_pictures.py [--only fox film] [--assets DIR]
+    python benchmarks/swing_pictures.py [--only fox film cloak] [--assets DIR]
 
-Needs Blender's module bpy. The character is read from a folder of assets that is not part of the repository.
+Needs Blender's module bpy. The characters are read from a folder of assets that is not part of the repository.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Vector
 
 from harness import find, new_scene, take_all
 from benchmarks.animated_webp import write_animation
@@ -31,25 +33,43 @@ DEEPER = -0.02
 WIDTH, HEIGHT, TALL = 1100.0, 220.0, 4.4
 """Of a row; and how many meters high it is."""
 
-FILMED = "Run_Armature"
-FILM_WIDTH, FILM_HEIGHT, CLOSE = 400.0, 260.0, 2.6
-"""Of a fox in the film; and how many meters high it is."""
+FILM_WIDTH, FILM_HEIGHT = 400.0, 260.0
+"""Of a character in a film."""
+
+CAPE = ("cape.1", "cape.2", "cape.3", "cape.4")
 
 Skin = tuple[np.ndarray, np.ndarray]
 
 
-def shoot(
-    rows: Sequence[tuple[Sequence[Skin], tuple]],
-    studio: Studio,
-    size: tuple[float, float, float] = (WIDTH, HEIGHT, TALL),
-) -> np.ndarray:
-    """Foxes from the side, beside each other; those of all rows in the same places, each row in its color.
+@dataclass(frozen=True)
+class Film:
+    """An action of a character, beside what it is with swing.
 
-    Parameters
+    Attributes
     ----------
-    size : three floats
-        Width and height of the picture, and how many meters high it is.
+    prepare : callable, optional
+        Makes the bones that are to swing.
+    view : View
+        Of the character, whose vertices are about the origin on the mean.
     """
+
+    character: str
+    action: str
+    view: View
+    prepare: Callable[[Any], None] | None = None
+
+    def shoot(self, skin: Skin, color: tuple, floor: float, studio: Studio) -> np.ndarray:
+        """A picture of a frame."""
+        new_scene()
+        points, triangles = skin
+        corners = np.tile(linear(np.array(color)), (len(triangles), 3, 1))
+        add_mesh(bpy.context.scene, points, triangles, corners, colored("Skin"))
+        add_floor(bpy.context.scene, floor)
+        return studio.shoot(self.view, FILM_WIDTH, FILM_HEIGHT)
+
+
+def shoot(rows: Sequence[tuple[Sequence[Skin], tuple]], studio: Studio) -> np.ndarray:
+    """Foxes from the side, beside each other; those of all rows in the same places, each row in its color."""
     new_scene()
     scene, material = bpy.context.scene, colored("Skin")
     first, _ = rows[0][0][0]
@@ -62,11 +82,11 @@ def shoot(
             shift = np.array([DEEPER * (color == PLAIN), along, 0.0])
             add_mesh(scene, points + shift - middle, triangles, corners, material)
     add_floor(scene, floor)
-    return studio.shoot(View((0.0, 0.0, floor + 0.5 * size[2] - 0.2), 90.0, 4.0, size[2]), *size[:2])
+    return studio.shoot(View((0.0, 0.0, floor + 0.5 * TALL - 0.2), 90.0, 4.0, TALL), WIDTH, HEIGHT)
 
 
 def play(armature: Any, name: str) -> tuple[int, int]:
-    """Have the fox play an action; its first and last frame."""
+    """Have a character play an action; its first and last frame."""
     armature.animation_data.action = action = bpy.data.actions[name]
     if hasattr(action, "slots"):
         armature.animation_data.action_slot = action.slots[0]
@@ -79,22 +99,62 @@ def read_row(armature: Any, name: str) -> list[Skin]:
     return [read_skin(round(frame)) for frame in np.linspace(*play(armature, name), COUNT + 2)[1:-1]]
 
 
+def add_cape(armature: Any) -> None:
+    """Have the knight's cape, which hangs on one bone, follow a chain of bones down its middle."""
+    cape, count = bpy.data.objects["Knight_Cape"], len(CAPE)
+    points = np.array([cape.matrix_world @ vertex.co for vertex in cape.data.vertices])
+    top, bottom = points[:, 2].max(), points[:, 2].min()
+    levels = np.linspace(top, bottom, count + 1)
+    order = np.argsort(points[:, 2])
+    depths = np.interp(levels, points[order, 2], points[order, 1])
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    to_armature = armature.matrix_world.inverted()
+    for number, name in enumerate(CAPE):
+        bone = armature.data.edit_bones.new(name)
+        bone.head, bone.tail = (to_armature @ Vector((0.0, depths[end], levels[end])) for end in (number, number + 1))
+        bone.parent = armature.data.edit_bones[CAPE[number - 1] if number else "chest"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    along = np.clip((top - points[:, 2]) / (top - bottom) * count - 0.5, 0.0, count - 1.0)
+    for number, name in enumerate(CAPE):
+        group = cape.vertex_groups.new(name=name)
+        for vertex, weight in enumerate(np.maximum(1.0 - np.abs(along - number), 0.0)):
+            group.add([vertex], weight, "REPLACE")
+    world = cape.matrix_world.copy()
+    cape.parent_type = "OBJECT"
+    cape.matrix_world = world
+    cape.modifiers.new("Armature", "ARMATURE").object = armature
+
+
+FILMS = {
+    "film": Film("fox", "Run_Armature", View((0.0, 0.0, 1.1), 90.0, 4.0, 2.6)),
+    "cloak": Film("kaykit_knight", "Running_A_Rig", View((0.0, 0.1, 1.1), 105.0, 4.0, 2.2), add_cape),
+}
+
+
 def draw_film(arguments: Any, name: str) -> None:
-    """A cycle, as it is and with swing beside it."""
-    studio, add_swing = Studio.of(arguments), find("tasks.swing.add").add_swing
-    armature = open_character(arguments.assets, CHARACTER)
-    first, last = play(armature, FILMED)
-    plain = [read_skin(frame) for frame in range(first, last)]
-    take_all(add_swing(armature, bpy.context.scene))
-    play(armature, FILMED)
-    swung = [read_skin(frame) for frame in range(first, last)]
-    size = (FILM_WIDTH, FILM_HEIGHT, CLOSE)
-    frames = [
-        np.concatenate([shoot([([skin], color)], studio, size) for skin, color in ((before, PLAIN), (after, SWUNG))], 1)
-        for before, after in zip(plain, swung, strict=True)
-    ]
-    milliseconds = round(1000.0 * bpy.context.scene.render.fps_base / bpy.context.scene.render.fps)
-    write_animation(arguments.output / f"swing-{name}.webp", frames, [milliseconds] * len(frames), 80)
+    """An action, as it is and with swing beside it."""
+    film, studio = FILMS[name], Studio.of(arguments)
+    armature = open_character(arguments.assets, film.character)
+    if film.prepare is not None:
+        film.prepare(armature)
+    first, last = play(armature, film.action)
+    frames = range(first, last)
+    plain = [read_skin(frame) for frame in frames]
+    scene = bpy.context.scene
+    milliseconds = round(1000.0 * scene.render.fps_base / scene.render.fps)
+    take_all(find("tasks.swing.add").add_swing(armature, scene))
+    play(armature, film.action)
+    swung = [read_skin(frame) for frame in frames]
+    floor = min(float(points[:, 2].min()) for points, _ in plain)
+    pictures = []
+    for before, after in zip(plain, swung, strict=True):
+        middle = before[0].mean(axis=0) * (1.0, 1.0, 0.0)
+        beside = [
+            ((points - middle, triangles), color) for (points, triangles), color in ((before, PLAIN), (after, SWUNG))
+        ]
+        pictures.append(np.concatenate([film.shoot(skin, color, floor, studio) for skin, color in beside], axis=1))
+    write_animation(arguments.output / f"swing-{name}.webp", pictures, [milliseconds] * len(pictures), 80)
 
 
 def draw_strips(arguments: Any, name: str) -> None:
@@ -112,4 +172,4 @@ def draw_strips(arguments: Any, name: str) -> None:
 
 
 if __name__ == "__main__":
-    draw(__doc__, {"fox": draw_strips, "film": draw_film}, samples=12)
+    draw(__doc__, {"fox": draw_strips, **dict.fromkeys(FILMS, draw_film)}, samples=12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -48,6 +49,7 @@ class Curve:
 BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\](.*)', re.DOTALL)
 
 
+@functools.lru_cache(4096)
 def split_bone_path(path: str) -> tuple[str, str]:
     """The bone that a data path of an armature object begins with, by name, "" for none, and what follows."""
     match = BONE.match(path)
@@ -280,9 +282,10 @@ def hash_curves(action: bpy.types.Action, left_out: Collection[str]) -> bytes:
             continue
         points = curve.keyframe_points
         digest.update(repr((curve.data_path, curve.array_index, curve.mute, curve.extrapolation, len(points))).encode())
-        for field in ("co", "handle_left", "handle_right"):
+        kinds = read_array(points, "interpolation", 0, np.int32)
+        digest.update(kinds.tobytes())
+        for field in ("co", "handle_left", "handle_right") if (kinds == BEZIER).any() else ("co",):
             digest.update(read_array(points, field, 2).tobytes())
-        digest.update(read_array(points, "interpolation", 0, np.int32).tobytes())
         for modifier in curve.modifiers:
             digest.update(repr(read_plain(modifier)).encode())
     return digest.digest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class ChainMotion:
     world: np.ndarray
     inward: np.ndarray
 
-    @property
+    @cached_property
     def rotations(self) -> np.ndarray:
         """The axes, orthonormal."""
         return orthonormalize(self.axes)
@@ -78,7 +79,8 @@ class ChainMotion:
         """Of the bones in the first frame, shape (K,)."""
         return np.maximum(np.linalg.norm(np.diff(self.joints[0], axis=0), axis=1), TINY)
 
-    def find_axes(self) -> tuple[np.ndarray, np.ndarray]:
+    @cached_property
+    def carrier_axes(self) -> tuple[np.ndarray, np.ndarray]:
         """Axes of the carrier in world space, orthonormal, shape (F, 3, 3), and if it were at rest, (3, 3)."""
         linear = self.world[:, :3, :3]
         axes = orthonormalize(np.concatenate([linear @ self.carrier, linear[:1] @ self.rest_carrier]))
@@ -150,7 +152,7 @@ def find_offsets(
     shapes, loads, ratios = find_modes(motion.lengths)
     frequencies = spring.frequency * ratios
     dampings = np.minimum(STRONGEST_DAMPING, spring.damping * np.sqrt(ratios))
-    axes, rest_axes = motion.find_axes()
+    axes, rest_axes = motion.carrier_axes
     paths = np.einsum("fij,fkj->fki", motion.world[:, :3, :3], motion.joints[:, 1:]) + motion.world[:, None, :3, 3]
     accelerations = find_accelerations(smooth_paths(paths, size, timing.is_cyclic), timing)
     pulls = np.broadcast_to(rest_axes.T @ gravity - gravity @ axes, (len(axes), 3))[:, None]

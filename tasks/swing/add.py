@@ -390,14 +390,21 @@ def _make_curves(
     timing : Timing, optional
         Of a motion; it gives the slopes.
     """
-    curves = []
-    for number, lag in enumerate(lags):
-        for index, own in enumerate(np.moveaxis(values[:, number], 1, 0)):
-            slopes = None
-            if timing is not None and len(frames) > 2:
-                slopes = find_slopes(own, timing)[::step] / (frames[1] - frames[0])
-            curves.append(Curve(path_of(lag, channel), index, frames[::step], own[::step], COLLECTION, slopes))
-    return curves
+    slopes = None
+    if timing is not None and len(frames) > 2:
+        slopes = find_slopes(values, timing)[::step] / (frames[1] - frames[0])
+    return [
+        Curve(
+            path_of(lag, channel),
+            index,
+            frames[::step],
+            values[::step, number, index],
+            COLLECTION,
+            None if slopes is None else slopes[:, number, index],
+        )
+        for number, lag in enumerate(lags)
+        for index in range(values.shape[2])
+    ]
 
 
 def _write(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, cast
 
@@ -48,6 +48,8 @@ class Reading:
         Armature space.
     world : float64 array, shape (F, 4, 4)
         From armature space.
+    chains : dict
+        Motions of the chains that were cut from it before, by their bones.
     """
 
     frames: np.ndarray
@@ -56,6 +58,7 @@ class Reading:
     bones: tuple[str, ...]
     pose: np.ndarray
     world: np.ndarray
+    chains: dict[tuple[str, ...], ChainMotion] = field(default_factory=dict)
 
 
 def read_action(armature: bpy.types.Object, action: bpy.types.Action, rate: float, bones: set[str]) -> Steps[Reading]:
@@ -109,8 +112,14 @@ def _is_cycle(pose: np.ndarray) -> bool:
     return bool(min(steps[0], steps[-1]) > RESTING * steps.max())
 
 
-def cut_chain(armature: bpy.types.Object, names: Sequence[str], reading: Reading) -> ChainMotion:
+def cut_chain(armature: bpy.types.Object, names: tuple[str, ...], reading: Reading) -> ChainMotion:
     """How one chain of bones moves."""
+    if names not in reading.chains:
+        reading.chains[names] = _cut(armature, names, reading)
+    return reading.chains[names]
+
+
+def _cut(armature: bpy.types.Object, names: Sequence[str], reading: Reading) -> ChainMotion:
     bones = [cast(Any, armature.data).bones[name] for name in names]
     pose = reading.pose[:, [reading.bones.index(name) for name in names]]
     lengths = np.array([bone.length for bone in bones])
