@@ -128,7 +128,7 @@ def add_cape(armature: Any) -> None:
 
 FILMS = {
     "film": Film("fox", "Run_Armature", View((0.0, 0.0, 1.1), 90.0, 4.0, 2.6)),
-    "cloak": Film("kaykit_knight", "Running_A_Rig", View((0.0, 0.1, 1.1), 105.0, 4.0, 2.2), add_cape),
+    "cloak": Film("kaykit_knight", "1H_Melee_Attack_Chop_Rig", View((0.0, 0.1, 1.1), 120.0, 6.0, 2.8), add_cape),
 }
 
 
