@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -23,6 +23,7 @@ from .twists import (
     Moved,
     Rotations,
     interpolate_keys,
+    read_modes,
     rotations_of_channel,
 )
 
@@ -66,30 +67,31 @@ def read_reach(
     twists : mapping of str to float
         From `measure_twists`.
     """
-    bones, count = _Bones(armature, skeleton, rotations), len(skeleton.joints.parents)
+    bones, count = _Bones.of(armature, skeleton), len(skeleton.joints.parents)
     problem = _find_problem(armature, bones, rotations, moved, keys)
     if problem:
         unknown = np.ones(count, bool)
         return Reach(problem, np.zeros((0, count, 4)), unknown, np.full(count, np.inf), bones.moves_joints)
     most = MOST_SAMPLES // max(1, len(keys)) + 1
-    samples = [bones.pose({}, 1), *(bones.pose(of_action, most) for of_action in keys if of_action)]
+    modes = read_modes(cast(Any, armature.pose).bones)
+    samples = [bones.pose(rotations, modes, {}, 1)]
+    samples += [bones.pose(rotations, modes, of_action, most) for of_action in keys if of_action]
     return Reach(
         "",
         rotations=np.concatenate(samples)[:, bones.of_joints],
-        is_free=bones.find_free(moved),
+        is_free=bones.find_free(rotations, moved),
         twists=np.array([twists[bones.names[bone]] for bone in bones.of_joints.tolist()]),
         bones=bones.moves_joints,
     )
 
 
 class _Bones:
-    """All bones of an armature, parents first, and which of them move joints."""
+    """All bones of an armature at rest, parents first, and which of them move joints."""
 
-    def __init__(self, armature: bpy.types.Object, skeleton: Skeleton, rotations: Rotations) -> None:
+    def __init__(self, armature: bpy.types.Object, skeleton: Skeleton) -> None:
         bones: Any = armature.data.bones
-        self.names, self._rotations = rotations.names, rotations
+        self.names = skeleton.pose_names
         self._index = {name: number for number, name in enumerate(self.names)}
-        self._modes = np.array([bone.rotation_mode for bone in armature.pose.bones])
         self.parents = np.array(
             [self._index[bone.parent.name] if (bone := bones[name]).parent else -1 for name in self.names]
         )
@@ -105,12 +107,21 @@ class _Bones:
                 self.moves_joints[bone] = True
                 bone = int(self.parents[bone])
 
-    def find_free(self, moved: Moved) -> np.ndarray:
+    @classmethod
+    def of(cls, armature: bpy.types.Object, skeleton: Skeleton) -> _Bones:
+        """Those of a skeleton, which are read once."""
+        if _Bones not in skeleton.known:
+            skeleton.known[_Bones] = cls(armature, skeleton)
+        return skeleton.known[_Bones]
+
+    def find_free(self, rotations: Rotations, moved: Moved) -> np.ndarray:
         """Joints of which it is not known how far they rotate against their parents, bool array, shape (B,)."""
-        free = {name for name, kind in self._rotations.constraints if kind not in WITHOUT_ROTATION}
+        free = {name for name, kind in rotations.constraints if kind not in WITHOUT_ROTATION}
         free |= {name for name, channel in moved.loose if channel not in (TURNS, SCALE, CONSTRAINTS)}
         is_free = np.array([name in free for name in self.names]) | ~self._inherits
         found = np.zeros(len(self.of_joints), bool)
+        if not is_free.any():
+            return found
         for joint, bone in enumerate(self.of_joints.tolist()):
             parent = self._joint_parents[joint]
             end = self.of_joints[parent] if parent >= 0 else -1
@@ -119,9 +130,9 @@ class _Bones:
                 bone = int(self.parents[bone])
         return found
 
-    def pose(self, keys: Keys, most: int) -> np.ndarray:
+    def pose(self, rotations: Rotations, modes: np.ndarray, keys: Keys, most: int) -> np.ndarray:
         """Rotations of all bones in samples of an action, rest to pose, armature space: quaternions (S, bones, 4)."""
-        frames, rotations = _choose_frames(keys, most), self._rotations
+        frames = _choose_frames(keys, most)
         count = len(frames)
         values = {channel: np.repeat(rows[:, :, None], count, axis=2) for channel, rows in rotations.values.items()}
         for (name, channel), axes in keys.items():
@@ -129,8 +140,8 @@ class _Bones:
             if bone >= 0 and self.moves_joints[bone] and channel == rotations.modes[bone]:
                 values[channel][bone] = interpolate_keys(rotations.values[channel][bone], axes, frames)
         local = np.zeros((len(self.names), count, 4))
-        for mode in np.unique(self._modes).tolist():
-            own, channel = np.flatnonzero(self._modes == mode), ROTATIONS[mode]
+        for mode in np.unique(modes).tolist():
+            own, channel = np.flatnonzero(modes == mode), ROTATIONS[mode]
             rows = values[channel][own].transpose(1, 0, 2).reshape(SIZES[channel], -1)
             local[own] = rotations_of_channel(channel, mode, rows.astype(np.float64)).reshape(len(own), count, 4)
         rest = np.repeat(self._rest[:, None], count, axis=1)

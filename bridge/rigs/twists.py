@@ -166,7 +166,7 @@ def read_rotations(armature: bpy.types.Object, moved: Moved) -> Rotations:
         tracks = [(track.mute, [strip.blend_type for strip in track.strips]) for track in data.nla_tracks]
         blending = data.action_blend_type, str(tracks)
     blending = *blending, tuple(bones[name].ik_stretch for name, kind in constraints if kind == "IK")
-    return Rotations(moved.names, _read_modes(bones), values, turns, constraints, blending)
+    return Rotations(moved.names, _read_channels(bones), values, turns, constraints, blending)
 
 
 def _list_chain(bone: Any, kind: str) -> list[str]:
@@ -266,13 +266,23 @@ def rotations_of_channel(channel: str, mode: str, values: np.ndarray) -> np.ndar
     return np.where(lengths > 0.0, values / np.where(lengths > 0.0, lengths, 1.0), np.eye(1, 4).T).T
 
 
-def _read_modes(bones: Any) -> np.ndarray:
+def read_modes(bones: Any) -> np.ndarray:
+    """The rotation mode of each bone of a pose, array of str, shape (N,)."""
+    modes, rows = _read_mode_rows(bones)
+    return np.array(modes)[rows]
+
+
+def _read_channels(bones: Any) -> np.ndarray:
     """The channel by which each bone of a pose rotates, array of str, shape (N,)."""
-    items = bpy.types.PoseBone.bl_rna.properties["rotation_mode"].enum_items
-    channels = np.array([ROTATIONS[item.identifier] for item in items])
-    order = np.argsort([item.value for item in items])
-    values = np.array([item.value for item in items])[order]
-    return channels[order][np.searchsorted(values, read_array(bones, "rotation_mode", kind=np.int32))]
+    modes, rows = _read_mode_rows(bones)
+    return np.array([ROTATIONS[mode] for mode in modes])[rows]
+
+
+def _read_mode_rows(bones: Any) -> tuple[list[str], np.ndarray]:
+    """All rotation modes, in the order of their values, and which of them each bone of a pose has, shape (N,)."""
+    items = sorted(bpy.types.PoseBone.bl_rna.properties["rotation_mode"].enum_items, key=lambda item: item.value)
+    values = read_array(bones, "rotation_mode", kind=np.int32)
+    return [item.identifier for item in items], np.searchsorted([item.value for item in items], values)
 
 
 def list_actions(armature: bpy.types.Object) -> Iterator[bpy.types.Action]:

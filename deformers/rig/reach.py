@@ -82,11 +82,12 @@ def do_signs_agree(reach: Reach, joints: Joints, pairs: np.ndarray) -> bool:
     if not len(pairs):
         return True
     first, second = pairs.T
-    above = np.zeros((count + 1, count), bool)
-    above[:count] = joints.chains.sum(np.eye(count, dtype=np.intp)) > 0
-    between = above[first] ^ above[second]
-    if (between & reach.is_free).any():
-        return False
+    if reach.is_free.any():
+        above = np.zeros((count + 1, count), bool)
+        above[:count] = joints.chains.sum(np.eye(count, dtype=np.intp)) > 0
+        between = above[first] ^ above[second]
+        if (between & reach.is_free).any():
+            return False
     if joints not in reach.known:
         at_rest = np.tile(np.eye(1, 4), (len(reach.rotations), 1, 1))
         reach.known[joints] = np.concatenate([_align(reach.rotations, joints), at_rest], axis=1)

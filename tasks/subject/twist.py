@@ -48,6 +48,8 @@ class _Needs:
     """By name of the bone, where it needs any: how many, and whether it twists by more than `HALF_TURN`; the same
     object as long as it is equal."""
     is_stale: bool = False
+    found_since: tuple[Rotations, Moved] | None = None
+    """What was found instead when it became stale."""
     used: tuple[str, ...] = ()
     """Channels by which bones rotate and scale, where not all that is in them moves."""
     reach: tuple[Skeleton, Reach] | None = None
@@ -81,6 +83,7 @@ def note_changes(updates: Iterable[Update], is_frame: bool) -> bool:
             for needs in _needs.values():
                 needs.is_stale = True
         elif isinstance(data, OBJECTS) and (needs := _needs.find(data.original)) is not None:
+            needs.found_since = None
             needs.is_stale = needs.is_stale or _has_changed(data.original, needs, is_frame)
             is_changed |= needs.is_stale
     return is_changed
@@ -107,7 +110,10 @@ def _has_changed(armature: bpy.types.Object, needs: _Needs, is_frame: bool) -> b
     rotations, moved = needs.found
     if is_frame:
         return any(has_moved(armature, moved, channel, rotations.values[channel]) for channel in needs.used)
-    return _read_rotations(armature)[0].state() != rotations.state()
+    found = _read_rotations(armature)
+    is_changed = found[0].state() != rotations.state()
+    needs.found_since = found if is_changed else None
+    return is_changed
 
 
 NO_TWIST = TwistChoice()
@@ -219,7 +225,8 @@ def _find_needs(armature: bpy.types.Object) -> _Needs:
     uids = tuple(action.session_uid for action in actions)
     if needs is not None and needs.actions == uids and not needs.is_stale:
         return needs
-    found, keys = _read_rotations(armature), [_read_keys(action) for action in actions]
+    found = needs.found_since if needs is not None and needs.actions == uids else None
+    found, keys = found or _read_rotations(armature), [_read_keys(action) for action in actions]
     rotations, moved = found
     twists = measure_twists(rotations, moved, keys)
     counts = {name: (count, twist > HALF_TURN) for name, twist in twists.items() if (count := count_fractions(twist))}
