@@ -293,6 +293,13 @@ class Graph:
         data_type = ATTRIBUTE_TYPES[value.kind]
         return self.add("GeometryNodeSampleIndex", geometry, value, index, data_type=data_type, domain=domain)
 
+    def at_index(self, value: Value, index: Value) -> Value:
+        """The value at another point of the geometry that a field is computed for."""
+        node = self.new_node("GeometryNodeFieldAtIndex", data_type=ATTRIBUTE_TYPES[value.kind])
+        self.put(node.inputs["Index"], index)
+        self.put(node.inputs["Value"], value)
+        return Value(self, node.outputs[0])
+
     def capture(self, geometry: Value, domain: str, /, **values: Value) -> tuple[Value, dict[str, Value]]:
         """Compute values on points or edges, in one pass: the geometry that holds them, and what reads them there."""
         node = self.new_node("GeometryNodeCaptureAttribute", domain=domain)

@@ -259,10 +259,18 @@ def read_tuck_number(group: Any) -> int:
     return int(str(group[PART_KEY]).split()[-1])
 
 
-def ensure_out_of_limbs() -> Any:
-    """The group by which loose cloth stays out of limbs."""
-    push = ensure_group("push", "Supple Push", build_push)
-    return ensure_group(f"{LAYERS} limbs", "Supple Out of Limbs", partial(build_out_of_limbs, push=push))
+def ensure_out_of_limbs(has_parts: bool) -> Any:
+    """The group by which loose cloth stays out of limbs.
+
+    Parameters
+    ----------
+    has_parts : bool
+        Whether the cloth has stiff parts.
+    """
+    kind = " stiff" if has_parts else ""
+    push = ensure_group(f"push{kind}", f"Supple Push{kind.title()}", partial(build_push, has_parts=has_parts))
+    build = partial(build_out_of_limbs, push=push)
+    return ensure_group(f"{LAYERS} limbs{kind}", f"Supple Out of Limbs{kind.title()}", build)
 
 
 def ensure_layer_joints(has_segments: bool) -> Any:

@@ -17,6 +17,9 @@ from .graph import Graph, Value
 NEIGHBORS = "supple_layer_neighbors"
 """Attribute of a mesh: the four vertices that each is smoothed with, as `find_neighbors` has them."""
 
+ANCHOR = "supple_layer_anchor"
+"""Attribute of loose cloth with stiff parts: the vertex that each is moved like, see `find_anchors`."""
+
 CORNERS, WEIGHTS, HEIGHT = "supple_cover_corners", "supple_cover_weights", "supple_cover_height"
 """How the names of attributes begin of what a layer covers, see `Cover`; then comes the layer's number."""
 
@@ -105,10 +108,7 @@ def _smooth(graph: Graph, geometry: Value, push: Value, steps: int) -> tuple[Val
             moves = known["moves"]
         total = moves
         for neighbor in neighbors:
-            node = graph.new_node("GeometryNodeFieldAtIndex", data_type="FLOAT_VECTOR")
-            graph.put(node.inputs["Index"], neighbor)
-            graph.put(node.inputs["Value"], moves)
-            total = total + Value(graph, node.outputs[0])
+            total = total + graph.at_index(moves, neighbor)
         moves = total * 0.2
         moves = way.times_plus((length - moves.dot(way)).maximum(0.0), moves)
     return geometry, moves
@@ -153,8 +153,8 @@ def build_out_of_limbs(name: str, push: Any) -> Any:
     return graph.finish()
 
 
-def build_push(name: str) -> Any:
-    """The group of one pass: each vertex is pushed out of all limbs at once."""
+def build_push(name: str, has_parts: bool = False) -> Any:
+    """The group of one pass: each vertex is pushed out of all limbs at once; stiff parts are moved as one."""
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     joints = graph.input(JOINTS, "GEOMETRY", "A point for each bone, with its matrices")
@@ -189,6 +189,8 @@ def build_push(name: str) -> Any:
         held, known = graph.capture(geometry, "POINT", push=total.normalized() * farthest)
     with graph.frame("Smoothed, never less"):
         held, move = _smooth(graph, held, known["push"], LIMB_SMOOTHING)
+        if has_parts:
+            move = graph.at_index(move, graph.attribute(ANCHOR, "INT"))
         graph.output("Geometry", graph.add("GeometryNodeSetPosition", held, None, None, move))
     return graph.finish()
 

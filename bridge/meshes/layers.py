@@ -16,6 +16,7 @@ from ...deformers.layers.limb_grids import LimbGrids, NearLimbs
 from ...deformers.layers.tuck import Cover
 from ...nodes.compression import CARRIED, CARRIERS, NUMBER, RESTING, SIDE
 from ...nodes.layers import (
+    ANCHOR,
     CORNERS,
     DISTANCE,
     FIELD,
@@ -35,6 +36,9 @@ from .data import mesh_of
 LIMBS_KEY = "supple_limbs"
 """Custom property of the mesh of limbs objects."""
 
+LAYER_ATTRIBUTES = NEIGHBORS, ANCHOR, CORNERS, WEIGHTS, HEIGHT
+"""How the names of a mesh's attributes begin that hold what keeps it apart."""
+
 FIELDS = {"INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector", "FLOAT_COLOR": "color"}
 
 
@@ -53,6 +57,16 @@ def write_cover(mesh: bpy.types.Mesh, number: int, cover: Cover) -> None:
         _write(mesh, f"{name}{number}", kind, values)
 
 
+def write_anchors(mesh: bpy.types.Mesh, anchors: np.ndarray) -> None:
+    """Store what `find_anchors` says of loose cloth with stiff parts, int array (V,)."""
+    _write(mesh, ANCHOR, "INT", anchors)
+
+
+def read_anchors(mesh: bpy.types.Mesh) -> np.ndarray | None:
+    """What `write_anchors` has stored; None where there are no stiff parts."""
+    return _read(mesh, ANCHOR, "INT").astype(np.intp) if ANCHOR in mesh.attributes else None
+
+
 def read_neighbors(mesh: bpy.types.Mesh) -> np.ndarray:
     """What `write_neighbors` has stored: int array, shape (V, 4)."""
     return _read(mesh, NEIGHBORS, "FLOAT_COLOR").astype(np.intp)
@@ -66,7 +80,7 @@ def read_cover(mesh: bpy.types.Mesh, number: int) -> Cover:
 
 def remove_layer_attributes(mesh: bpy.types.Mesh) -> None:
     """Take all of this off a mesh."""
-    for name in [name for name in mesh.attributes.keys() if name.startswith((NEIGHBORS, CORNERS, WEIGHTS, HEIGHT))]:
+    for name in [name for name in mesh.attributes.keys() if name.startswith(LAYER_ATTRIBUTES)]:
         mesh.attributes.remove(mesh.attributes[name])
 
 

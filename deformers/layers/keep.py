@@ -19,11 +19,14 @@ class LimbPlan:
     ----------
     gap : float
         In armature space.
+    anchors : int array, shape (V,), or None
+        Of stiff parts, from `find_anchors`.
     """
 
     grids: LimbGrids
     near: NearLimbs
     gap: float
+    anchors: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def keep_apart(
         points = found[name]
         if plan.limbs is not None:
             grids, near, gap = plan.limbs.grids, plan.limbs.near, plan.limbs.gap
-            points = push_out(points, matrices[grids.bones], grids, near, plan.neighbors, gap)
+            points = push_out(points, matrices[grids.bones], grids, near, plan.neighbors, gap, plan.limbs.anchors)
         for one in plan.covers:
             if one.above in found:
                 points = tuck(points, found[one.above], one.cover, plan.neighbors, one.gap, one.give)

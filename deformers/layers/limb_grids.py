@@ -292,7 +292,13 @@ def find_near_limbs(points: np.ndarray, bones: np.ndarray, grids: LimbGrids) -> 
 
 
 def push_out(
-    points: np.ndarray, matrices: np.ndarray, grids: LimbGrids, near: NearLimbs, neighbors: np.ndarray, gap: float
+    points: np.ndarray,
+    matrices: np.ndarray,
+    grids: LimbGrids,
+    near: NearLimbs,
+    neighbors: np.ndarray,
+    gap: float,
+    anchors: np.ndarray | None = None,
 ) -> np.ndarray:
     """Push loose cloth out of the limbs of a pose.
 
@@ -306,6 +312,8 @@ def push_out(
         Of the cloth, from `find_neighbors`.
     gap : float
         How far the cloth stays away, where it is not nearer at rest.
+    anchors : int array, shape (V,), optional
+        The vertices that the vertices of stiff parts are moved like, from `find_anchors`.
 
     Returns
     -------
@@ -327,5 +335,6 @@ def push_out(
             depths *= np.linalg.norm(out, axis=1)
             lengths[has] = np.maximum(lengths[has], depths)
             ways[has] += np.square(depths)[:, None] * normalize(out)
-        points = points + smooth_pushes(normalize(ways) * lengths[:, None], neighbors, SMOOTHING)
+        moves = smooth_pushes(normalize(ways) * lengths[:, None], neighbors, SMOOTHING)
+        points = points + (moves if anchors is None else moves[anchors])
     return points

@@ -32,7 +32,7 @@ SAMPLES = 9
 def find_stiff_parts(
     points: np.ndarray,
     triangles: np.ndarray,
-    weights: np.ndarray,
+    weights: np.ndarray | None,
     heads: np.ndarray,
     tails: np.ndarray,
     hard_edges: np.ndarray | None = None,
@@ -44,8 +44,8 @@ def find_stiff_parts(
     points : float array, shape (V, 3)
         At rest, armature space, finite.
     triangles : int array, shape (T, 3)
-    weights : float array, shape (V, B)
-        Rows need not sum to 1.
+    weights : float array, shape (V, B), or None
+        Rows need not sum to 1. None for all islands that must not bend.
     heads, tails : float arrays, shape (B, 3)
         Of the bones, armature space.
     hard_edges : int array, shape (N, 2), optional
@@ -75,7 +75,7 @@ def find_stiff_parts(
         part
         for part in parts  # most islands of a mesh are out by the first two questions
         if np.ptp(surface.points[part], axis=0).max() <= longest
-        and measure_difference(weights[part]) > LEAST_DIFFERENCE
+        and (weights is None or measure_difference(weights[part]) > LEAST_DIFFERENCE)
         and _is_stiff(surface, int(surface.islands[part[0]]), samples, hard)
     ]
 

@@ -9,8 +9,14 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.meshes.data import mesh_of
-from ...bridge.meshes.layers import new_grids_object, new_slots_object, write_cover, write_neighbors
+from ...bridge.meshes.data import mesh_of, read_hard_edges
+from ...bridge.meshes.layers import (
+    new_grids_object,
+    new_slots_object,
+    write_anchors,
+    write_cover,
+    write_neighbors,
+)
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.modifiers import LAYER_NAME, LIMBS_NAME, add_modifier, write_input
 from ...bridge.rigs.armatures import read_skeleton
@@ -19,7 +25,9 @@ from ...deformers import SkinningError
 from ...deformers.geometry.solid import vertex_normals
 from ...deformers.layers.keep import CoverPlan, LayerPlan, LimbPlan
 from ...deformers.layers.limb_grids import LimbGrids, NearLimbs, find_near_bones, find_near_limbs, make_limb_grids
+from ...deformers.layers.stiff import find_anchors
 from ...deformers.layers.tuck import find_cover, find_neighbors
+from ...deformers.weight_editing.stiff_parts import find_stiff_parts
 from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
 from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 from ...settings.objects import settings_of
@@ -144,7 +152,7 @@ def _plan_limbs(dressed: Dressed, index: int, covers: Sequence[tuple[CoverPlan, 
     between = [one.cover for one in covers[below[-1]] if one.above in tight]
     thickness = sum(float(np.median(cover.heights[cover.is_covered])) for cover in between)
     gap = LOOSE_GAP * settings_of(dressed.garments[index].obj).layer_gap * dressed.unit
-    return LimbPlan(*_find_limbs(dressed, index), gap + thickness)
+    return LimbPlan(*_find_limbs(dressed, index), gap + thickness, _find_anchors(dressed, dressed.garments[index]))
 
 
 def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
@@ -158,6 +166,14 @@ def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
         raise SkinningError(f"'{body.obj.name}' has no limbs near '{garment.obj.name}': give it weights first")
     grids = make_limb_grids(body.points, body.triangles, weights, used, dressed.height, find_nearest_surface)
     return grids, find_near_limbs(points, bones, grids)
+
+
+def _find_anchors(dressed: Dressed, cloth: Garment) -> np.ndarray | None:
+    """What the stiff parts of loose cloth, such as buckles, are moved like; None where it has none."""
+    bones, hard = read_skeleton(dressed.armature).envelopes, read_hard_edges(mesh_of(cloth.obj))
+    return find_anchors(
+        cloth.points, find_stiff_parts(cloth.points, cloth.triangles, None, bones.heads, bones.tails, hard)
+    )
 
 
 def _read_weights(dressed: Dressed, body: Garment) -> np.ndarray:
@@ -174,11 +190,13 @@ def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan])
     mesh, place, names = mesh_of(obj), find_place(obj), {each.obj.name: each.obj for each in dressed.garments}
     write_neighbors(mesh, plan.neighbors)
     if plan.limbs is not None:
-        grids, near = plan.limbs.grids, plan.limbs.near
+        grids, near, anchors = plan.limbs.grids, plan.limbs.near, plan.limbs.anchors
+        if anchors is not None:
+            write_anchors(mesh, anchors)
         skeleton = read_skeleton(dressed.armature)
         modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
-        _fill(modifier, ensure_out_of_limbs(), {
+        _fill(modifier, ensure_out_of_limbs(anchors is not None), {
             JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: new_grids_object(obj, grids),
             COUNT: len(mesh.vertices), GAP: plan.limbs.gap,
         })  # fmt: skip

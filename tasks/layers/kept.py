@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ...bridge.meshes.data import mesh_of
-from ...bridge.meshes.layers import read_cover, read_limbs, read_neighbors
+from ...bridge.meshes.layers import read_anchors, read_cover, read_limbs, read_neighbors
 from ...bridge.modifiers import is_layer_modifier, list_inputs, read_input
 from ...deformers.layers.keep import CoverPlan, LayerPlan, LimbPlan
 from ...deformers.layers.order import sort_layers
@@ -47,7 +47,7 @@ def _read_plan(armature: bpy.types.Object, obj: bpy.types.Object) -> LayerPlan:
     for modifier in (each for each in obj.modifiers if is_layer_modifier(each) and each.show_viewport):
         inputs = {name: read_input(modifier, name) for name in list_inputs(modifier)}
         if SLOTS in inputs:
-            limbs = LimbPlan(*read_limbs(inputs[SLOTS], inputs[GRIDS]), inputs[GAP])
+            limbs = LimbPlan(*read_limbs(inputs[SLOTS], inputs[GRIDS]), inputs[GAP], read_anchors(mesh))
             continue
         cover = read_cover(mesh, read_tuck_number(modifier.node_group))
         cover = replace(cover, heights=cover.heights * np.float32(scale))

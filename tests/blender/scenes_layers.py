@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bpy
+import bmesh
 import numpy as np
+from mathutils import Matrix
 
 from scenes import add_tube, animate_tube, evaluated_points
 
@@ -43,6 +45,19 @@ def _add_cloth(body: bpy.types.Object, name: str, radius: float, y: np.ndarray, 
             group.add(index[ring].tolist(), float(rows[ring, bone]), "REPLACE")
     cloth.modifiers.new("Armature", "ARMATURE").object = body.modifiers[0].object
     return cloth
+
+
+def add_buckle(cloth: bpy.types.Object) -> np.ndarray:
+    """Add a hard box to a tube of cloth, which follows the middle bone; its vertices."""
+    edited = bmesh.new()
+    edited.from_mesh(cloth.data)
+    matrix = Matrix.Translation((0.0, 1.2, 0.52)) @ Matrix.Diagonal((0.12, 0.1, 0.04, 1.0))
+    bmesh.ops.create_cube(edited, size=1.0, matrix=matrix)
+    edited.to_mesh(cloth.data)
+    vertices = np.arange(len(cloth.data.vertices) - 8, len(cloth.data.vertices))
+    cloth.vertex_groups["bone.1"].add(vertices.tolist(), 1.0, "REPLACE")
+    bpy.context.view_layer.update()
+    return vertices
 
 
 def read_frames(dressed: dict[str, bpy.types.Object]) -> dict[tuple[str, int], np.ndarray]:

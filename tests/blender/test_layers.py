@@ -9,7 +9,7 @@ import pytest
 from mathutils import Matrix
 from pictures import assert_same_elsewhere, prepare_pictures, render_elsewhere, render_here
 from scenes_cli import DONE, main, own_output
-from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_dressed, read_frames
+from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_buckle, add_dressed, read_frames
 
 import panels
 from scenes import bind, diagonal, evaluated_points, push, redo, save, select, snapshot, undo
@@ -76,6 +76,23 @@ def test_nodes_do_as_the_kernels_do(dressed):
         assert np.abs(shown[key] - points).max() < 1e-5 * diagonal(points)
     for name in MESHES:
         assert max(np.abs(shown[name, frame] - posed[name, frame]).max() for frame in FRAMES) > 1e-3
+
+
+@pytest.mark.versions
+def test_a_buckle_on_loose_cloth_does_not_bend(dressed):
+    buckle = add_buckle(dressed[SKIRT])
+    posed = read_frames(dressed)
+    add(dressed)
+    shown, expected = read_frames(dressed), expect(dressed, posed)
+    for key, points in expected.items():
+        assert np.abs(shown[key] - points).max() < 1e-5 * diagonal(points)
+    moves = np.array([shown[SKIRT, frame][buckle] - posed[SKIRT, frame][buckle] for frame in FRAMES])
+    assert np.ptp(moves, axis=1).max() < 1e-6
+    assert np.abs(moves).max() > 0.01
+    skirt = [dressed[SKIRT]]
+    assert (find_kept(dressed["Rig"], skirt, 3)[SKIRT].limbs.anchors[buckle] < buckle[0]).all()
+    remove_layers(skirt)
+    assert not any(name.startswith("supple_layer") for name in dressed[SKIRT].data.attributes.keys())
 
 
 @pytest.mark.parametrize("evaluate", ["", "NODES", "PYTHON"])
