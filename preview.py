@@ -11,7 +11,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .bridge.animation.correction_drivers import own_properties
-from .bridge.changes import find_changes, list_updates
+from .bridge.changes import find_changes, list_updates, moves_meshes
 from .bridge.files.render_frames import print_line
 from .bridge.handlers import install, uninstall
 from .bridge.meshes.data import read_key_values, read_object_ids
@@ -220,7 +220,10 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 
 
 def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
-    """Follow changes of weights and bones, then the pose; another frame by itself changes nothing that nodes read."""
+    """Follow changes of weights and bones, then the pose.
+
+    Another frame by itself changes nothing that nodes read, nor does a user who drags bones, until he lets go.
+    """
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
     with in_handler():
@@ -229,22 +232,23 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
 
 def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     updates = list_updates(depsgraph)
-    changed = set() if is_without_changes() else find_changes(updates)
-    has_other_twists = twist.note_changes(updates, is_frame)
+    dragging = depsgraph.mode != "RENDER" and is_dragging()
+    is_posing = dragging and not moves_meshes(updates)
+    changed = set() if is_without_changes() else find_changes(updates, is_posing)
+    has_other_twists = twist.note_changes(updates, is_frame, is_posing)
     if depsgraph.mode != "RENDER":
         if not is_frame:
             swung.note_changes(updates)
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)
     bound = _watch.bound_objects()
-    if is_frame and not (changed or has_other_twists):
+    if (is_frame or is_posing) and not (changed or has_other_twists):
         bound = [obj for obj in bound if not _is_up_to_date(obj)]
         if not bound:
             return
-    dragging = depsgraph.mode != "RENDER" and is_dragging()
     with reading_meshes_once(is_in_stroke=dragging):
         changed = changes.leave_out_same(changed, bound)
-        is_pose_alone = is_frame and not (changed or has_other_twists)
+        is_pose_alone = (is_frame or is_posing) and not (changed or has_other_twists)
         _follow_bound(bound, Step(depsgraph, changed, is_pose_alone, dragging))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import bpy
 
-MESHES, ARMATURES, KEYS = bpy.types.Mesh, bpy.types.Armature, bpy.types.Key
+MESHES, ARMATURES, KEYS, OBJECTS = bpy.types.Mesh, bpy.types.Armature, bpy.types.Key, bpy.types.Object
 """Held here, because each step asks for them, and Blender looks each up by its name."""
 
 Update = tuple[bpy.types.ID, bpy.types.DepsgraphUpdate]
@@ -18,15 +18,23 @@ def list_updates(depsgraph: bpy.types.Depsgraph) -> list[Update]:
     return [(update.id, update) for update in depsgraph.updates]
 
 
-def find_changes(updates: Iterable[Update]) -> set[bpy.types.ID]:
+def moves_meshes(updates: Iterable[Update]) -> bool:
+    """Whether mesh objects are moved, rather than deformed."""
+    objects = ((data, update) for data, update in updates if isinstance(data, OBJECTS))
+    return any(update.is_updated_transform and data.type == "MESH" for data, update in objects)
+
+
+def find_changes(updates: Iterable[Update], is_posing: bool = False) -> set[bpy.types.ID]:
     """Meshes and armatures whose weights, rest shape or bones may have changed.
+
+    Blender reports an armature at each pose that a user drags its bones to. It has changed only if he edits it.
 
     A mesh whose keys are animated or driven is updated at every frame, too. Its Key then is in its geometry alone; a
     change of the mesh itself, be it by hand or by a brush, updates all there is of the Key.
     """
     moved, changed = set(), set()
     for data, update in updates:
-        if isinstance(data, (MESHES, ARMATURES)):
+        if isinstance(data, MESHES) or (isinstance(data, ARMATURES) and not (is_posing and not data.is_editmode)):
             changed.add(data.original)
         elif isinstance(data, KEYS) and not update.is_updated_transform:
             moved.add(data.original)

@@ -353,7 +353,7 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
     check_deformed_once(bound)
     above = modifiers_above(obj, bound.supple)
     choices = Choices.read(bound, bound.settings.method)
-    source = find_source(bound, choices, _read_changed_skeleton(armature, seen, step))
+    source = find_source(bound, choices, _read_changed_skeleton(armature, seen, step.skeletons))
     skeleton, surroundings = source.skeleton, _read_surroundings(bound, above, source)
     if _is_linked(bound):
         _follow_library(bound, surroundings.choices)
@@ -465,13 +465,13 @@ def _has_joints(bound: BoundObject, skeleton: Skeleton) -> bool:
     return joints is not None and find_posing(joints) == bound.armature and has_groups(joints, skeleton)
 
 
-def _read_changed_skeleton(armature: bpy.types.Object, seen: _Seen | None, step: Step) -> Skeleton:
-    """The skeleton of an armature: that of `seen` where it is still the same, as while the user moves something."""
+def _read_changed_skeleton(armature: bpy.types.Object, seen: _Seen | None, skeletons: dict[int, Skeleton]) -> Skeleton:
+    """The skeleton of an armature: that of `seen` where it is still the same."""
     if seen is None:
         return read_skeleton(armature)
-    uid, skeletons = armature.session_uid, step.skeletons
-    if seen.surroundings.choices.armature == uid and (step.is_dragging or not seen.armature_is_stale):
+    if not seen.armature_is_stale and seen.surroundings.choices.armature == armature.session_uid:
         return seen.skeleton
+    uid = armature.session_uid
     if uid not in skeletons:
         skeletons[uid] = read_skeleton(armature, seen.skeleton)
     seen.armature_is_stale = False

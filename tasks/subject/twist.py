@@ -68,10 +68,11 @@ _keys: PerObject[Keys] = PerObject(survives_undo=False)
 """Keys of actions."""
 
 
-def note_changes(updates: Iterable[Update], is_frame: bool) -> bool:
+def note_changes(updates: Iterable[Update], is_frame: bool, is_posing: bool = False) -> bool:
     """Have fractions counted again of armatures whose actions or rotations the user has changed: whether there are any.
 
-    Another frame reports the actions that are played, which are the same.
+    Another frame reports the actions that are played, which are the same. A frame, and a user who drags bones, change
+    no more than values of channels.
     """
     is_changed = False
     for data, _ in updates:
@@ -84,7 +85,7 @@ def note_changes(updates: Iterable[Update], is_frame: bool) -> bool:
                 needs.is_stale = True
         elif isinstance(data, OBJECTS) and (needs := _needs.find(data.original)) is not None:
             needs.found_since = None
-            needs.is_stale = needs.is_stale or _has_changed(data.original, needs, is_frame)
+            needs.is_stale = needs.is_stale or _has_changed(data.original, needs, is_frame or is_posing)
             is_changed |= needs.is_stale
     return is_changed
 
@@ -105,10 +106,10 @@ class TwistChoice(NamedTuple):
     """Whether vertices keep their distance from a joint's axis as they twist, up to half a turn: *Auto* leaves that."""
 
 
-def _has_changed(armature: bpy.types.Object, needs: _Needs, is_frame: bool) -> bool:
-    """Whether a user has changed what was found out: with the frame, no more than values of channels."""
+def _has_changed(armature: bpy.types.Object, needs: _Needs, has_channels_alone: bool) -> bool:
+    """Whether a user has changed what was found out: no more than values of channels, or anything."""
     rotations, moved = needs.found
-    if is_frame:
+    if has_channels_alone:
         return any(has_moved(armature, moved, channel, rotations.values[channel]) for channel in needs.used)
     found = _read_rotations(armature)
     is_changed = found[0].state() != rotations.state()

@@ -35,8 +35,9 @@ def _play(armature: bpy.types.Object, others: Mapping[bpy.types.Action, bpy.type
     for obj in list_players(armature):
         if obj.library is not None:
             continue
-        strips = [strip for track in obj.animation_data.nla_tracks for strip in track.strips]
-        for player in (obj.animation_data, *strips):
+        data: Any = obj.animation_data
+        strips = [strip for track in data.nla_tracks for strip in track.strips]
+        for player in (data, *strips):
             if player.action in others:
                 _exchange(player, others[player.action])
 

@@ -37,10 +37,13 @@ from scenes import (
     undo,
     update,
 )
+from supple import preview
 from supple.bridge.animation.curves import iterate_curves
 from supple.bridge.modifiers import BLEND_NAME, LINEAR_GROUP, LINEAR_NAME
+from supple.bridge.rigs.armatures import read_skeleton
 from supple.nodes.groups import is_native_group
 from supple.settings.objects import settings_of
+from supple.tasks.skin import by_nodes
 from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
@@ -141,7 +144,7 @@ def bridge(obj: bpy.types.Object) -> None:
 
 @pytest.mark.versions
 @pytest.mark.parametrize("case", CASES)
-def test_nodes_blend_where_blender_would_not_as_the_method_does(case: str):
+def test_nodes_blend_where_blender_would_not_as_the_method_does(case: str, monkeypatch: pytest.MonkeyPatch):
     obj, armature = add_tube()
     for bone in armature.pose.bones:
         bone.rotation_mode = "XYZ"
@@ -157,6 +160,30 @@ def test_nodes_blend_where_blender_would_not_as_the_method_does(case: str):
     update()
     assert is_native(obj)
     assert_alike(obj, twin)
+    monkeypatch.setattr(preview, "is_dragging", lambda: True)
+    CASES[case](armature)
+    update()
+    assert not is_native(obj)
+    assert_alike(obj, twin)
+
+
+def test_a_drag_of_bones_reads_them_once_it_ends(monkeypatch: pytest.MonkeyPatch):
+    obj, armature, twin = bound_both()
+    animate_tube(armature)
+    bend(armature)
+    update()
+    read = []
+    monkeypatch.setattr(
+        by_nodes, "read_skeleton", lambda *arguments: read.append(arguments) or read_skeleton(*arguments)
+    )
+    monkeypatch.setattr(preview, "is_dragging", lambda: True)
+    turn(armature, MIDDLE, (0.2, 0.1, 0.6))
+    assert_alike(obj, twin)
+    assert not read
+    monkeypatch.setattr(preview, "is_dragging", lambda: False)
+    turn(armature, MIDDLE, (0.3, 0.1, 0.6))
+    assert_alike(obj, twin)
+    assert read
 
 
 def test_what_may_scale_or_turn_bones_is_left_to_nodes(subtests: pytest.Subtests):
