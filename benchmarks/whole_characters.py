@@ -15,12 +15,13 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import bpy
 import numpy as np
 from mathutils import Quaternion
 
-from harness import ASSETS, list_at_hand, new_scene, open_file, option, parse, print_table, run_sections
+from harness import ASSETS, find, list_at_hand, new_scene, open_file, option, parse, print_table, run_sections
 from benchmarks.bodies import animate
 from benchmarks.generated import HUMAN, add_parts, add_person, add_rig, add_skin, open_rigify
 from benchmarks.timing import (
@@ -56,8 +57,11 @@ MANY, MANY_VERTICES = (25, 100, 300, 500), 96
 MANY_BONES = ("neck",), ("spine",), ("upperarm",), ("lowerleg",), ("finger2",)
 """What the names of the bones begin with that they are made around, in turn."""
 
-DRAGGED = {"a finger": "finger2-1.L", "an arm": "upperarm01.L", "all bones": ""}
-"""What the names of the bones begin with that a drag rotates."""
+DRAGGED = {
+    "an arm of an action": ("upperarm01.L", True),
+    "a finger": ("finger2-1.L", False), "an arm": ("upperarm01.L", False), "all bones": ("", False),
+}  # fmt: skip
+"""What the names of the bones begin with that a drag rotates, and whether the character has its action meanwhile."""
 
 RENDERED_FRAMES, RENDERED_SIZE, RENDERS = 20, 64, 4
 """Frames and pixels of a rendered animation, and how many of them count in a round."""
@@ -205,18 +209,20 @@ def run_drag(arguments: argparse.Namespace) -> None:
     """Dragging bones of a posed character: steps without a change of the frame"""
     rows = []
     for name in list_characters(arguments.assets, ("mh_human",)):
-        for dragged, start in DRAGGED.items():
+        for dragged, (start, has_action) in DRAGGED.items():
             character = open_character(arguments.assets, name)
-            times = time_steps(character, drag(character, start), rounds=arguments.rounds)
+            with patch.object(find("preview"), "is_dragging", return_value=True):  # as while the mouse moves bones
+                times = time_steps(character, drag(character, start, has_action), rounds=arguments.rounds)
             rows.append(show_times(f"{name}, {dragged}", character, times))
     print_table(COLUMNS, rows)
 
 
-def drag(character: Character, start: str) -> list[Callable[[], object]]:
-    """Steps that rotate the bones whose names begin so, from where the action has them in its middle; it is removed."""
+def drag(character: Character, start: str, has_action: bool) -> list[Callable[[], object]]:
+    """Steps that rotate the bones whose names begin so, from where the action has them in its middle."""
     armature = character.armature
     bpy.context.scene.frame_set(sorted(character.frames)[len(character.frames) // 2])
-    armature.animation_data_clear()
+    if not has_action:
+        armature.animation_data_clear()
     bones = armature.pose.bones
     rotations = [bone.matrix_basis.to_quaternion() for bone in bones]
     for bone in bones:
