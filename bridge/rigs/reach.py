@@ -8,7 +8,8 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ...deformers.algebra.dual_quaternions import multiply_quaternions, quaternions_from_rotations
+from ...deformers.algebra.dual_quaternions import quaternions_from_rotations
+from ...deformers.motion.rotations import conjugate, multiply
 from ...deformers.rig.reach import Reach
 from ...deformers.rig.skeleton import Chains
 from ..arrays import read_array
@@ -95,7 +96,9 @@ class _Bones:
         self.parents = np.array(
             [self._index[bone.parent.name] if (bone := bones[name]).parent else -1 for name in self.names]
         )
-        self._depths = Chains(self.parents).sum(np.ones(len(self.names), np.intp)) - 1
+        depths = Chains(self.parents).sum(np.ones(len(self.names), np.intp)) - 1
+        levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max(initial=0)) + 1)]
+        self._levels = [(own, self.parents[own]) for own in levels]
         turns = read_array(bones, "matrix_local", 16).reshape(-1, 4, 4).transpose(0, 2, 1)[:, :3, :3]
         order = [bones.find(name) for name in self.names]
         self._rest = quaternions_from_rotations(turns[order].astype(np.float64))
@@ -144,17 +147,11 @@ class _Bones:
             own, channel = np.flatnonzero(modes == mode), ROTATIONS[mode]
             rows = values[channel][own].transpose(1, 0, 2).reshape(SIZES[channel], -1)
             local[own] = rotations_of_channel(channel, mode, rows.astype(np.float64)).reshape(len(own), count, 4)
-        rest = np.repeat(self._rest[:, None], count, axis=1)
-        posed = _multiply(_multiply(rest, local), rest * (1.0, -1.0, -1.0, -1.0))
-        for depth in range(1, int(self._depths.max(initial=0)) + 1):
-            own = self._depths == depth
-            posed[own] = _multiply(posed[self.parents[own]], posed[own])
+        rest = self._rest[:, None]
+        posed = multiply(multiply(rest, local), conjugate(rest))
+        for own, above in self._levels:
+            posed[own] = multiply(posed[above], posed[own])
         return posed.transpose(1, 0, 2)
-
-
-def _multiply(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Products of quaternions, shape (N, S, 4)."""
-    return multiply_quaternions(first.reshape(-1, 4), second.reshape(-1, 4)).reshape(first.shape)
 
 
 def _choose_frames(keys: Keys, most: int) -> np.ndarray:
