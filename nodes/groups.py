@@ -249,9 +249,11 @@ def is_layer_group(group: Any) -> bool:
     return group is not None and str(group.get(PART_KEY, "")).startswith(LAYERS)
 
 
-def ensure_tuck(number: int) -> Any:
-    """The group by which a mesh gives way beneath the layer of a number."""
-    return ensure_group(f"{LAYERS} tuck {number}", f"Supple Tuck {number}", partial(build_tuck, number=number))
+def ensure_tuck(number: int, has_parts: bool) -> Any:
+    """The group by which a mesh, which may have stiff parts, gives way beneath the layer of a number."""
+    kind = "stiff " if has_parts else ""
+    build = partial(build_tuck, number=number, has_parts=has_parts)
+    return ensure_group(f"{LAYERS} tuck {kind}{number}", f"Supple Tuck {kind.title()}{number}", build)
 
 
 def read_tuck_number(group: Any) -> int:
@@ -260,13 +262,7 @@ def read_tuck_number(group: Any) -> int:
 
 
 def ensure_out_of_limbs(has_parts: bool) -> Any:
-    """The group by which loose cloth stays out of limbs.
-
-    Parameters
-    ----------
-    has_parts : bool
-        Whether the cloth has stiff parts.
-    """
+    """The group by which loose cloth, which may have stiff parts, stays out of limbs."""
     kind = " stiff" if has_parts else ""
     push = ensure_group(f"push{kind}", f"Supple Push{kind.title()}", partial(build_push, has_parts=has_parts))
     build = partial(build_out_of_limbs, push=push)

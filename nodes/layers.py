@@ -18,7 +18,7 @@ NEIGHBORS = "supple_layer_neighbors"
 """Attribute of a mesh: the four vertices that each is smoothed with, as `find_neighbors` has them."""
 
 ANCHOR = "supple_layer_anchor"
-"""Attribute of loose cloth with stiff parts: the vertex that each is moved like, see `find_anchors`."""
+"""Attribute of a mesh with stiff parts: the vertex that each is moved like, see `find_anchors`."""
 
 CORNERS, WEIGHTS, HEIGHT = "supple_cover_corners", "supple_cover_weights", "supple_cover_height"
 """How the names of attributes begin of what a layer covers, see `Cover`; then comes the layer's number."""
@@ -40,8 +40,8 @@ PUSH = "supple_layer_push"
 """Attribute that holds how far points are pushed, while that is computed."""
 
 
-def build_tuck(name: str, number: int) -> Any:
-    """The group that has a mesh give way beneath the layer of a number."""
+def build_tuck(name: str, number: int, has_parts: bool = False) -> Any:
+    """The group that has a mesh give way beneath the layer of a number; stiff parts are moved as one."""
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     layer_object = graph.input(LAYER, "OBJECT", "Mesh that lies above")
@@ -69,7 +69,10 @@ def build_tuck(name: str, number: int) -> Any:
     with graph.frame("Smoothed, never less"):
         push = graph.attribute(PUSH, "FLOAT_VECTOR")
         smoothed, moves = _smooth(graph, pushed, push, SMOOTHING)
-        moved = graph.add("GeometryNodeSetPosition", smoothed, is_covered, None, moves)
+        if has_parts:
+            still = graph.vector(0.0, 0.0, 0.0)
+            moves = graph.at_index(graph.switch(is_covered, still, moves), graph.attribute(ANCHOR, "INT"))
+        moved = graph.add("GeometryNodeSetPosition", smoothed, None if has_parts else is_covered, None, moves)
         cleaner = graph.new_node("GeometryNodeRemoveAttribute")
         graph.put(cleaner.inputs["Geometry"], moved)
         graph.put(cleaner.inputs["Name"], PUSH)

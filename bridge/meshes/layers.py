@@ -58,7 +58,7 @@ def write_cover(mesh: bpy.types.Mesh, number: int, cover: Cover) -> None:
 
 
 def write_anchors(mesh: bpy.types.Mesh, anchors: np.ndarray) -> None:
-    """Store what `find_anchors` says of loose cloth with stiff parts, int array (V,)."""
+    """Store what `find_anchors` says of a mesh with stiff parts, int array (V,)."""
     _write(mesh, ANCHOR, "INT", anchors)
 
 

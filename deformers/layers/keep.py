@@ -19,14 +19,11 @@ class LimbPlan:
     ----------
     gap : float
         In armature space.
-    anchors : int array, shape (V,), or None
-        Of stiff parts, from `find_anchors`.
     """
 
     grids: LimbGrids
     near: NearLimbs
     gap: float
-    anchors: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -59,11 +56,14 @@ class LayerPlan:
         For loose cloth.
     covers : tuple of CoverPlan
         The outermost layer first.
+    anchors : int array, shape (V,), or None
+        Of stiff parts, from `find_anchors`.
     """
 
     neighbors: np.ndarray
     limbs: LimbPlan | None
     covers: tuple[CoverPlan, ...]
+    anchors: np.ndarray | None = None
 
 
 def keep_apart(
@@ -92,9 +92,9 @@ def keep_apart(
         points = found[name]
         if plan.limbs is not None:
             grids, near, gap = plan.limbs.grids, plan.limbs.near, plan.limbs.gap
-            points = push_out(points, matrices[grids.bones], grids, near, plan.neighbors, gap, plan.limbs.anchors)
+            points = push_out(points, matrices[grids.bones], grids, near, plan.neighbors, gap, plan.anchors)
         for one in plan.covers:
             if one.above in found:
-                points = tuck(points, found[one.above], one.cover, plan.neighbors, one.gap, one.give)
+                points = tuck(points, found[one.above], one.cover, plan.neighbors, one.gap, one.give, plan.anchors)
         found[name] = points
     return found

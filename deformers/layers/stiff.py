@@ -1,4 +1,4 @@
-"""Stiff parts of loose cloth, such as buckles and plates: each moves as the cloth does at one of its vertices."""
+"""Stiff parts of layers, such as buckles and plates: each moves as the mesh does at one of its vertices."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 
 def find_anchors(points: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The vertex that each vertex is moved like: that of a stiff part is the cloth's nearest to the part's middle.
+    """The vertex that each vertex is moved like: for a stiff part it is the one nearest to its middle that is of none.
 
-    Where no cloth is as near as the part is long, it is the part's own nearest vertex.
+    Where none is as near as the part is long, it is the part's own nearest vertex.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ def find_anchors(points: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray 
     if not parts:
         return None
     anchors = np.arange(len(points))
-    cloth = np.setdiff1d(anchors, np.concatenate(parts))
+    others = np.setdiff1d(anchors, np.concatenate(parts))
     for part in parts:
         middle, size = points[part].mean(axis=0), np.linalg.norm(np.ptp(points[part], axis=0))
-        away = np.linalg.norm(points[cloth] - middle, axis=1)
-        if not len(cloth) or away.min() > size:
+        away = np.linalg.norm(points[others] - middle, axis=1)
+        if not len(others) or away.min() > size:
             nearest = part[np.linalg.norm(points[part] - middle, axis=1).argmin()]
         else:
-            nearest = cloth[away.argmin()]
+            nearest = others[away.argmin()]
         anchors[part] = nearest
     return anchors

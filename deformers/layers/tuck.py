@@ -212,7 +212,13 @@ def find_needs(heights: np.ndarray, rest_heights: np.ndarray, gap: float, give: 
 
 
 def tuck(
-    points: np.ndarray, layer_points: np.ndarray, cover: Cover, neighbors: np.ndarray, gap: float, give: float
+    points: np.ndarray,
+    layer_points: np.ndarray,
+    cover: Cover,
+    neighbors: np.ndarray,
+    gap: float,
+    give: float,
+    anchors: np.ndarray | None = None,
 ) -> np.ndarray:
     """Move points of a pose below the layer above them.
 
@@ -226,6 +232,8 @@ def tuck(
         From `find_neighbors`.
     gap, give
         See `find_needs`.
+    anchors : int array, shape (V,), optional
+        The vertices that the vertices of stiff parts are moved like, from `find_anchors`.
 
     Returns
     -------
@@ -237,4 +245,5 @@ def tuck(
     above = np.einsum("vc,vci->vi", cover.weights, shapes) - points
     needs = find_needs(np.einsum("vi,vi->v", normals, above), cover.heights.astype(np.float64), gap, give)
     pushes = -normals * (needs * cover.is_covered)[:, None]
-    return points + smooth_pushes(pushes, neighbors, SMOOTHING) * cover.is_covered[:, None]
+    moves = smooth_pushes(pushes, neighbors, SMOOTHING) * cover.is_covered[:, None]
+    return points + (moves if anchors is None else moves[anchors])

@@ -130,7 +130,8 @@ def plan_layers(dressed: Dressed) -> dict[str, LayerPlan]:
     for index, garment in enumerate(dressed.garments):
         limbs = _plan_limbs(dressed, index, covers) if index in dressed.loose else None
         neighbors = find_neighbors(garment.points, garment.triangles)
-        plans[garment.obj.name] = LayerPlan(neighbors, limbs, covers[index])
+        anchors = _find_anchors(dressed, garment)
+        plans[garment.obj.name] = LayerPlan(neighbors, limbs, covers[index], anchors)
     return plans
 
 
@@ -152,7 +153,7 @@ def _plan_limbs(dressed: Dressed, index: int, covers: Sequence[tuple[CoverPlan, 
     between = [one.cover for one in covers[below[-1]] if one.above in tight]
     thickness = sum(float(np.median(cover.heights[cover.is_covered])) for cover in between)
     gap = LOOSE_GAP * settings_of(dressed.garments[index].obj).layer_gap * dressed.unit
-    return LimbPlan(*_find_limbs(dressed, index), gap + thickness, _find_anchors(dressed, dressed.garments[index]))
+    return LimbPlan(*_find_limbs(dressed, index), gap + thickness)
 
 
 def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
@@ -168,11 +169,11 @@ def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
     return grids, find_near_limbs(points, bones, grids)
 
 
-def _find_anchors(dressed: Dressed, cloth: Garment) -> np.ndarray | None:
-    """What the stiff parts of loose cloth, such as buckles, are moved like; None where it has none."""
-    bones, hard = read_skeleton(dressed.armature).envelopes, read_hard_edges(mesh_of(cloth.obj))
+def _find_anchors(dressed: Dressed, garment: Garment) -> np.ndarray | None:
+    """What the stiff parts of a mesh, such as buckles, are moved like; None where it has none."""
+    bones, hard = read_skeleton(dressed.armature).envelopes, read_hard_edges(mesh_of(garment.obj))
     return find_anchors(
-        cloth.points, find_stiff_parts(cloth.points, cloth.triangles, None, bones.heads, bones.tails, hard)
+        garment.points, find_stiff_parts(garment.points, garment.triangles, None, bones.heads, bones.tails, hard)
     )
 
 
@@ -189,14 +190,15 @@ def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan])
         return
     mesh, place, names = mesh_of(obj), find_place(obj), {each.obj.name: each.obj for each in dressed.garments}
     write_neighbors(mesh, plan.neighbors)
+    has_parts = plan.anchors is not None
+    if plan.anchors is not None:
+        write_anchors(mesh, plan.anchors)
     if plan.limbs is not None:
-        grids, near, anchors = plan.limbs.grids, plan.limbs.near, plan.limbs.anchors
-        if anchors is not None:
-            write_anchors(mesh, anchors)
+        grids, near = plan.limbs.grids, plan.limbs.near
         skeleton = read_skeleton(dressed.armature)
         modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
-        _fill(modifier, ensure_out_of_limbs(anchors is not None), {
+        _fill(modifier, ensure_out_of_limbs(has_parts), {
             JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: new_grids_object(obj, grids),
             COUNT: len(mesh.vertices), GAP: plan.limbs.gap,
         })  # fmt: skip
@@ -205,7 +207,7 @@ def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan])
         layer, cover = names[one.above], one.cover
         write_cover(mesh, number, replace(cover, heights=cover.heights / np.float32(garment.scale)))
         modifier = add_modifier(obj, f"{LAYER_NAME} {layer.name}", "NODES", place + number)
-        _fill(modifier, ensure_tuck(number), {
+        _fill(modifier, ensure_tuck(number, has_parts), {
             LAYER: layer, LAYER_COUNT: len(mesh_of(layer).vertices), COUNT: len(mesh.vertices),
             GAP: one.gap / garment.scale, GIVE: one.give / garment.scale,
         })  # fmt: skip

@@ -47,9 +47,9 @@ def _read_plan(armature: bpy.types.Object, obj: bpy.types.Object) -> LayerPlan:
     for modifier in (each for each in obj.modifiers if is_layer_modifier(each) and each.show_viewport):
         inputs = {name: read_input(modifier, name) for name in list_inputs(modifier)}
         if SLOTS in inputs:
-            limbs = LimbPlan(*read_limbs(inputs[SLOTS], inputs[GRIDS]), inputs[GAP], read_anchors(mesh))
+            limbs = LimbPlan(*read_limbs(inputs[SLOTS], inputs[GRIDS]), inputs[GAP])
             continue
         cover = read_cover(mesh, read_tuck_number(modifier.node_group))
         cover = replace(cover, heights=cover.heights * np.float32(scale))
         covers.append(CoverPlan(inputs[LAYER].name, cover, inputs[GAP] * scale, inputs[GIVE] * scale))
-    return LayerPlan(read_neighbors(mesh), limbs, tuple(covers))
+    return LayerPlan(read_neighbors(mesh), limbs, tuple(covers), read_anchors(mesh))

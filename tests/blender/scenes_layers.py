@@ -47,15 +47,15 @@ def _add_cloth(body: bpy.types.Object, name: str, radius: float, y: np.ndarray, 
     return cloth
 
 
-def add_buckle(cloth: bpy.types.Object) -> np.ndarray:
-    """Add a hard box to a tube of cloth, which follows the middle bone; its vertices."""
+def add_buckle(cloth: bpy.types.Object, place: tuple[float, float, float], bone: str) -> np.ndarray:
+    """Add a hard box to a tube of cloth, which follows a bone; its vertices."""
     edited = bmesh.new()
     edited.from_mesh(cloth.data)
-    matrix = Matrix.Translation((0.0, 1.2, 0.52)) @ Matrix.Diagonal((0.12, 0.1, 0.04, 1.0))
+    matrix = Matrix.Translation(place) @ Matrix.Diagonal((0.12, 0.1, 0.04, 1.0))
     bmesh.ops.create_cube(edited, size=1.0, matrix=matrix)
     edited.to_mesh(cloth.data)
     vertices = np.arange(len(cloth.data.vertices) - 8, len(cloth.data.vertices))
-    cloth.vertex_groups["bone.1"].add(vertices.tolist(), 1.0, "REPLACE")
+    cloth.vertex_groups[bone].add(vertices.tolist(), 1.0, "REPLACE")
     bpy.context.view_layer.update()
     return vertices
 
