@@ -165,16 +165,16 @@ def add_swing(
     gravity, is_everywhere = _round(options.gravity), options.actions == "ALL"
     new = [
         Planned(
-            each.part,
-            each.bones,
-            (),
-            _round_spring(each.spring),
-            0.0,
-            each.angle,
-            gravity,
-            is_everywhere,
-            each.is_held,
-            options.fade,
+            part=each.part,
+            bones=each.bones,
+            lags=(),
+            spring=_round_spring(each.spring),
+            amount=0.0,
+            angle=each.angle,
+            gravity=gravity,
+            is_everywhere=is_everywhere,
+            is_held=each.is_held,
+            fades=options.fade,
         )
         for each in chosen
     ]
@@ -217,19 +217,18 @@ def _list_planned(armature: bpy.types.Object) -> list[Planned]:
     planned = []
     for chain in list_swinging(armature):
         stored: Any = swing_settings(armature, chain.lags[0])
-        spring = Spring(stored.frequency, stored.damping)
         planned.append(
             Planned(
-                stored.part,
-                chain.bones,
-                chain.lags,
-                spring,
-                stored.amount,
-                0.0,
-                stored.gravity,
-                stored.is_everywhere,
-                chain.is_held,
-                stored.fades,
+                part=stored.part,
+                bones=chain.bones,
+                lags=chain.lags,
+                spring=Spring(stored.frequency, stored.damping),
+                amount=stored.amount,
+                angle=0.0,
+                gravity=stored.gravity,
+                is_everywhere=stored.is_everywhere,
+                is_held=chain.is_held,
+                fades=stored.fades,
             )
         )
     return planned
