@@ -27,14 +27,15 @@ def moves_meshes(updates: Iterable[Update]) -> bool:
 def find_changes(updates: Iterable[Update], is_posing: bool = False) -> set[bpy.types.ID]:
     """Meshes and armatures whose weights, rest shape or bones may have changed.
 
-    Blender reports an armature at each pose that a user drags its bones to. It has changed only if he edits it.
+    Blender reports an armature at each pose that a user drags its bones to (`is_posing`). It has changed only if he
+    edits it.
 
     A mesh whose keys are animated or driven is updated at every frame, too. Its Key then is in its geometry alone; a
     change of the mesh itself, be it by hand or by a brush, updates all there is of the Key.
     """
     moved, changed = set(), set()
     for data, update in updates:
-        if isinstance(data, MESHES) or (isinstance(data, ARMATURES) and not (is_posing and not data.is_editmode)):
+        if isinstance(data, MESHES) or (isinstance(data, ARMATURES) and (data.is_editmode or not is_posing)):
             changed.add(data.original)
         elif isinstance(data, KEYS) and not update.is_updated_transform:
             moved.add(data.original)

@@ -24,8 +24,10 @@ def _show_change(settings: bpy.types.PropertyGroup, _context: bpy.types.Context)
 
 
 SWING_KEY = "supple_swing"
-COPIED_KEY = "supple_copied_from"
 """Custom property of an action with a swing: what it was computed from, as a digest; "" where nothing swings in it."""
+
+COPIED_KEY = "supple_copied_from"
+"""Custom property of an action that was copied from another file to swing: the full name of the linked one."""
 
 
 class SwingSettings(bpy.types.PropertyGroup):

@@ -1,4 +1,4 @@
-"""Stiff parts of loose cloth are moved like one vertex of it."""
+"""Stiff parts of layers are moved like one vertex."""
 
 import numpy as np
 
