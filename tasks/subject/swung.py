@@ -13,6 +13,7 @@ from ...bridge.changes import Update
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.copies import read_rests
 from ...bridge.rigs.swings import find_lag, list_lag_bones, list_swinging
+from ...bridge.rigs.twists import list_strips
 from ...settings.bones import COPIED_KEY, SWING_KEY, SwingSettings
 from .actions import find_rate, list_actions
 
@@ -46,7 +47,7 @@ def list_players(armature: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def _list_played(data: bpy.types.AnimData) -> list[bpy.types.Action]:
-    strips = [strip.action for track in data.nla_tracks for strip in track.strips]
+    strips = [strip.action for track in data.nla_tracks for strip in list_strips(track.strips)]
     return [action for action in (data.action, *strips) if action is not None]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import bpy
 
+from ...bridge.rigs.twists import list_strips
 from ...settings.bones import COPIED_KEY
 from ..subject.swung import list_own_actions, list_players
 
@@ -36,7 +37,7 @@ def _play(armature: bpy.types.Object, others: Mapping[bpy.types.Action, bpy.type
         if obj.library is not None:
             continue
         data: Any = obj.animation_data
-        strips = [strip for track in data.nla_tracks for strip in track.strips]
+        strips: list[Any] = [strip for track in data.nla_tracks for strip in list_strips(track.strips)]
         for player in (data, *strips):
             if player.action in others:
                 _exchange(player, others[player.action])
