@@ -14,7 +14,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge.meshes.copies import add_key, check_keys, copy_mesh, skin_by, write_groups
-from ...bridge.modifiers import is_named_for_patterns, is_supple_modifier
+from ...bridge.modifiers import is_layer_modifier, is_named_for_patterns, is_supple_modifier
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.copies import follow_rotation, new_armature, read_rests
 from ...deformers import SkinningError
@@ -266,4 +266,5 @@ def _list_left_out(subject: CopiedCharacter) -> list[str]:
         and modifier.type != "ARMATURE"
         and not is_supple_modifier(modifier)
         and not is_named_for_patterns(modifier)
+        and not (part.skinned.obj.name in subject.kept and is_layer_modifier(modifier))
     ]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +17,12 @@ from ...bridge.files.temporary import writing_temporary
 from ...bridge.rigs.armatures import Skeleton, read_pose
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import CopiedSkin
+from ...deformers.layers.keep import LayerPlan, keep_apart
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.rig.rest import Rest, Weights
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.choices import BAKING
+from ..layers.kept import find_kept
 from ..skin.model import PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..subject.actions import AT_A_TIME, list_frames, visit_frames
@@ -89,12 +91,15 @@ class CopiedCharacter:
         Without fractions.
     millimeters : float
         In a unit of armature space.
+    kept : mapping of LayerPlan
+        What keeps the meshes' layers apart, by name, the outermost first.
     """
 
     armature: bpy.types.Object
     skeleton: Skeleton
     parts: tuple[Part, ...]
     millimeters: float
+    kept: Mapping[str, LayerPlan]
 
     @cached_property
     def skin(self) -> CopiedSkin:
@@ -209,7 +214,8 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> CopiedCharacter:
     scale = armatures[0].matrix_world.median_scale
     if scale < LEAST_SCALE:
         raise SkinningError(f"'{armatures[0].name}' has zero scale: give it a scale other than zero")
-    return CopiedCharacter(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters)
+    kept = find_kept(armatures[0], objects, len(skeleton.joints.parents))
+    return CopiedCharacter(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters, kept)
 
 
 def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> Part:
@@ -320,12 +326,15 @@ def write_targets(
         for example, matrices in enumerate(motion.matrices):
             pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
             parts = motion.parts[example] if example < len(motion.parts) else subject.parts
+            posed = {}
             for number, part in enumerate(parts):
                 amounts = motion.amounts[example][number] if example < len(motion.amounts) else np.zeros(0)
-                points = part.deform(pose, amounts).astype(np.float32)
+                points = part.deform(pose, amounts)
                 if not np.abs(points).max(initial=0.0) <= farthest:  # also where one is no number
                     raise SkinningError(_describe_far(part, *motion.find(example)))
-                stream.write(points.tobytes())
+                posed[part.skinned.obj.name] = points
+            for points in keep_apart(subject.kept, posed, matrices).values():
+                stream.write(points.astype(np.float32).tobytes())
             progress((example + 1) / len(motion.matrices))
     return np.memmap(path, np.float32, "r").reshape(-1, count, 3)
 

@@ -18,18 +18,21 @@ from supple.bridge.rigs.armatures import read_pose, read_skeleton
 from supple.bridge.rigs.carriers import is_hidden_object
 from supple.deformers import SkinningError
 from supple.deformers.layers.keep import keep_apart
-from supple.options import CheckOptions
+from supple.options import CheckOptions, CopyOptions
 from supple.settings.objects import settings_of
 from supple.tasks.check.faults import PIERCED
 from supple.tasks.check.findings import find_faults
 from supple.tasks.check.fix import fix_finding
 from supple.tasks.check.run import check_character
+from supple.tasks.engine_copy.examples import read_subject, write_targets
+from supple.tasks.engine_copy.run import make_engine_copy, read_motion
 from supple.tasks.layers import add as adding
 from supple.tasks.layers.kept import find_kept
 from supple.tasks.layers.mend import mend_at_rest
 from supple.tasks.layers.read import read_dressed
 from supple.tasks.layers.remove import remove_layers
 from supple.tasks.steps import take_all
+from supple.tasks.subject.actions import list_actions
 from supple.tasks.subject.layered import find_notice
 
 MESHES = (BODY, TIGHTS, SKIRT)
@@ -96,6 +99,26 @@ def test_a_buckle_does_not_bend(dressed, name, place, bone):
     assert (find_kept(dressed["Rig"], meshes, 3)[name].anchors[buckle] < buckle[0]).all()
     remove_layers(meshes)
     assert not any(each.startswith("supple_layer") for each in dressed[name].data.attributes.keys())
+
+
+def test_an_engine_copy_is_fitted_to_layers_that_are_apart(dressed, tmp_path):
+    meshes = [dressed[name] for name in MESHES]
+    bind(*meshes)
+    plain = read_frames(dressed)
+    add(dressed)
+    shown, subject = read_frames(dressed), read_subject(meshes)
+    motion = take_all(read_motion(subject, list_actions(dressed["Rig"]), 0.5))
+    targets = write_targets(tmp_path / "targets", subject, motion, lambda _share: None)
+    starts = np.cumsum([0, *(len(obj.data.vertices) for obj in meshes)])
+    moved = 0.0
+    for name, first, end in zip(MESHES, starts[:-1], starts[1:], strict=True):
+        for frame in FRAMES:
+            points = targets[motion.clips[0].frames.index(frame), first:end]
+            assert np.abs(points - shown[name, frame]).max() < 1e-5 * diagonal(points)
+            moved = max(moved, np.abs(points - plain[name, frame]).max())
+    assert moved > 1e-3
+    report = take_all(make_engine_copy(meshes, CopyOptions(use_bends=False, keys=0, helpers=0)))
+    assert report.notes == (), "nothing is said to be left out"
 
 
 @pytest.mark.parametrize("evaluate", ["", "NODES", "PYTHON"])
