@@ -108,6 +108,7 @@ MAY_IMPORT = {
         "settings",
         "tasks/",
         "tasks/subject",
+        "tasks/layers",
         "tasks/skin",
         "tasks/patterns",
     },
