@@ -30,6 +30,7 @@ from ...deformers.corrections.rotation_choice import (
 )
 from ...deformers.geometry.vectors import normalize
 from ...deformers.measures.bends import find_below
+from ...deformers.particles.continuity import find_continuous
 from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
@@ -38,7 +39,7 @@ from ..steps import Progress, Steps
 from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
 from ..subject.rig_presets import find_rig_of
 from ..subject.stack import SkinnedObject
-from .fleshy_character import FleshyCharacter
+from .fleshy_character import FleshyCharacter, read_skin
 from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
 from .from_method import (
     MOST_OFFSETS,
@@ -57,13 +58,13 @@ from .posed_copy import check_correctable
 MOST_KEYS = 32
 """Corrections of a character, at most."""
 
-LEAST_FLESH = 8e-4
-"""Share of the flesh that follows both sides of a joint, for it to be looked at: fingers and faces have less."""
+LEAST_FLESH = 3e-3
+"""Share of the flesh that follows both sides of a joint, for it to be looked at: fingers, toes and faces have less."""
 
 LEAST_CHANGE = 1e-3
 """Share of the character's size that a joint must change the skin by, somewhere, to be corrected."""
 
-HINGE, BALL, COLLAR, TRUNK = (60.0, 120.0), 90.0, 25.0, 45.0
+HINGE, BALL, COLLAR, TRUNK = (70.0, 135.0), 90.0, 25.0, 45.0
 """Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine, neck
 and tail. What Particles change there grows with the angle, but for hinges, where it sets in late."""
 
@@ -168,14 +169,17 @@ def remove_flesh(objects: Sequence[bpy.types.Object]) -> int:
 
 
 def _find_fleshy_joints(armature: bpy.types.Object, skeleton: Skeleton, character: FleshyCharacter) -> list[BentJoint]:
-    """Joints of the body that have flesh on both sides, the fleshiest first."""
+    """Joints of the body that have flesh on both sides, and skin that goes across, the fleshiest first."""
     joints, below = skeleton.joints, find_below(skeleton.joints.parents)
-    shares = np.zeros(len(joints.parents))
+    shares, is_continuous = np.zeros(len(joints.parents)), np.zeros(len(joints.parents), bool)
     for mesh in character.meshes:
-        flesh = mesh.source.binding.flesh
+        rest, flesh = mesh.source.rest, mesh.source.binding.flesh
         if flesh is not None:
             sides = flesh.solid.cloud.weights[:, : len(shares)] @ below
             shares += flesh.solid.fill.volumes @ (4.0 * sides * (1.0 - sides)) / flesh.solid.fill.volumes.sum()
+            of_skin = read_skin(mesh)[1][:, : len(shares)] @ below
+            is_continuous |= find_continuous(rest.points, np.asarray(rest.triangles), of_skin, flesh.solid.radii)
+    shares[~is_continuous] = 0.0
     bones, found = read_rest_bones(armature), {}
     of_body = _list_body(find_rig_of(armature, bones), skeleton)
     for joint in np.argsort(-shares, kind="stable").tolist():
@@ -214,7 +218,8 @@ def _list_bends(armature: bpy.types.Object, skeleton: Skeleton, one: BentJoint) 
     is_limb = bool(find_limbs(joints)[joint])
     if is_limb and find_limb_hinges(joints)[joint]:
         if len(one.rotations) and measure_angles(one.rotations).max() > MOVED:
-            axis = find_axis(one.rotations)[0]
+            axis, along = find_axis(one.rotations)[0], one.axes.T @ joints.axes[joint]
+            axis = normalize(axis - (axis @ along) * along)  # hands that turn are no part of it
         else:
             axes, _ = find_axes(one, skeleton, rig, find_body(rig, bones))
             axis = one.axes.T @ axes[0]
@@ -269,13 +274,13 @@ def _try_all(
 
 
 def _choose(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
-    """The joints that are corrected: those that gain most, on both sides alike, as long as there is room for more.
+    """The joints that are corrected: those that gain most by each key, on both sides alike, as long as there is room.
 
     Their `chosen` rotations are set: all directions, so that what is right in one does not show in another.
     """
     room, chosen = MOST_KEYS, []
     groups = [(group, np.max([bend.gains for bend in group], axis=0)) for group in _pair(bends, joints)]
-    for group, gains in sorted(groups, key=lambda each: -each[1].max()):
+    for group, gains in sorted(groups, key=lambda each: -each[1].max() / len(each[1])):
         cost = len(group) * len(gains)
         if gains.any() and cost <= room:
             room -= cost

@@ -25,6 +25,9 @@ HELD = 0.5
 CARRIED = 0.99
 """Share by which all vertices of a mesh ride on the body from which on nothing else moves it."""
 
+THIN = 0.01
+"""Radius of a limb, in sizes of the character, up to which limbs count as thin alike."""
+
 
 @dataclass(frozen=True, eq=False)
 class FleshyCharacter:
@@ -52,7 +55,7 @@ class FleshyCharacter:
     @classmethod
     def of(cls, meshes: list[ComparedMesh]) -> FleshyCharacter:
         """The body is the filled mesh that most bones move, clothes have fewer; what is near it rides on it."""
-        points, weights = zip(*(_read_skin(mesh) for mesh in meshes), strict=True)
+        points, weights = zip(*(read_skin(mesh) for mesh in meshes), strict=True)
         bones = [int((each.max(axis=0, initial=0.0) > HELD).sum()) for each in weights]
         body = int(
             np.argmax([count * (mesh.source.binding.count > 0) for count, mesh in zip(bones, meshes, strict=True)])
@@ -70,10 +73,18 @@ class FleshyCharacter:
         return cls(meshes, riders, tucks, body, float(np.ptp(np.concatenate(points), axis=0).max()))
 
     @cached_property
-    def areas(self) -> list[np.ndarray]:
-        """Of the skin around each vertex of each mesh, armature space, shape (V,)."""
-        rests = [mesh.source.rest for mesh in self.meshes]
-        return [vertex_areas(rest.armature_points, np.asarray(rest.triangles)) for rest in rests]
+    def shares(self) -> list[np.ndarray]:
+        """What a change of each vertex of each mesh counts: its area over the radius of the limb, shape (V,).
+
+        So an elbow is not behind a belly that moves as far, but toes are behind both.
+        """
+        found = []
+        for mesh in self.meshes:
+            rest, flesh = mesh.source.rest, mesh.source.binding.flesh
+            scale = float(np.cbrt(abs(np.linalg.det(mesh.space[:3, :3]))))
+            radii = np.maximum(scale * flesh.solid.radii, THIN * self.size) if flesh is not None else self.size
+            found.append(vertex_areas(rest.armature_points, np.asarray(rest.triangles)) / radii)
+        return found
 
     def find_offsets(self, matrices: np.ndarray) -> list[np.ndarray]:
         """What each mesh would have to gain at rest, float32, (V, 3), to look in a pose, (B, 4, 4), as by Particles.
@@ -83,7 +94,7 @@ class FleshyCharacter:
         return self.find_changes(matrices)[0]
 
     def find_changes(self, matrices: np.ndarray) -> tuple[list[np.ndarray], float]:
-        """These offsets, and the sum of the squares by which skin gives way to layers, over its area."""
+        """These offsets, and the sum of the squares by which skin gives way to layers, by `shares`."""
         posed = [_PosedMesh.of(mesh, matrices, self._is_carried(number)) for number, mesh in enumerate(self.meshes)]
         body = posed[self.body]
         changes = body.offsets @ body.mesh.space[:3, :3].T
@@ -97,7 +108,7 @@ class FleshyCharacter:
             if tuck is not None:
                 moves, own = tuck.find_moves(skin, one.find_points()), tuck.vertices
                 skin[own] += moves
-                tucked += float(self.areas[self.body][own] @ np.square(moves).sum(axis=1))
+                tucked += float(self.shares[self.body][own] @ np.square(moves).sum(axis=1))
                 moves = moves @ np.linalg.inv(body.mesh.space[:3, :3]).T
                 body.offsets[own] += pull_back(body.linear[own], moves).offsets
         return [one.offsets.astype(np.float32) for one in posed], tucked
@@ -108,15 +119,15 @@ class FleshyCharacter:
         return riders is not None and len(riders.vertices) == count and riders.rides.min() > CARRIED
 
     def measure(self, offsets: Sequence[np.ndarray]) -> tuple[float, float]:
-        """Sum of the squares of offsets over all skin, and the largest, in sizes of the character."""
+        """Sum of the squares of offsets, by `shares`, and the largest, in sizes of the character."""
         squares = [
             np.square(each @ mesh.space[:3, :3].T).sum(axis=1) for each, mesh in zip(offsets, self.meshes, strict=True)
         ]
-        total = sum(float(areas @ each) for areas, each in zip(self.areas, squares, strict=True))
+        total = sum(float(shares @ each) for shares, each in zip(self.shares, squares, strict=True))
         return total, float(np.sqrt(max(each.max(initial=0.0) for each in squares))) / self.size
 
 
-def _read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:
+def read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:
     """Points at rest, armature space, (V, 3), and weights (V, B) of a mesh."""
     rest = mesh.source.rest
     weights = np.zeros((len(rest.points), len(rest.joints.parents)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -11,7 +12,7 @@ from scenes_cli import DONE, main
 from scenes_corrections import shown
 from scenes_particles import add_body, edit
 
-from scenes import add_twin, bind, diagonal, rest_points, save, select, turn, update
+from scenes import add_twin, armature_modifier, bind, diagonal, rest_points, save, select, turn, update
 from supple.bridge.rigs.armatures import read_pose
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
@@ -19,6 +20,7 @@ from supple.tasks.corrections import flesh
 from supple.tasks.corrections.flesh import add_flesh, remove_flesh
 from supple.tasks.corrections.from_method import CorrectedFrom
 from supple.tasks.skin.by_python import prepare
+from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 from supple.tasks.subject.character import find_skinned
 from supple.tasks.subject.looks import read_look
@@ -68,6 +70,20 @@ def test_the_skin_comes_near_to_particles_in_poses_of_several_joints(scene: bpy.
         mute(obj, False)
     pose(armature, 0.0)
     assert shown(obj) == pytest.approx(rest_points(obj), abs=1e-6)
+
+
+def test_hinges_bend_at_right_angles_to_their_bones(asset: Callable[..., Path]) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(asset("human")))
+    objects = [obj for obj in bpy.data.objects if obj.type == "MESH" and armature_modifier(obj)]
+    bind(*objects, method="DLBNT")
+    skinned = [find_skinned(obj) for obj in objects]
+    skeleton = find_skeleton(skinned[0].armature)
+    _, bends, _, _ = take_all(flesh.find_bends(skinned, skeleton))
+    hinges = [bend for bend in bends if bend.is_hinge]
+    assert {bend.joint.reading for bend in hinges} >= {"lowerarm_l", "lowerarm_r", "calf_l", "calf_r"}
+    for bend in hinges:
+        along = bend.joint.axes.T @ skeleton.joints.axes[bend.joint.joint]
+        assert np.abs(bend.rotations[:, 1:] @ along).max() < 1e-6, "its action turns the hand, too"
 
 
 def test_made_again_it_is_replaced_and_removed_as_a_whole(scene: bpy.types.Scene) -> None:
