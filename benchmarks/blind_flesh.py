@@ -1,4 +1,7 @@
-"""Characters as *Make Supple* makes them, with corrections played from shape keys: in their files, posed in Blender."""
+"""Characters as *Make Supple* makes them: with flesh played from shape keys, and *Stay Outside* where it is offered.
+
+They are opened in their files, and posed in Blender.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +59,9 @@ def play_flesh(
     except find("deformers").SkinningError as error:
         print(f"{name} is played without corrections: {error}", flush=True)
         return shown
+    layers = find("tasks.layers.add")
+    if layers.offer_layers(armature, meshes):
+        print(f"{name}: {'. '.join(layers.add_layers(armature, meshes).describe())}", flush=True)
     return _play(armature, meshes, bones, poses)
 
 

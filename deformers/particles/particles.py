@@ -290,7 +290,7 @@ def _find_skin(binding: Binding, flesh: Flesh, still: Pose, by_joints: np.ndarra
     points = dlbnt.deform(flesh.base, still) + change
     points += _find_swelling(binding, flesh, still, points, change)
 
-    points = flesh.hinges.unite(points, by_joints, still.rest_to_pose)
+    points = flesh.hinges.unite(points, by_joints, still)
     flesh.layers.carry(points, by_joints)
     return points
 
