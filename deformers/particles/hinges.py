@@ -40,7 +40,7 @@ SOFT = 0.06
 ROUND = 0.4
 """Share of the arc over which the corner of a tip is rounded."""
 
-POINTED, MOST_POINTED = 2.0, 0.4
+POINTED, MOST_POINTED = 1.0, 0.3
 """By how much a tip is drawn out, in what the rounded corner stands out of the arc, while that is little; and by how
 much at most, in distances from the hinge."""
 
