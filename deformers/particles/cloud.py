@@ -32,7 +32,7 @@ ONE_SKIN, MIXED_SKIN = 0.2, 0.4
 """Difference of one of these vertices from their mean, up to which that skin belongs to the same bones, and from which
 it belongs to different ones."""
 
-WEIGHT_SMOOTHING = 0.3
+WEIGHT_SMOOTHING = 0.9
 """Share of the limb's radius over which weights are smoothed: flesh is not cut where the skin's weights are."""
 
 LEAST_WEIGHT_SMOOTHING = 0.1
@@ -41,7 +41,7 @@ LEAST_WEIGHT_SMOOTHING = 0.1
 LONG_BONES = (1.25, 2.0)
 """Lengths of bones, in radii of the limb, from which weights are smoothed: a jaw's are sharp for a reason."""
 
-SOFTNESS = 0.2
+SOFTNESS = 0.35
 """ell: share of the limb's radius over which the flesh moves apart from its bones, at stiffness 1."""
 
 LEAST_PULL = 0.07

@@ -21,9 +21,9 @@ from ..skinning.limb_roots import find_limb_hinges
 TURNED = np.radians(30.0)
 """How far a hinge is bent, from rest, up to which that sets in: where a limb is straight, all of it is flesh."""
 
-SOUND, COLLAPSED = 0.015, 0.03
-"""Radii of the limb by which flesh stands out of the skin of the joints, on the mean, from which on both are united,
-and by how much they are fully."""
+SOUND, COLLAPSED = 0.08, 0.12
+"""Radii of the limb by which flesh of stiffness 1 stands out of the skin of the joints, on the mean, from which on both
+are united, and by how much they are fully. Stiffer flesh stands out less, by the square of its stiffness."""
 
 MIDDLE = 2.0
 """Radii of the limb from the hinge within which that is measured."""
@@ -148,9 +148,12 @@ class Hinges:
     ----------
     hinges : tuple of _Hinge
         Those that have skin.
+    bounds : tuple of float
+        `SOUND` and `COLLAPSED` for its flesh.
     """
 
     hinges: tuple[_Hinge, ...]
+    bounds: tuple[float, float]
 
     def unite(self, flesh: np.ndarray, joints: np.ndarray, pose: Pose) -> np.ndarray:
         """The skin as flesh, float32, (V, 3), and near hinges as its joints have it, or united with that.
@@ -164,17 +167,17 @@ class Hinges:
         """
         offsets, shares = flesh - joints, np.zeros(len(flesh), np.float32)
         lengths = np.sqrt(np.einsum("vi,vi->v", offsets, offsets))
-        tips = np.zeros_like(joints)
+        tips, (sound, collapsed) = np.zeros_like(joints), self.bounds
         for hinge in self.hinges:
             bend = _Bend.of_pose(hinge, pose)
             near = smooth_step(np.array(bend.turned / TURNED)) * hinge.near
             if not near.any():
                 continue
             tips[hinge.vertices] += near[:, None] * bend.point(joints[hinge.vertices])
-            if lengths[hinge.middle].mean() > SOUND * hinge.radius:
+            if lengths[hinge.middle].mean() > sound * hinge.radius:
                 heights = np.einsum("vi,vi->v", offsets, vertex_normals(joints, hinge.triangles))
                 stands_out = np.maximum(heights[hinge.middle], 0.0).mean() / hinge.radius
-                united = smooth_step(np.array((stands_out - SOUND) / (COLLAPSED - SOUND)))
+                united = smooth_step(np.array((stands_out - sound) / (collapsed - sound)))
                 inside = smooth_step(0.5 - heights[hinge.vertices] / (SOFT * hinge.radius))
                 near = near * (1.0 - united * (1.0 - inside))
             shares[hinge.vertices] = np.maximum(shares[hinge.vertices], near)
@@ -188,6 +191,7 @@ def find_hinges_of_skin(
     joints: Joints,
     centers: np.ndarray,
     radii: np.ndarray,
+    stiffness: float = 1.0,
 ) -> Hinges:
     """The hinges of a skin, by its weights.
 
@@ -204,6 +208,8 @@ def find_hinges_of_skin(
         Of the joints, object space.
     radii : float array, shape (B,)
         Of the limb at each joint, object space.
+    stiffness : float
+        Of the flesh, above 0.
     """
     found, rest_centers = [], np.asarray(joints.centers, np.float64)
     below = joints.chains.sum(np.eye(len(rest_centers), dtype=np.intp)) > 0
@@ -228,7 +234,7 @@ def find_hinges_of_skin(
                 triangles=triangles[(near[triangles] > 0.0).any(axis=1)],
             )
             found.append(hinge)
-    return Hinges(tuple(found))
+    return Hinges(tuple(found), (SOUND / stiffness**2, COLLAPSED / stiffness**2))
 
 
 def _list_line(joint: int, parents: np.ndarray, before: np.ndarray, heirs: np.ndarray) -> list[int]:

@@ -34,6 +34,9 @@ from .settling import settle
 
 IDENTITY = Pose(np.eye(4)[None])
 
+MOST_STIFFNESS = 100.0
+"""Stiffness of flesh that is as good as its bones."""
+
 CHOICES = (
     Option(
         name="smallest_radius",
@@ -60,7 +63,7 @@ CHOICES = (
         label="Stiffness",
         tooltip="How closely the flesh follows its bones: 1 for flesh, lower values are softer",
         lowest=0.01,
-        highest=100.0,
+        highest=MOST_STIFFNESS,
         slider=(0.1, 10.0),
         group="flesh",
     ),
@@ -211,7 +214,7 @@ def bind(rest: Rest, params: Params) -> Binding:
     weights = normalize_weights(rest.weights, count, len(skeleton.parents)).by_vertex()
     rest = replace(rest, weights=weights, joints=add_still_joint(skeleton))
     filled = fill_character(rest, skeleton, params.smallest_radius, params.target_count, params.stiffness)
-    flesh = None if filled.solid is None else _bind_flesh(rest, skeleton, filled.solid)
+    flesh = None if filled.solid is None else _bind_flesh(rest, skeleton, filled.solid, params.stiffness)
     return Binding(params, _bind_skin(rest, skeleton), flesh, filled.messages)
 
 
@@ -224,7 +227,7 @@ def _bind_skin(rest: Rest, skeleton: Joints) -> blending.Binding:
     return blending.bind(rest, dlbnt.PUBLISHED)
 
 
-def _bind_flesh(rest: Rest, skeleton: Joints, solid: FilledSolid) -> Flesh:
+def _bind_flesh(rest: Rest, skeleton: Joints, solid: FilledSolid, stiffness: float) -> Flesh:
     points, triangles = np.asarray(rest.points, np.float64), np.asarray(rest.triangles)
     dense = np.zeros((len(points), len(rest.joints.parents)))
     np.add.at(dense, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
@@ -236,7 +239,7 @@ def _bind_flesh(rest: Rest, skeleton: Joints, solid: FilledSolid) -> Flesh:
     return Flesh(
         solid=solid,
         base=_bind_skin(replace(rest, weights=solid.weights), skeleton),
-        hinges=find_hinges_of_skin(points, welded[triangles], dense, skeleton, centers, radii),
+        hinges=find_hinges_of_skin(points, welded[triangles], dense, skeleton, centers, radii, stiffness),
         layers=find_layers(points, welded, triangles, dense, solid.follows, solid.radii),
     )
 

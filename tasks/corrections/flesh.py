@@ -58,6 +58,9 @@ from .posed_copy import check_correctable
 MOST_KEYS = 32
 """Corrections of a character, at most."""
 
+FIRM = 2.3
+"""How much stiffer flesh is than Particles: pictures are liked better, as elbows and shoulders swell less."""
+
 LEAST_FLESH = 3e-3
 """Share of the flesh that follows both sides of a joint, for it to be looked at: fingers, toes and faces have less."""
 
@@ -145,7 +148,7 @@ def find_bends(
 ) -> Steps[tuple[FleshyCharacter, list[Bends], np.ndarray, list[str]]]:
     """The character, the joints that may gain and their bends, the frames of the actions, (F, B, 4, 4), and notes."""
     armature = skinned[0].armature
-    meshes, notes = yield from bind_both(skinned, skeleton, FLESH, 0.1, must_be_filled=False)
+    meshes, notes = yield from bind_both(skinned, skeleton, FLESH, 0.1, must_be_filled=False, firmness=FIRM)
     if not any(mesh.source.binding.count for mesh in meshes):
         said = dict.fromkeys(message for mesh in meshes for message in mesh.source.binding.messages)
         raise SkinningError(". ".join([*notes, *said]))

@@ -22,6 +22,7 @@ from ...deformers.corrections.inverses import pull_back
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
 from ...deformers.corrections.readers import Reader
 from ...deformers.corrections.rotation_choice import choose_farthest, measure_angles, pose_joint
+from ...deformers.particles.particles import MOST_STIFFNESS
 from ...settings.choices import BAKING
 from ..names import free_name
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
@@ -240,12 +241,15 @@ class ReadBoth:
     millimeters: float
 
     @classmethod
-    def of(cls, skinned: SkinnedObject, skeleton: Skeleton, source: str) -> ReadBoth:
-        """A mesh as it is in the file; `skeleton` is without fractions."""
-        obj = skinned.obj
+    def of(cls, skinned: SkinnedObject, skeleton: Skeleton, source: str, firmness: float = 1.0) -> ReadBoth:
+        """A mesh as it is in the file; `skeleton` is without fractions. See `bind_both`."""
+        obj, by_source = skinned.obj, Choices.read(skinned, source)
+        if firmness != 1.0:
+            stiffness = min(firmness * by_source.params.stiffness, MOST_STIFFNESS)
+            by_source = replace(by_source, params=replace(by_source.params, stiffness=stiffness))
         now, other = (
             (UnboundSkin.of(SkinSource.of(skinned, choices, skeleton)), choices.read_quality(skinned.settings, BAKING))
-            for choices in (Choices.read(skinned), Choices.read(skinned, source))
+            for choices in (Choices.read(skinned), by_source)
         )
         points = np.array([corner[:] for corner in obj.bound_box])
         scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
@@ -259,7 +263,12 @@ class ReadBoth:
 
 
 def bind_both(
-    objects: Sequence[SkinnedObject], skeleton: Skeleton, source: str, share: float, must_be_filled: bool = True
+    objects: Sequence[SkinnedObject],
+    skeleton: Skeleton,
+    source: str,
+    share: float,
+    must_be_filled: bool = True,
+    firmness: float = 1.0,
 ) -> Steps[tuple[list[ComparedMesh], list[str]]]:
     """Meshes bound by the method in use and by another; and why others are left out.
 
@@ -271,13 +280,15 @@ def bind_both(
         Of all that is done once they are read.
     must_be_filled : bool
         Whether a mesh that a method would fill is left out where there is nothing to fill.
+    firmness : float
+        Of Particles: how much stiffer than chosen.
     """
     read, notes, label = [], [], METHODS[source].label
     for number, one in enumerate(objects):
         if find_method_in_use(one) == source:
             notes.append(f"'{one.obj.name}' is already deformed by {label}: bind it with the method to correct")
         else:
-            read.append(ReadBoth.of(one, skeleton, source))
+            read.append(ReadBoth.of(one, skeleton, source, firmness))
         yield share * (number + 1) / len(objects)
     meshes = []
     for mesh in (yield partial(_bind_all, read)):

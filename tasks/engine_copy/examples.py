@@ -52,6 +52,8 @@ class Part:
 
     Attributes
     ----------
+    name : str
+        Of its object, for where there is none to be read.
     skin : PosableSkin
         As it is deformed.
     first : int
@@ -60,6 +62,7 @@ class Part:
         What patterns add.
     """
 
+    name: str
     skinned: SkinnedObject
     skin: PosableSkin
     rest: Rest
@@ -221,7 +224,7 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> CopiedCharacter:
 def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> Part:
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
     rest = read_character(skinned, skeleton).rest
-    return Part(skinned, _bind(skinned), rest, first, find_displacement(skinned.obj, rest))
+    return Part(skinned.obj.name, skinned, _bind(skinned), rest, first, find_displacement(skinned.obj, rest))
 
 
 def _bind(skinned: SkinnedObject) -> PosableSkin:
@@ -332,7 +335,7 @@ def write_targets(
                 points = part.deform(pose, amounts)
                 if not np.abs(points).max(initial=0.0) <= farthest:  # also where one is no number
                     raise SkinningError(_describe_far(part, *motion.find(example)))
-                posed[part.skinned.obj.name] = points
+                posed[part.name] = points
             for points in keep_apart(subject.kept, posed, matrices).values():
                 stream.write(points.astype(np.float32).tobytes())
             progress((example + 1) / len(motion.matrices))
@@ -342,6 +345,6 @@ def write_targets(
 def _describe_far(part: Part, action: str, frame: int) -> str:
     where = f"frame {frame} of action '{action}'" if action else "range of motion"
     return (
-        f"'{part.skinned.obj.name}' is too far from its armature's origin ({where}) for an accurate result: check "
+        f"'{part.name}' is too far from its armature's origin ({where}) for an accurate result: check "
         "the scale and location of its bones, their drivers, and the locations of the objects"
     )

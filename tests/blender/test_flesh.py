@@ -18,8 +18,7 @@ from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.corrections import flesh
 from supple.tasks.corrections.flesh import add_flesh, remove_flesh
-from supple.tasks.corrections.from_method import CorrectedFrom
-from supple.tasks.skin.by_python import prepare
+from supple.tasks.corrections.from_method import CorrectedFrom, bind_both
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 from supple.tasks.subject.character import find_skinned
@@ -40,9 +39,10 @@ def pose(armature: bpy.types.Object, share: float = 1.0) -> None:
 
 
 def measure(obj: bpy.types.Object) -> float:
-    """Distance of the skin to what Particles make of the pose, rms."""
+    """Distance of the skin to what firm Particles make of the pose, rms."""
     skinned = find_skinned(obj)
-    skin = prepare(skinned, "PARTICLES")
+    (mesh,), _ = take_all(bind_both([skinned], find_skeleton(skinned.armature), "PARTICLES", 1.0, firmness=flesh.FIRM))
+    skin = mesh.source
     armature = skinned.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     wanted = skin.pose(read_pose(armature, skin.skeleton)).astype(np.float64)
     return float(np.sqrt(np.square(shown(obj) - wanted).sum(axis=1).mean()))

@@ -305,7 +305,7 @@ def test_sharp_weights_bend_as_well() -> None:
     for axis in ((0, 1, 0), (0, 0, 1)):
         posed = method.deform(result, Pose(bend(90, axis=axis)))
         assert section(BOX, posed, (-1.2, 0, 0), (1.2, 0, 0)) >= 0.85
-        assert volume(BOX, posed) == pytest.approx(1.0, abs=6e-3)
+        assert volume(BOX, posed) == pytest.approx(1.0, abs=2e-3)
 
 
 def test_an_elbow_overlaps_less(arm_binding: Binding) -> None:
@@ -313,7 +313,8 @@ def test_an_elbow_overlaps_less(arm_binding: Binding) -> None:
     solid = close_surface(ARM.points, ARM.triangles)
     posed = method.deform(arm_binding, Pose(matrices)), skin(make_rest(ARM), matrices)
     overlap = [solid.measure(points).twice for points in posed]
-    assert overlap[0] < 0.9 * overlap[1]
+    assert overlap[0] < 0.5 * overlap[1]
+    assert overlap[0] < 0.047
 
 
 def test_volume_can_be_left_off(binding: Binding) -> None:
@@ -339,12 +340,12 @@ def test_scaled_bones_scale_the_volume(arm_binding: Binding, scale: tuple, degre
 
 def test_stiffness_leads_to_the_joints() -> None:
     matrices, apart = bend(70), []
-    for stiffness in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0):
+    for stiffness in (0.1, 0.3, 1.0, 3.0, 10.0, 100.0):
         result = method.bind(REST, replace(FEW, stiffness=stiffness, iterations=16, volume=0.0))
         posed = method.deform(result, Pose(matrices))
         apart.append(np.sqrt(((posed - skin(REST, matrices)) ** 2).sum(axis=1).mean()))
     assert (np.diff(apart) < 0).all()
-    assert apart[-1] < 0.1 * apart[1]
+    assert apart[-1] < 0.3 * apart[2]
 
 
 # iterations

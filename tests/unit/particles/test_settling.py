@@ -207,7 +207,7 @@ def test_settled_particles_keep_volume(cloud: Cloud, degrees: float) -> None:
     carried = lack_of_volume(cloud, goals)
     offsets, _ = settle(cloud, cloud.points, goals, turns, 8)
     settled = lack_of_volume(cloud, goals + offsets.T)
-    assert settled < 0.75 * carried
+    assert settled < 0.6 * carried
 
 
 def test_rigid_motion_has_no_offsets(cloud: Cloud) -> None:
