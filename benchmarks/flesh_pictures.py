@@ -23,9 +23,8 @@ WIDE = 10
 METHODS = (*BLENDERS, FLESH)
 TITLES = ("rest", "linear", "Preserve Volume", "Make Supple")
 POSES = {
-    "mh_human": (("arm up", 80.0), ("hip and knee", 90.0)),
-    "human_male": (("hip forward", 100.0),),
-    "fox": (("back leg forward", 50.0),),
+    "mh_human": (("arm up", 80.0), ("hip and knee", 90.0), ("elbow", 130.0)),
+    "human_male": (("knee", 130.0),),
 }
 """By character: kinds of poses of the blind sheets, and degrees."""
 
