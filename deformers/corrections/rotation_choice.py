@@ -12,7 +12,6 @@ import numpy as np
 
 from ..algebra.dual_quaternions import quaternions_from_rotations, rotations_from_quaternions
 from ..algebra.polar import decompose_polar
-from ..measures.bends import find_below
 from ..rig.rest import Joints
 
 ANGLES = (40.0, 80.0, 120.0)
@@ -88,7 +87,7 @@ def pose_joint(joints: Joints, joint: int, rotation: np.ndarray, axes: np.ndarra
     center, matrix = np.asarray(joints.centers[joint], np.float64), np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = turned, center - turned @ center
     rest_to_pose = np.tile(np.eye(4), (len(joints.parents), 1, 1))
-    rest_to_pose[find_below(joints.parents)[:, joint]] = matrix
+    rest_to_pose[joints.chains.below[:, joint]] = matrix
     return rest_to_pose
 
 

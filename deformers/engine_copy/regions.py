@@ -9,7 +9,6 @@ import numpy as np
 from ..algebra.polar import determinants
 from ..algebra.small_inverses import invert_three
 from ..rig.rest import Joints, normalize_weights
-from ..rig.skeleton import Chains
 from .model import CopiedSkin
 
 FOLLOWED = 8
@@ -57,7 +56,7 @@ def find_blends(skin: CopiedSkin) -> Blends:
     """How the vertices of a skin follow its joints."""
     count, joint_count = len(skin.points), len(skin.joints.parents)
     weights = normalize_weights(skin.weights, count, joint_count).by_vertex()
-    below = _find_below(skin.joints).astype(np.float32)
+    below = skin.joints.chains.below.astype(np.float32)
     parts = []
     bounds = np.searchsorted(weights.vertices, np.arange(0, count + CHUNK, CHUNK))
     for number, start in enumerate(range(0, count, CHUNK)):
@@ -90,11 +89,6 @@ def _add_near_cuts(skin: CopiedSkin, blends: Blends) -> None:
             free = ~is_known & (slots < CUTS)
             blends.cuts[own[free], slots[free]] = ends[near][free]
             blends.beyond[own[free], slots[free]] = ends[near][free] == joint
-
-
-def _find_below(joints: Joints) -> np.ndarray:
-    """Which joints move with which: bool array, shape (B, B), True at [b, a] where b is a or below it."""
-    return Chains(joints.parents).sum(np.eye(len(joints.parents))) > 0.0
 
 
 def _take_largest(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

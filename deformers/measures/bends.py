@@ -99,23 +99,11 @@ def list_bent_poses(
     return [_bend_joints(group, direction, joints, angle) for group in groups for direction in range(len(DIRECTIONS))]
 
 
-def find_below(parents: np.ndarray) -> np.ndarray:
-    """Which joints move with which: bool array, shape (B, B), True at [b, a] where b is a or below it."""
-    below = np.eye(len(parents), dtype=bool)
-    above = np.asarray(parents).copy()
-    rows = np.arange(len(parents))
-    while (above >= 0).any():
-        has = above >= 0
-        below[rows[has], above[has]] = True
-        above[has] = np.asarray(parents)[above[has]]
-    return below
-
-
 def _count_shared(weights: Weights, vertex_count: int, joints: Joints) -> np.ndarray:
     """How many vertices the bends of two joints move alike, shape (B, B): on the diagonal those that one bend moves."""
     count = len(joints.parents)
     weights = normalize_weights(weights, vertex_count, count)
-    below = find_below(joints.parents).astype(np.float32)
+    below = joints.chains.below.astype(np.float32)
     shared = np.zeros((count, count))
     for start in range(0, vertex_count, CHUNK):
         rows = slice(*np.searchsorted(weights.vertices, [start, start + CHUNK]))
@@ -143,7 +131,7 @@ def _group_joints(shared: np.ndarray) -> Iterator[list[int]]:
 
 def _bend_joints(group: list[int], direction: int, joints: Joints, angle: float) -> BentPose:
     """The pose of a group: rotations of parents carry those of their children along."""
-    below = find_below(joints.parents)
+    below = joints.chains.below
     depth = below.sum(axis=1)
     bends, rest_to_pose = [], np.tile(np.eye(4), (len(joints.parents), 1, 1))
     for joint in sorted(group, key=lambda joint: depth[joint], reverse=True):  # the deepest first: rest axes hold

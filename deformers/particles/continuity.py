@@ -30,9 +30,8 @@ def find_continuous(points: np.ndarray, triangles: np.ndarray, sides: np.ndarray
     areas, islands = vertex_areas(points, triangles), label_islands(weld(points), triangles)
     mixed = areas[:, None] * sides * (1.0 - sides)
     limbs = (radii @ mixed) / np.maximum(mixed.sum(axis=0), 1e-30)
-    least = np.inf
-    for held in (sides < 1.0 - HELD, sides > HELD):
-        of_islands = np.zeros((islands.max(initial=-1) + 1, sides.shape[1]))
-        np.add.at(of_islands, islands, areas[:, None] * held)
-        least = np.minimum(least, of_islands)
+    order = np.argsort(islands, kind="stable")
+    starts = np.flatnonzero(np.diff(islands[order], prepend=-1))
+    areas, sides = areas[order, None], sides[order]
+    least = np.minimum(*(np.add.reduceat(areas * held, starts) for held in (sides < 1.0 - HELD, sides > HELD)))
     return (limbs > 0.0) & (least.max(axis=0, initial=0.0) >= LEAST_SKIN * limbs * limbs)

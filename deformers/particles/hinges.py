@@ -98,9 +98,9 @@ class _Bend:
     along: np.ndarray
 
     @classmethod
-    def of_pose(cls, hinge: _Hinge, pose: Pose) -> _Bend:
-        above, own = pose.rest_to_pose[[hinge.parent, hinge.joint]]
-        into = np.eye(4) if pose.object_to_armature is None else np.linalg.inv(pose.object_to_armature)
+    def of_pose(cls, hinge: _Hinge, rest_to_pose: np.ndarray, into: np.ndarray) -> _Bend:
+        """A hinge where joints, (B, 4, 4), are in a pose; `into`, (4, 4): from armature to object space."""
+        above, own = rest_to_pose[[hinge.parent, hinge.joint]]
         center = into[:3, :3] @ (own[:3, :3] @ hinge.center + own[:3, 3]) + into[:3, 3]
         rotations = np.stack([above, above, own])[:, :3, :3]
         directions = np.stack([hinge.before, hinge.after, hinge.after])
@@ -127,7 +127,7 @@ class _Bend:
         turns = np.arctan2(along, out)
         excess = np.maximum(_stand_out(turns, 0.5 * self.angle) - _stand_out(turns, 0.5 * self.at_rest), 0.0)
         shares = excess / (1.0 / POINTED + excess / MOST_POINTED)
-        return (shares * out)[:, None] * self.out + (shares * along)[:, None] * self.along
+        return np.outer(shares * out, self.out) + np.outer(shares * along, self.along)
 
 
 def _find_angle(one: np.ndarray, other: np.ndarray) -> float:
@@ -167,9 +167,10 @@ class Hinges:
         """
         offsets, shares = flesh - joints, np.zeros(len(flesh), np.float32)
         lengths = np.sqrt(np.einsum("vi,vi->v", offsets, offsets))
-        tips, (sound, collapsed) = np.zeros_like(joints), self.bounds
+        tips, (sound, collapsed), space = np.zeros_like(joints), self.bounds, pose.object_to_armature
+        into = np.eye(4) if space is None else np.linalg.inv(space)
         for hinge in self.hinges:
-            bend = _Bend.of_pose(hinge, pose)
+            bend = _Bend.of_pose(hinge, pose.rest_to_pose, into)
             near = smooth_step(np.array(bend.turned / TURNED)) * hinge.near
             if not near.any():
                 continue
@@ -212,10 +213,9 @@ def find_hinges_of_skin(
         Of the flesh, above 0.
     """
     found, rest_centers = [], np.asarray(joints.centers, np.float64)
-    below = joints.chains.sum(np.eye(len(rest_centers), dtype=np.intp)) > 0
     before, heirs = normalize(find_starts(joints) - rest_centers), find_heirs(joints.parents)
     for joint in np.flatnonzero(find_limb_hinges(joints) & (radii > 0.0)).tolist():
-        limb = [*_list_line(joint, joints.parents, before, heirs), *np.flatnonzero(below[:, joint])]
+        limb = [*_list_line(joint, joints.parents, before, heirs), *np.flatnonzero(joints.chains.below[:, joint])]
         held = np.clip((weights[:, limb].sum(axis=1) - HELD[0]) / (HELD[1] - HELD[0]), 0.0, 1.0)
         away = np.linalg.norm(points - centers[joint], axis=1) / radii[joint]
         near = held * (1.0 - smooth_step((away - NEAR) / (FAR - NEAR)))

@@ -84,7 +84,7 @@ def do_signs_agree(reach: Reach, joints: Joints, pairs: np.ndarray) -> bool:
     first, second = pairs.T
     if reach.is_free.any():
         above = np.zeros((count + 1, count), bool)
-        above[:count] = joints.chains.sum(np.eye(count, dtype=np.intp)) > 0
+        above[:count] = joints.chains.below
         between = above[first] ^ above[second]
         if (between & reach.is_free).any():
             return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from ..errors import SkinningError
@@ -40,6 +42,11 @@ class Chains:
                 raise SkinningError("The joints are parented in a circle: bind again")
             self._jumps.append(jump)
             jump = jump[jump]
+
+    @cached_property
+    def below(self) -> np.ndarray:
+        """Which joints move with which: bool array, shape (B, B), True at [b, a] where b is a or below it."""
+        return self.sum(np.eye(len(self.parents), dtype=np.intp)) > 0
 
     @property
     def level_count(self) -> int:

@@ -29,7 +29,6 @@ from ...deformers.corrections.rotation_choice import (
     turn_about,
 )
 from ...deformers.geometry.vectors import normalize
-from ...deformers.measures.bends import find_below
 from ...deformers.particles.continuity import find_continuous
 from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
 from ...deformers.rig.rest import Joints
@@ -173,7 +172,7 @@ def remove_flesh(objects: Sequence[bpy.types.Object]) -> int:
 
 def _find_fleshy_joints(armature: bpy.types.Object, skeleton: Skeleton, character: FleshyCharacter) -> list[BentJoint]:
     """Joints of the body that have flesh on both sides, and skin that goes across, the fleshiest first."""
-    joints, below = skeleton.joints, find_below(skeleton.joints.parents)
+    joints, below = skeleton.joints, skeleton.joints.chains.below
     shares, is_continuous = np.zeros(len(joints.parents)), np.zeros(len(joints.parents), bool)
     for mesh in character.meshes:
         rest, flesh = mesh.source.rest, mesh.source.binding.flesh

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from supple.deformers import Joints, Weights
-from supple.deformers.measures.bends import DIRECTIONS, find_below, list_bent_poses
+from supple.deformers.measures.bends import DIRECTIONS, list_bent_poses
 
 CENTERS = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0], [-1, 0, 0], [-2, 0, 0]])
 JOINTS = Joints(
@@ -67,6 +67,6 @@ def test_bends_in_a_chain_add_up():
 
 
 def test_below():
-    below = find_below(JOINTS.parents)
+    below = JOINTS.chains.below
     assert below[2].tolist() == [True, True, True, False, False]
     assert below[:, 3].tolist() == [False, False, False, True, True]
