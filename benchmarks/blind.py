@@ -9,6 +9,8 @@ under letters. Which is which is written to SHEETS/key.json; whoever ranks sees 
 sheet's number depend on the seed, the character and the pose alone, so some can be drawn again under the same letters;
 another seed deals them anew. FLESH is what Make Supple makes, with corrections, played by Blender.
 
+Methods that are less than a pixel apart on a sheet are noted in the key, and tie whatever a ranking says.
+
 The second prints what rankings come to, in all and by class of joint: mean place, how often a method is preferred to
 another and to both of Blender's, how often it is not worse than these, last, and in need of a corrective; then the
 poses where --method is behind the better of Blender's. benchmarks/rankings/README.md says what a ranking is.
@@ -135,6 +137,27 @@ def shoot(
     return cells
 
 
+def list_alike(stage: Stage, sheet: Sheet, posed: dict[str, Points], pose: np.ndarray) -> list[list[str]]:
+    """Methods that nobody can tell apart on a sheet: their points are less than a pixel apart where it shows them."""
+    parts = stage.character.parts
+    count, look = count_parts(stage.name, sheet.kind, len(parts)), find_look(stage.name, sheet.kind)
+    stands = stand_up(stage.name, np.concatenate([part.shape.points for part in parts]))
+    target = np.array(aim(stage, stands, look, pose)[0].target)
+    seen = {method: np.concatenate(points[:count]) @ stands.T for method, points in posed.items()}
+    width, height = (TALL * look.height * side / CELL[1] for side in CELL)
+    groups: list[list[str]] = []
+    for method in sheet.methods:
+        for group in groups:
+            is_shown = np.linalg.norm(seen[method] - target, axis=1) < 0.5 * np.hypot(width, height)
+            moved = [np.linalg.norm(seen[method] - seen[other], axis=1)[is_shown] for other in group]
+            if max(each.max(initial=0.0) for each in moved) < height / CELL[1]:
+                group.append(method)
+                break
+        else:
+            groups.append([method])
+    return [group for group in groups if len(group) > 1]
+
+
 @dataclass(frozen=True)
 class QuickStudio(Studio):
     """A studio that smooths no noise, which takes most of the time."""
@@ -191,7 +214,7 @@ def draw_sheets(arguments: Any) -> None:
     studio, path = QuickStudio.of(arguments), arguments.output / "key.json"
     sheets = deal_sheets(arguments.seed, arguments.methods)
     described = {sheet.number: sheet.describe() for sheet in sheets}
-    if any(described.get(number) != sheet for number, sheet in read_key(path).items()):
+    if any({**sheet, **described.get(number, {"": 0})} != sheet for number, sheet in read_key(path).items()):
         raise SystemExit(
             f"{arguments.output} has sheets of another seed, or of other methods or poses: use another folder"
         )
@@ -207,7 +230,8 @@ def draw_sheets(arguments: Any) -> None:
             own = {method: points[index] for method, points in posed.items()}
             pose = make_pose(name, stage.shape, sheet.kind, sheet.degrees)
             write_sheet(shoot(stage, sheet, own, pose, studio), studio, arguments.output / f"{sheet.number}.png")
-            stored = read_key(path) | {sheet.number: sheet.describe()}
+            alike = list_alike(stage, sheet, own, pose)
+            stored = read_key(path) | {sheet.number: sheet.describe() | {"alike": alike}}
             path.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -1,8 +1,8 @@
 """What rankings of blind sheets come to.
 
-The key has for each sheet its character, joint, and methods in the order of the letters. A ranking has for each sheet
-the letters, best first, ties together, as ["B", ["A", "D"], "C"]; or {"ranks": such a list, "needs": ["C"]}, with the
-letters that need a corrective.
+The key has for each sheet its character, joint, methods in the order of the letters, and those that look alike there. A
+ranking has for each sheet the letters, best first, ties together, as ["B", ["A", "D"], "C"]; or {"ranks": such a list,
+"needs": ["C"]}, with the letters that need a corrective. Methods that look alike share the mean of their places.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def read_ranking(key: dict[str, Any], ranking: Ranking) -> Judgments:
     ValueError
         Where a sheet is not ranked, or not all of its letters, or one that it does not have.
     """
-    return {number: _read_sheet(number, sheet["methods"], ranking.get(number, [])) for number, sheet in key.items()}
+    return {number: _read_sheet(number, sheet, ranking.get(number, [])) for number, sheet in key.items()}
 
 
-def _read_sheet(number: str, methods: Sequence[str], entry: Ranks | dict[str, Any]) -> Judged:
-    by_letter = dict(zip(LETTERS, methods, strict=False))
+def _read_sheet(number: str, sheet: dict[str, Any], entry: Ranks | dict[str, Any]) -> Judged:
+    by_letter = dict(zip(LETTERS, sheet["methods"], strict=False))
     ranks, needs = (entry["ranks"], entry.get("needs")) if isinstance(entry, dict) else (entry, None)
     tied = [[letters] if isinstance(letters, str) else letters for letters in ranks]
     if sorted(itertools.chain(*tied)) != sorted(by_letter):
@@ -89,6 +89,8 @@ def _read_sheet(number: str, methods: Sequence[str], entry: Ranks | dict[str, An
     for letters in tied:
         places |= {by_letter[letter]: before + (len(letters) + 1) / 2 for letter in letters}
         before += len(letters)
+    for alike in sheet.get("alike", ()):
+        places |= dict.fromkeys(alike, float(np.mean([places[method] for method in alike])))
     return Judged(places, None if needs is None else {by_letter[letter] for letter in needs})
 
 

@@ -28,7 +28,7 @@ class Sheet:
     methods: tuple[str, ...]
 
     def describe(self) -> dict[str, Any]:
-        """What the key says."""
+        """What the key says before the sheet is drawn."""
         pose = name_pose(self.kind, self.degrees)
         return {"character": self.character, "joint": self.kind, "pose": pose, "methods": list(self.methods)}
 

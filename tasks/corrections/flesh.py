@@ -7,6 +7,7 @@ ride on the body.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -66,18 +67,22 @@ LEAST_FLESH = 3e-3
 LEAST_CHANGE = 1e-3
 """Share of the character's size that a joint must change the skin by, somewhere, to be corrected."""
 
-HINGE, BALL, COLLAR, TRUNK = (70.0, 135.0), 90.0, 25.0, 45.0
+HINGE, BALL, COLLAR, TRUNK = (45.0, 90.0, 135.0), 90.0, 25.0, 45.0
 """Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine, neck
 and tail. What Particles change there grows with the angle, but for hinges, where it sets in late."""
+
+STEP = 30.0
+"""Degrees from one pose of a joint to the next, at most, that its keys are fitted to: they grow as its angle."""
 
 LEAST_TRUNK = 15.0
 """The same of a joint of the trunk that is one of many, at least."""
 
-MIXED = 24
+MIXED = 16
 """Poses in which all joints are bent."""
 
-OF_SEVERAL = 0.5
-"""What a pose of several joints counts in the fit, where a joint bent alone counts 1."""
+OF_SEVERAL = 0.1
+"""What a pose of several joints counts in the fit, where a joint bent alone counts 1: keys add up, flesh does not, and
+what they miss by in such poses must not show where one joint is bent."""
 
 LEAST_BEND = 0.4
 """Share of a bend, in such poses, that a joint is bent by at least."""
@@ -85,7 +90,7 @@ LEAST_BEND = 0.4
 TUCKED = 30.0
 """What skin that gives way to clothes counts beside what else changes: it would be seen through them."""
 
-MOST_FRAMES = 48
+MOST_FRAMES = 24
 """Of all actions, that corrections are fitted to."""
 
 
@@ -127,7 +132,7 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     tried = yield partial(_try_all, character, bends, skeleton.joints)
     for bend, (offsets, gains) in zip(bends, tried, strict=True):
         bend.offsets, bend.gains = offsets, gains
-    chosen = _choose(bends, skeleton.joints)
+    chosen = choose_bends(bends, skeleton.joints)
     if not chosen:
         raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
     planned = [
@@ -154,12 +159,9 @@ def find_bends(
     character = yield partial(_dress, meshes)
     joints = _find_fleshy_joints(armature, skeleton, character)
     poses = yield from read_frames(armature, skeleton, joints, 0.25)
-    return (
-        character,
-        [Bends(one, *_list_bends(armature, skeleton, one), [], np.zeros(0)) for one in joints],
-        poses,
-        notes,
-    )
+    is_moved = any(measure_angles(one.rotations).max(initial=0.0) > np.radians(TRUNK) for one in joints)
+    bends = [Bends(one, *_list_bends(armature, skeleton, one, is_moved), [], np.zeros(0)) for one in joints]
+    return character, bends, poses, notes
 
 
 def remove_flesh(objects: Sequence[bpy.types.Object]) -> int:
@@ -212,8 +214,13 @@ def _list_body(rig: Rig | None, skeleton: Skeleton) -> set[int]:
     return {joint for joint in firsts - inner if not is_leaf[joint] or heirs[parents[joint]] == joint}
 
 
-def _list_bends(armature: bpy.types.Object, skeleton: Skeleton, one: BentJoint) -> tuple[np.ndarray, bool]:
-    """Rotations that a joint is tried at, shape (R, 4), and whether all are about one axis."""
+def _list_bends(
+    armature: bpy.types.Object, skeleton: Skeleton, one: BentJoint, is_moved: bool
+) -> tuple[np.ndarray, bool]:
+    """Rotations that a joint is tried at, shape (R, 4), and whether all are about one axis.
+
+    `is_moved`: whether actions tell how far joints are bent.
+    """
     joints, joint = skeleton.joints, one.joint
     bones = read_rest_bones(armature)
     rig = find_rig_of(armature, bones)
@@ -230,11 +237,27 @@ def _list_bends(armature: bpy.types.Object, skeleton: Skeleton, one: BentJoint) 
     if len(axes) < 2:
         axes = np.array(list(_list_directions(joints, joint)))
         limits = np.full(len(axes), np.pi)
-    roots = find_limb_roots(joints)
-    is_collar = roots[joint] and (roots & (joints.parents == joint)).any()
-    angle = np.radians(COLLAR if is_collar else BALL if is_limb else _share_bend(rig, one.bone))
-    found = [turn_about(one.axes.T @ axis, [min(angle, limit)]) for axis, limit in zip(axes, limits, strict=True)]
+    largest = np.radians(find_largest_bend(rig, skeleton, one, is_moved) if is_limb else _share_bend(rig, one.bone))
+    found = [turn_about(one.axes.T @ axis, [min(largest, limit)]) for axis, limit in zip(axes, limits, strict=True)]
     return np.concatenate(found), False
+
+
+def find_largest_bend(rig: Rig | None, skeleton: Skeleton, one: BentJoint, is_moved: bool) -> float:
+    """Degrees that a joint of a limb which is no hinge is bent by: without a preset, not far beyond what actions do."""
+    if rig is not None:
+        return (
+            COLLAR
+            if any(one.bone in chain for (part, _), chain in rig.bones.items() if part == "collar_bone")
+            else BALL
+        )
+    joints, roots = skeleton.joints, find_limb_roots(skeleton.joints)
+    if roots[one.joint] and (roots & (joints.parents == one.joint)).any():
+        return COLLAR
+    return (
+        float(np.degrees(np.clip(measure_angles(one.rotations).max(), *np.radians((COLLAR, BALL)))))
+        if is_moved
+        else BALL
+    )
 
 
 def _share_bend(rig: Rig | None, bone: str) -> float:
@@ -275,7 +298,7 @@ def _try_all(
     return tried
 
 
-def _choose(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
+def choose_bends(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
     """The joints that are corrected: those that gain most by each key, on both sides alike, as long as there is room.
 
     Their `chosen` rotations are set: all directions, so that what is right in one does not show in another.
@@ -307,6 +330,19 @@ def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
             yield [bends[first], bends[left.pop(best)]]
         else:
             yield [bends[first]]
+
+
+def _bend_between(bends: Sequence[Bends], joints: Joints) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Poses in which one joint is bent by less than at its keys: the rotation of each, (N, 4), and (B, 4, 4)."""
+    for number, bend in enumerate(bends):
+        angle = 0.0
+        for rotation in bend.rotations:
+            whole = float(measure_angles(rotation))
+            before, angle = angle if bend.is_hinge else 0.0, whole
+            for between in np.linspace(before, whole, math.ceil((whole - before) / np.radians(STEP) - 1e-6) + 1)[1:-1]:
+                rotations = np.tile([1.0, 0.0, 0.0, 0.0], (len(bends), 1))
+                rotations[number] = turn_about(normalize(rotation[1:]), [float(between)])[0]
+                yield rotations, pose_joint(joints, bend.joint.joint, rotations[number], bend.joint.axes)
 
 
 def mix_bends(bends: Sequence[Bends], joints: Joints, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -343,15 +379,16 @@ def _fit(
     Of frames, only these joints are bent: what others change in them is not for these to make up for.
     """
     fits = [_MeshFit(character, number, bends, keys) for number, keys in enumerate(planned)]
-    poses = list(mix_bends(bends, joints))
+    poses = [(rotations, matrices, 1.0) for rotations, matrices in _bend_between(bends, joints)]
+    poses += [(rotations, matrices, OF_SEVERAL) for rotations, matrices in mix_bends(bends, joints)]
     count = min(len(bend.joint.rotations) for bend in bends)
     for frame in np.unique(np.linspace(0, count - 1, min(count, MOST_FRAMES)).round().astype(int)) if count else ():
         rotations = np.array([bend.joint.rotations[frame] for bend in bends])
-        poses.append((rotations, _bend_all(bends, joints, rotations)))
-    for number, (rotations, matrices) in enumerate(poses):
+        poses.append((rotations, _bend_all(bends, joints, rotations), OF_SEVERAL))
+    for number, (rotations, matrices, weight) in enumerate(poses):
         offsets = character.find_offsets(matrices)
         for fit in fits:
-            fit.add(rotations, offsets)
+            fit.add(rotations, offsets, weight)
         progress(0.6 + 0.4 * (number + 1) / len(poses))
     return [fit.solve() for fit in fits]
 
@@ -387,12 +424,13 @@ class _MeshFit:
         assert self._fit is not None
         self._fit.add(values, offsets[self._fit.rows], weight)
 
-    def add(self, rotations: np.ndarray, offsets: Sequence[np.ndarray]) -> None:
-        """Add a pose of several joints: the rotation of each, shape (N, 4), and what each mesh would have to gain."""
+    def add(self, rotations: np.ndarray, offsets: Sequence[np.ndarray], weight: float) -> None:
+        """Add a pose: the rotation of each joint, shape (N, 4), what each mesh would have to gain, what it counts."""
         if self._fit is not None:
-            values = [keys.read(rotations[index][None])[0] for index, keys, _ in self._kept]
-            self._take(np.concatenate(values), offsets[self._number], OF_SEVERAL)
-            self._examples.append((np.concatenate(values), offsets[self._number][self._fit.rows]))
+            values = np.concatenate([keys.read(rotations[index][None])[0] for index, keys, _ in self._kept])
+            self._take(values, offsets[self._number], weight)
+            if weight < 1.0:
+                self._examples.append((values, offsets[self._number][self._fit.rows]))
 
     def solve(self) -> Fitted:
         """The corrections, and how near they come in poses of several joints."""

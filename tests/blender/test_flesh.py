@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import bpy
+import bmesh
 import numpy as np
 import pytest
 from scenes_cli import DONE, main
@@ -14,16 +16,19 @@ from scenes_particles import add_body, edit
 
 from scenes import add_twin, armature_modifier, bind, diagonal, rest_points, save, select, turn, update
 from supple.bridge.rigs.armatures import read_pose
-from supple.deformers import SkinningError
+from supple.deformers import Joints, SkinningError
+from supple.deformers.corrections.rotation_choice import turn_about
 from supple.settings.objects import settings_of
 from supple.tasks.corrections import flesh
 from supple.tasks.corrections.flesh import add_flesh, remove_flesh
+from supple.tasks.corrections.from_joints import BentJoint
 from supple.tasks.corrections.from_method import CorrectedFrom, bind_both
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 from supple.tasks.subject.character import find_skinned
 from supple.tasks.subject.looks import read_look
 
+CHAIN = Joints(np.array([[0.0, 0, 0], [0, 0, 1]]), np.array([-1, 0]), np.array([[0.0, 0, 1], [0, 0, 2]]))
 BENT = {"bone.1": (np.radians(40.0), 0.0, 0.0), "bone.2": (0.0, 0.0, np.radians(30.0))}
 
 
@@ -84,6 +89,43 @@ def test_hinges_bend_at_right_angles_to_their_bones(asset: Callable[..., Path]) 
     for bend in hinges:
         along = bend.joint.axes.T @ skeleton.joints.axes[bend.joint.joint]
         assert np.abs(bend.rotations[:, 1:] @ along).max() < 1e-6, "its action turns the hand, too"
+
+
+def test_where_skin_does_not_go_on_there_is_no_flesh(scene: bpy.types.Scene) -> None:
+    obj, _ = add_body()
+    with edit(obj.data) as mesh:
+        cut = [face for face in mesh.faces if 1.0 < face.calc_center_median().y < 1.1]
+        bmesh.ops.delete(mesh, geom=cut, context="FACES_KEEP_BOUNDARY")
+        bmesh.ops.holes_fill(mesh, edges=mesh.edges[:], sides=0)
+    bind(obj, method="DLBNT")
+    assert make(obj).bones == ("bone.2",)
+
+
+def test_keys_go_where_each_gains_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    gains = {"wide": np.array([3.0, 1.0, 1.0, 1.0]), "thin": np.array([2.0, 2.0])}
+    bends = [
+        flesh.Bends(BentJoint(name, index, "", name, np.eye(3)), np.eye(4)[: len(gains[name])], False, [], gains[name])
+        for index, name in enumerate(gains)
+    ]
+    for room, chosen in ((6, ["thin", "wide"]), (5, ["thin"]), (1, [])):
+        monkeypatch.setattr(flesh, "MOST_KEYS", room)
+        assert [bend.joint.bone for bend in flesh.choose_bends(bends, CHAIN)] == chosen
+
+
+def test_how_far_joints_are_bent() -> None:
+    skeleton = SimpleNamespace(joints=CHAIN)
+    bones = {("thigh", "LEFT"): ("thigh", "thigh twist"), ("collar_bone", "LEFT"): ("collar",)}
+    rig = SimpleNamespace(bones=bones)
+    for known, bone, seen, is_moved, degrees in (
+        (rig, "thigh", 10.0, True, flesh.BALL),
+        (rig, "collar", 90.0, True, flesh.COLLAR),
+        (None, "thigh", 60.0, True, 60.0),
+        (None, "thigh", 10.0, True, flesh.COLLAR),
+        (None, "thigh", 150.0, True, flesh.BALL),
+        (None, "thigh", 10.0, False, flesh.BALL),
+    ):
+        one = BentJoint(bone, 1, "", bone, np.eye(3), turn_about(np.array([1.0, 0, 0]), [np.radians(seen)]))
+        assert flesh.find_largest_bend(known, skeleton, one, is_moved) == pytest.approx(degrees)
 
 
 def test_made_again_it_is_replaced_and_removed_as_a_whole(scene: bpy.types.Scene) -> None:
