@@ -28,8 +28,8 @@ import math
 import struct
 import time
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +53,10 @@ from benchmarks.blind_poses import (
     make_pose,
     stand_up,
 )
-from benchmarks.bound_characters import BoundCharacter, find_deform, make_rests
+from benchmarks.bound_characters import bind_as_made
 from benchmarks.center_pictures import Stage, set_stage
-from benchmarks.characters import Part, read_character
-from benchmarks.skins import make_params
+from benchmarks.characters import read_character
 from benchmarks.studio import GAP, Studio, View, draw, print_on, set_points
-from deformers import DEFORMERS
-from deformers.rig.fraction_plan import find_long_bones, plan_twists
 
 REST = "rest"
 COLUMNS, CELL, HEADER = 3, (350.0, 258.0), 34.0
@@ -69,19 +66,6 @@ FEW = 1000
 
 Points = list[np.ndarray]
 """Of each part in a pose, armature space."""
-
-
-def bind_as_made(parts: list[Part], method: str) -> Callable[[np.ndarray], Points]:
-    """What poses the parts as after Make Supple: bound with the method's defaults, twists spread along long bones."""
-    if method in BLENDERS:
-        return find_deform(parts, method)
-    rests, module = make_rests(parts), DEFORMERS[method]
-    long_bones = find_long_bones(rests[0].joints)
-    counts = np.where(long_bones.is_long, long_bones.counts, 0)
-    _, spread = plan_twists(rests[0].joints, 0 * counts, counts)
-    joints = replace(rests[0].joints, spread=spread)
-    bindings = [module.bind(replace(rest, joints=joints), make_params(method)) for rest in rests]
-    return BoundCharacter(module, bindings).deform
 
 
 def pose_all(

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.blind_poses import list_poses, name_pose
-from benchmarks.bound_characters import PRESERVE_VOLUME
+from benchmarks.bound_characters import BLENDERS
 
 FLESH = "FLESH"
 """What Make Supple makes, with corrections."""
-BLENDERS = ("SSD", PRESERVE_VOLUME)
 METHODS = (*BLENDERS, "DLBNT", "PARTICLES", FLESH)
 LETTERS = "ABCDEFGH"
 

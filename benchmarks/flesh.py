@@ -1,6 +1,6 @@
 """Flesh in keys: how near it comes to Particles, in poses that it was not fitted to, and what it costs.
 
-    python benchmarks/flesh.py [--only poses actions play] [--characters NAME ...]
+    python benchmarks/flesh.py [--only poses actions guards play] [--characters NAME ...]
 
 Needs Blender's module bpy. Characters are read from a folder of assets that is not part of the repository.
 """
@@ -26,7 +26,11 @@ from harness import (
     take_all,
     time_call,
 )
-from benchmarks.blind_flesh import make_supple, pose_bones
+from benchmarks.blind_flesh import make_supple, play_flesh, pose_bones
+from benchmarks.blind_key import FLESH
+from benchmarks.bound_characters import BLENDERS, bind_as_made
+from benchmarks.character_measures import ACTION, Figures, read_subject
+from benchmarks.character_measures import list_poses as list_measured
 from benchmarks.timing import BARE, NODES, VOLUME, WAYS, Character, find_character, time_steps
 
 CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox", "cesium_man", "mh_human_game")
@@ -129,6 +133,34 @@ def run_actions(arguments: argparse.Namespace) -> None:
     print_table(("character", "frames", "99 %: without", "with", "rms: ratio"), rows)
 
 
+def run_guards(arguments: argparse.Namespace) -> None:
+    """The range of motion and frames of the actions: the least section, mean of joints, and space filled twice"""
+    rows = []
+    for name in list_at_hand(arguments.assets, arguments.characters):
+        subject = read_subject(arguments.assets, name)
+        parts, poses = subject.character.parts, list(list_measured(subject))
+        ways = {method: bind_as_made(parts, method) for method in (*BLENDERS, "DLBNT")}
+        posed = {method: [deform(pose.matrices) for pose in poses] for method, deform in ways.items()}
+        matrices = [pose.matrices for pose in poses]
+        posed[FLESH] = play_flesh(arguments.assets, name, parts, matrices, posed["DLBNT"])
+        for method, shown in posed.items():
+            found = [subject.measure(points, pose) for points, pose in zip(shown, poses, strict=True)]
+            figures = []
+            for kinds in (("elbow", "knee"), ("hip", "arm up"), ("wrist twist",)):
+                least = [
+                    min(figure.section for figure, pose in zip(found, poses, strict=True) if pose.kind == kind)
+                    for kind in kinds
+                    if any(pose.kind == kind for pose in poses)
+                ]
+                figures.append(f"{np.mean(least):.2f}" if least else "-")
+            bends = [figure for figure, pose in zip(found, poses, strict=True) if pose.kind != ACTION]
+            rows.append(
+                (name, method, *figures, f"{Figures.over(bends).twice:.2%}", f"{Figures.over(found).twice:.2%}")
+            )
+    header = "character", "method", "elbows, knees", "hips, shoulders", "wrist twist", "twice: bends", "with actions"
+    print_table(header, rows)
+
+
 def run_play(arguments: argparse.Namespace) -> None:
     """The action playing, by Blender's modifiers: a step over the bare character's, to what Preserve Volume takes"""
     rows = []
@@ -147,7 +179,7 @@ def run_play(arguments: argparse.Namespace) -> None:
     print_table(("character", f"{VOLUME}, ms", "without flesh: ratio", "keys", "with flesh: ratio"), rows)
 
 
-SECTIONS = {"poses": run_poses, "actions": run_actions, "play": run_play}
+SECTIONS = {"poses": run_poses, "actions": run_actions, "guards": run_guards, "play": run_play}
 
 if __name__ == "__main__":
     run_sections(

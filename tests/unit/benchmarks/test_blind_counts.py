@@ -58,6 +58,12 @@ def test_ties_share_their_places():
     assert judged["001"].needs is None
 
 
+def test_what_looks_alike_is_tied():
+    key = KEY | {"001": KEY["001"] | {"alike": [["FLESH", "SSD"]]}}
+    assert read_ranking(key, FIRST)["001"].places == {"FLESH": 1.75, "SSD": 1.75, "PRESERVE_VOLUME": 2.5}
+    assert read_ranking(key, SECOND)["001"].prefer_to_both("FLESH") == 0.0
+
+
 @each(
     ("ranks", "counted"),
     [
