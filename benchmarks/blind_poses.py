@@ -259,7 +259,11 @@ def stand_up(character: str, points: np.ndarray) -> np.ndarray:
 
 def move_joint(character: str, shape: Shape, joint: str, toward: str, degrees: float) -> np.ndarray:
     """Matrices (B, 4, 4) from rest to the pose in which one joint has moved."""
-    bone = find_bone(character, shape, joint)
+    return move_bone(character, shape, find_bone(character, shape, joint), toward, degrees)
+
+
+def move_bone(character: str, shape: Shape, bone: int, toward: str, degrees: float) -> np.ndarray:
+    """The same of the joint at a bone's head."""
     along = find_along(character, shape, bone)
     axis = along if toward == TWIST else np.cross(along, find_directions(character)[toward])
     moved = np.eye(4)

@@ -1,4 +1,5 @@
-"""Clothes over bodies in whole actions, as they are and with Stay Outside: what pierces, what shows, what it costs.
+"""Clothes over bodies in whole actions, as they are, with Stay Outside and with Keep Limbs Apart: what pierces, what
+shows; and how much of the body is filled twice where it sits, and where its thighs meet.
 
     python benchmarks/layers.py [--character NAME ...] [--every N] [--assets FOLDER]
 
@@ -17,11 +18,19 @@ import bpy
 import numpy as np
 
 from harness import ASSETS, find, open_file, parse, print_table, print_versions, supple
+from benchmarks.blind_flesh import pose_bones
+from benchmarks.blind_poses import find_bone, move_bone
+from benchmarks.characters import read_character
 
 CHARACTERS = ("mh_human", "mh_human_game", "kaykit_knight")
 TENTHS = 10
 JUMPS = 10
 """Frames of each action after which one is divided into tenths, to see jumps."""
+POSES = (
+    ("sitting, thighs forward by 100 degrees", "forward", 100.0, True),
+    ("a thigh inward by 18 degrees", "left", -18.0, False),
+)
+"""What thighs do: whether both."""
 STRETCHED = 1.1
 """Length over that without Stay Outside, from which on an edge of cloth counts as stretched."""
 
@@ -41,6 +50,7 @@ class Dressed:
 
     def __init__(self, assets: Path, name: str) -> None:
         open_file(assets, name)
+        self.name, self.shape = name, read_character(assets, name, 1000).parts[0].shape
         self.objects = [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.find_armature() is not None]
         self.armature = self.objects[0].find_armature()
         find("tasks.skin.bind").bind(self.objects, "CENTERS")
@@ -111,6 +121,22 @@ class Dressed:
                 figures.stretched.setdefault(self.objects[above].name, []).append(share)
         return figures
 
+    def measure_poses(self) -> list[float]:
+        """How much of the body is filled twice in each of `POSES`, beyond rest."""
+        action, found = self.armature.animation_data.action, []
+        self.armature.animation_data.action = None
+        for _, toward, degrees, is_both in POSES:
+            bone = find_bone(self.name, self.shape, "hip")
+            moved = move_bone(self.name, self.shape, bone, toward, degrees)
+            if is_both:
+                other = self.shape.names.index(bpy.utils.flip_name(self.shape.names[bone]))
+                moved = moved @ move_bone(self.name, self.shape, other, toward, degrees)
+            pose_bones(self.armature, self.shape.names, moved)
+            found.append(self.solid.measure(self.read(1)[self.body]).twice - self.solid.rest.twice)
+        pose_bones(self.armature, self.shape.names, np.tile(np.eye(4), (len(moved), 1, 1)))
+        self.armature.animation_data.action = action
+        return found
+
     def find_jumps(self, plain: list[list[np.ndarray]], times: list[float]) -> list[float]:
         """Largest change of the offsets from the plain shape between two tenths of a frame, by mesh, millimeters."""
         offsets = [
@@ -170,15 +196,25 @@ def measure_character(assets: Path, name: str, every: int) -> None:
         first = float(np.mean(action.frame_range))
         times = [first + step / TENTHS for step in range(JUMPS * TENTHS + 1)]
         jumps.append((action, times, [dressed.read(time) for time in times]))
-    find("tasks.layers.add").add_layers(dressed.armature, dressed.objects)
-    after = dressed.measure(every, plain)
-    rows = list(list_rows(before, after))
-    for action, times, shapes in jumps:
-        dressed.play(action)
-        found = dressed.find_jumps(shapes, times)
-        told = ", ".join(f"{mesh} {jump:.1f}" for mesh, jump in zip(names, found, strict=True))
-        rows.append((f"jump of offsets in a tenth of a frame of {action.name}, mm, worst", "", told))
-    print_table(("what", "before", "with Stay Outside"), rows)
+    columns, poses = [before], [dressed.measure_poses()]
+    told = []
+    for way in ("add_layers", "keep_limbs_apart"):
+        getattr(find("tasks.layers.add"), way)(dressed.armature, dressed.objects)
+        columns.append(dressed.measure(every, plain))
+        poses.append(dressed.measure_poses())
+        jumped = []
+        for action, times, shapes in jumps:
+            dressed.play(action)
+            found = dressed.find_jumps(shapes, times)
+            jumped.append(", ".join(f"{mesh} {jump:.1f}" for mesh, jump in zip(names, found, strict=True)))
+        told.append(jumped)
+    tables = [list(list_rows(before, after)) for after in columns[1:]]
+    rows = [(*first, second[2]) for first, second in zip(*tables, strict=True)]
+    for (label, *_), shares in zip(POSES, zip(*poses, strict=True), strict=True):
+        rows.append((f"body filled twice, %: {label}", *(f"{100.0 * share:.3f}" for share in shares)))
+    for (action, *_), *jumped in zip(jumps, *told, strict=True):
+        rows.append((f"jump of offsets in a tenth of a frame of {action.name}, mm, worst", "", *jumped))
+    print_table(("what", "before", "with Stay Outside", "with Keep Limbs Apart, too"), rows)
 
 
 if __name__ == "__main__":

@@ -178,6 +178,7 @@ COMMANDS = (
             take("--mend", action="store_true", help="move what sticks out of clothes at rest beneath them, first"),
             take("--remove", action="store_true", help="take all of it off"),
         )),
+        take("--limbs", action="store_true", help="keep limbs out of each other, too"),
         NEW_FILE, REPORT, FILE,
     ),
     Command(

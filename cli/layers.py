@@ -8,7 +8,7 @@ import bpy
 
 from ..bridge.files.blend_files import open_file, save_copy
 from ..bridge.files.writing import check_writable
-from ..tasks.layers.add import add_layers
+from ..tasks.layers.add import add_layers, keep_limbs_apart
 from ..tasks.layers.mend import mend_at_rest
 from ..tasks.layers.remove import remove_layers
 from ..tasks.subject.character import list_deformed
@@ -26,7 +26,7 @@ def keep_outside(arguments: argparse.Namespace) -> None:
         lines, found = [f"Removed Stay Outside from {len(removed)} meshes"], {"removed": removed}
     else:
         lines = mend_at_rest(armature, meshes) if arguments.mend else []
-        report = add_layers(armature, meshes)
+        report = (keep_limbs_apart if arguments.limbs else add_layers)(armature, meshes)
         lines, found = [*lines, *report.describe()], {"mended": lines, **report.as_json()}
     save_copy(arguments.output)
     answer_json(found) if arguments.report == "json" else answer(lines)

@@ -261,11 +261,14 @@ def read_tuck_number(group: Any) -> int:
     return int(str(group[PART_KEY]).split()[-1])
 
 
-def ensure_out_of_limbs(has_parts: bool) -> Any:
-    """The group by which loose cloth, which may have stiff parts, stays out of limbs."""
-    kind = " stiff" if has_parts else ""
-    push = ensure_group(f"push{kind}", f"Supple Push{kind.title()}", partial(build_push, has_parts=has_parts))
-    build = partial(build_out_of_limbs, push=push)
+def ensure_out_of_limbs(has_parts: bool, is_shared: bool = False) -> Any:
+    """The group by which a mesh, which may have stiff parts, stays out of limbs; if shared, limbs give way, too."""
+    kind = f"{' stiff' * has_parts}{' shared' * is_shared}"
+    build = partial(build_push, has_parts=has_parts, is_shared=is_shared)
+    push, first = ensure_group(f"push{kind}", f"Supple Push{kind.title()}", build), None
+    if is_shared:
+        first = ensure_group(f"push{kind} first", f"Supple Push{kind.title()} First", partial(build, is_first=True))
+    build = partial(build_out_of_limbs, push=push, first=first)
     return ensure_group(f"{LAYERS} limbs{kind}", f"Supple Out of Limbs{kind.title()}", build)
 
 

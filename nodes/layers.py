@@ -11,6 +11,7 @@ from typing import Any
 from ..deformers.layers.limb_grids import PASSES
 from ..deformers.layers.limb_grids import SLOTS as SLOT_COUNT
 from ..deformers.layers.limb_grids import SMOOTHING as LIMB_SMOOTHING
+from ..deformers.layers.limb_pairs import SLOTS as SHARED_SLOT_COUNT
 from ..deformers.layers.tuck import FADE, LEAST_KNEE, SMOOTHING
 from .graph import Graph, Value
 
@@ -31,7 +32,17 @@ FORWARD, BACK = "supple_rest_to_pose", "supple_pose_to_rest"
 """Attributes of the joints object's points: matrices in armature space."""
 
 JOINT, LOW, STEP, NODES, START, DISTANCE, VERTEX = "joint", "low", "step", "nodes", "start", "distance", "vertex"
+SHARE = "share"
 """Attributes of the points of a slots object, one for each slot and vertex: see `LimbGrids` and `NearLimbs`."""
+
+ROW = "supple_layer_row"
+"""Attribute of a mesh whose limbs keep out of each other: which point of each slot is the vertex's, or `NO_ROW`."""
+
+NO_ROW = 2**24
+"""Beyond all points: what is read there is 0."""
+
+LEFT = "left"
+"""Attribute of the points of such a slots object: how deep it is left to the limb to give way, see `push_out`."""
 
 FIELD = "field"
 """Attribute of the points of a grids object: the values of `LimbGrids`, the distance last."""
@@ -134,8 +145,14 @@ def build_layer_joints(name: str, pose: Any) -> Any:
     return graph.finish()
 
 
-def build_out_of_limbs(name: str, push: Any) -> Any:
-    """The group that pushes loose cloth out of limbs; `push` is that of `build_push`."""
+def build_out_of_limbs(name: str, push: Any, first: Any = None) -> Any:
+    """The group that pushes loose cloth, or skin, out of limbs.
+
+    Parameters
+    ----------
+    push, first : groups
+        Of `build_push`: of a pass, and of the first where limbs give way, too.
+    """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     joints_object = graph.input(JOINTS, "OBJECT", "Mesh by which the bones' pose is read")
@@ -150,14 +167,23 @@ def build_out_of_limbs(name: str, push: Any) -> Any:
     moved = geometry
     for number in range(PASSES):
         with graph.frame(f"Pass {number + 1}"):
-            moved = graph.call(push, Geometry=moved, **shared)["Geometry"]
+            found = graph.call(first if first and not number else push, Geometry=moved, **shared)
+            moved, shared["Slots"] = found["Geometry"], found.get("Slots", shared["Slots"])
     with graph.frame("Only while the cloth has its vertices"):
         graph.output("Geometry", graph.switch(_has(graph, geometry, count), geometry, moved))
     return graph.finish()
 
 
-def build_push(name: str, has_parts: bool = False) -> Any:
-    """The group of one pass: each vertex is pushed out of all limbs at once; stiff parts are moved as one."""
+def build_push(name: str, has_parts: bool = False, is_shared: bool = False, is_first: bool = False) -> Any:
+    """The group of one pass: each vertex is pushed out of all limbs at once; stiff parts are moved as one.
+
+    Parameters
+    ----------
+    is_shared : bool
+        Whether limbs give way, too.
+    is_first : bool
+        Whether it has to find how far, for the passes after it.
+    """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     joints = graph.input(JOINTS, "GEOMETRY", "A point for each bone, with its matrices")
@@ -177,13 +203,25 @@ def build_push(name: str, has_parts: bool = False) -> Any:
         knee = gap * 0.5
         rest = graph.attribute(DISTANCE, "FLOAT")
         depth = (_soften(graph, gap - depth_there, knee) - _soften(graph, gap - rest, knee)).maximum(0.0)
+        if is_first:
+            left = (1.0 - graph.attribute(SHARE, "FLOAT")) * depth
+            known = is_inside & (way_there.length() > 0.0)
+            settings = {"data_type": "FLOAT", "domain": "POINT"}
+            slots = graph.add("GeometryNodeStoreNamedAttribute", slots, known, LEFT, left, **settings)
+        if is_shared:
+            depth = (depth - graph.attribute(LEFT, "FLOAT")).maximum(0.0)
         pushed = _store(graph, slots, is_inside, way * depth)
     with graph.frame("The deepest limb says how far, all together which way"):
-        index = graph.add("GeometryNodeInputIndex")
+        slot_count = SHARED_SLOT_COUNT if is_shared else SLOT_COUNT
+        index: Value = graph.add("GeometryNodeInputIndex")
+        if is_shared:
+            index = graph.attribute(ROW, "INT")
+            count = graph.add("GeometryNodeAttributeDomainSize", slots) * (1.0 / slot_count)
+            count = graph.add("ShaderNodeMath", count, operation="ROUND")
         own = graph.attribute(PUSH, "FLOAT_VECTOR")
         farthest: Any = None
         total: Any = None
-        for slot in range(SLOT_COUNT):
+        for slot in range(slot_count):
             push = graph.sample(pushed, own, index + count * float(slot) if slot else index)
             length = push.length()
             weighted = push * length
@@ -195,6 +233,8 @@ def build_push(name: str, has_parts: bool = False) -> Any:
         if has_parts:
             move = graph.at_index(move, graph.attribute(ANCHOR, "INT"))
         graph.output("Geometry", graph.add("GeometryNodeSetPosition", held, None, None, move))
+    if is_first:
+        graph.output("Slots", slots)
     return graph.finish()
 
 

@@ -8,7 +8,7 @@ import bpy
 
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
-from ..tasks.layers.add import add_layers
+from ..tasks.layers.add import add_layers, keep_limbs_apart
 from ..tasks.layers.mend import mend_at_rest
 from ..tasks.layers.remove import remove_layers
 from ..tasks.subject.layered import list_layered
@@ -49,12 +49,26 @@ class SUPPLE_OT_layers_add(SlowOperator, bpy.types.Operator):
             settings = settings_of(obj)
             layout.label(text=obj.name, icon="MESH_DATA", translate=False)
             row = layout.row(align=True)
-            for name in ("layer_order", "layer_gap", "layer_give"):
+            for name in ("layer_order", "layer_gap", "layer_give", "layer_limbs"):
                 row.prop(settings, name)
 
     def work(self, context: bpy.types.Context) -> str:
         armature = cast(bpy.types.Object, find_armature(context))
         return ". ".join(map(translate, add_layers(armature, list_ticked(context)).describe()))
+
+
+class SUPPLE_OT_layers_limbs(SlowOperator, bpy.types.Operator):
+    """Keep the limbs of all ticked meshes out of each other, too: arms out of ribs, thighs out of the belly. It takes
+    longer for each frame than clothes do"""
+
+    bl_idname = "supple.layers_limbs"
+    bl_label = "Keep Limbs Apart"
+    requires = (needs_armature,)
+    subject = "the limbs"
+
+    def work(self, context: bpy.types.Context) -> str:
+        armature = cast(bpy.types.Object, find_armature(context))
+        return ". ".join(map(translate, keep_limbs_apart(armature, list_ticked(context)).describe()))
 
 
 class SUPPLE_OT_layers_mend(SlowOperator, bpy.types.Operator):
@@ -82,5 +96,5 @@ class SUPPLE_OT_layers_remove(SuppleOperator, bpy.types.Operator):
 
 
 register, unregister = bpy.utils.register_classes_factory(
-    (SUPPLE_OT_layers_add, SUPPLE_OT_layers_mend, SUPPLE_OT_layers_remove)
+    (SUPPLE_OT_layers_add, SUPPLE_OT_layers_limbs, SUPPLE_OT_layers_mend, SUPPLE_OT_layers_remove)
 )

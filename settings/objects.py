@@ -153,6 +153,10 @@ class ObjectSettings(bpy.types.PropertyGroup):
         precision=4,
         subtype="DISTANCE",
     )
+    layer_limbs: BoolProperty(
+        name="Limbs",
+        description="Keep limbs out of each other: each gives way by half, but for hands, which do not",
+    )
     offers_layers: BoolProperty(options={"HIDDEN"})
     is_parented_by_supple: BoolProperty(options={"HIDDEN"})
     weights_report: StringProperty(

@@ -32,7 +32,10 @@ MOTIONS = {
     "supple.motion_compare": "VIEWZOOM", "supple.motion_loop": "FILE_REFRESH", "supple.motion_join": "NLA",
 }  # fmt: skip
 SWINGS = {"supple.swing_add": "FORCE_HARMONIC", "supple.swing_update": "FILE_REFRESH", "supple.swing_remove": "TRASH"}
-LAYERS = {"supple.layers_add": "MOD_CLOTH", "supple.layers_mend": "MOD_SHRINKWRAP", "supple.layers_remove": "TRASH"}
+LAYERS = {
+    "supple.layers_add": "MOD_CLOTH", "supple.layers_limbs": "MOD_PHYSICS", "supple.layers_mend": "MOD_SHRINKWRAP",
+    "supple.layers_remove": "TRASH",
+}  # fmt: skip
 PLACES = {
     "supple.pattern_add": "ADD", "supple.pattern_set_add": "PRESET", "supple.pattern_place": "RESTRICT_SELECT_OFF",
     "supple.pattern_stroke": "GREASEPENCIL", "supple.pattern_remove": "REMOVE",

@@ -24,7 +24,10 @@ from ...nodes.layers import (
     JOINT,
     LOW,
     NEIGHBORS,
+    NO_ROW,
     NODES,
+    ROW,
+    SHARE,
     START,
     STEP,
     VERTEX,
@@ -36,7 +39,7 @@ from .data import mesh_of
 LIMBS_KEY = "supple_limbs"
 """Custom property of the mesh of limbs objects."""
 
-LAYER_ATTRIBUTES = NEIGHBORS, ANCHOR, CORNERS, WEIGHTS, HEIGHT
+LAYER_ATTRIBUTES = NEIGHBORS, ANCHOR, CORNERS, WEIGHTS, HEIGHT, ROW
 """How the names of a mesh's attributes begin that hold what keeps it apart."""
 
 FIELDS = {"INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector", "FLOAT_COLOR": "color"}
@@ -96,10 +99,18 @@ def new_slots_object(obj: bpy.types.Object, grids: LimbGrids, near: NearLimbs) -
         (NODES, "FLOAT_VECTOR", np.where(limbs[:, None] >= 0, grids.counts[chosen], 0)),
         (START, "FLOAT", grids.firsts[chosen]),
         (DISTANCE, "FLOAT", near.distances.ravel()),
-        (VERTEX, "INT", np.tile(np.arange(near.limbs.shape[1]), len(near.limbs))),
+        (VERTEX, "INT", np.tile(near.vertices, len(near.limbs))),
+        (SHARE, "FLOAT", near.shares.ravel()),
     ):
         _write(mesh_of(slots), name, kind, values)
     return slots
+
+
+def write_rows(mesh: bpy.types.Mesh, near: NearLimbs) -> None:
+    """Store which of these points each vertex of a mesh is."""
+    rows = np.full(len(mesh.vertices), NO_ROW)
+    rows[near.vertices] = np.arange(len(near.vertices))
+    _write(mesh, ROW, "INT", rows)
 
 
 def new_grids_object(obj: bpy.types.Object, grids: LimbGrids) -> bpy.types.Object:
@@ -155,10 +166,12 @@ def read_limbs(slots: bpy.types.Object, grids: bpy.types.Object) -> tuple[LimbGr
     index[used] = limbs
     lows, steps = _read(mesh, LOW, "FLOAT_VECTOR")[rows], _read(mesh, STEP, "FLOAT")[rows]
     bones = _read(mesh, JOINT, "INT")[rows].astype(np.intp)
-    points = int(_read(mesh, VERTEX, "INT").max()) + 1
-    distances = _read(mesh, DISTANCE, "FLOAT").reshape(-1, points)
+    vertices = _read(mesh, VERTEX, "INT")
+    count = len(np.unique(vertices))  # each is there once for each slot
+    distances = _read(mesh, DISTANCE, "FLOAT").reshape(-1, count)
+    shares = _read(mesh, SHARE, "FLOAT").reshape(-1, count) if SHARE in mesh.attributes else np.ones_like(distances)
     found = LimbGrids(bones, lows.astype(np.float64), steps.astype(np.float64), counts[rows], starts, values)
-    return found, NearLimbs(index.reshape(-1, points), distances)
+    return found, NearLimbs(index.reshape(-1, count), distances, vertices[:count].astype(np.intp), shares)
 
 
 def _new_hidden(name: str, count: int) -> bpy.types.Object:

@@ -78,22 +78,39 @@ class LimbGrids:
 
 
 class NearLimbs(NamedTuple):
-    """What the points of loose cloth may be pushed out of.
+    """What points may be pushed out of.
 
     Attributes
     ----------
-    limbs : int32 array, shape (SLOTS, V)
+    limbs : int32 array, shape (K, N)
         Indices of limbs, the nearest first; those that a point does not have are -1.
-    distances : float32 array, shape (SLOTS, V)
+    distances : float32 array, shape (K, N)
         To the skin at rest, as the grids have them, in the unit of the points.
+    vertices : int array, shape (N,)
+        Those that these are; all of loose cloth.
+    shares : float32 array, shape (K, N)
+        Of its way out that each goes, 0 to 1: 1 of loose cloth, less where the limb gives way, too.
     """
 
     limbs: np.ndarray
     distances: np.ndarray
+    vertices: np.ndarray
+    shares: np.ndarray
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether limbs give way, too."""
+        return bool((self.shares[self.limbs >= 0] < 1.0).any())
 
 
 def find_near_bones(
-    points: np.ndarray, skin: np.ndarray, weights: np.ndarray, height: float, reach: float
+    points: np.ndarray,
+    skin: np.ndarray,
+    weights: np.ndarray,
+    height: float,
+    reach: float,
+    slots: int = SLOTS,
+    is_allowed: np.ndarray | None = None,
 ) -> np.ndarray:
     """Find the bones whose limbs lie nearest to points at rest.
 
@@ -109,10 +126,14 @@ def find_near_bones(
         Of the character.
     reach : float
         How far they may be.
+    slots : int
+        How many are looked for.
+    is_allowed : bool array, shape (B, V), optional
+        Which bones count for which points.
 
     Returns
     -------
-    int array, shape (SLOTS, V)
+    int array, shape (slots, V)
         The nearest first, -1 where there are fewer.
     """
     found, distances = [], []
@@ -121,14 +142,15 @@ def find_near_bones(
         if len(own) < 4 or np.ptp(skin[own], axis=0).max() < LEAST_SIZE * height:
             continue
         sample = skin[own[:: max(1, len(own) // 256)]]
-        distances.append(_find_least(points, sample))
+        least = _find_least(points, sample)
+        distances.append(least if is_allowed is None else np.where(is_allowed[bone], least, np.inf))
         found.append(bone)
     count = len(found)
-    table = np.full((max(count, SLOTS), len(points)), np.inf)
+    table = np.full((max(count, slots), len(points)), np.inf)
     table[:count] = distances if count else 0.0
-    order = np.argsort(table, axis=0, kind="stable")[:SLOTS]
+    order = np.argsort(table, axis=0, kind="stable")[:slots]
     nearest = np.take_along_axis(table, order, axis=0)
-    return np.where(nearest <= reach, np.append(found, [-1] * SLOTS).astype(np.intp)[order], -1)
+    return np.where(nearest <= reach, np.append(found, [-1] * slots).astype(np.intp)[order], -1)
 
 
 def _find_least(points: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -279,16 +301,32 @@ def read_grids(grids: LimbGrids, limbs: np.ndarray, points: np.ndarray) -> np.nd
     return total
 
 
-def find_near_limbs(points: np.ndarray, bones: np.ndarray, grids: LimbGrids) -> NearLimbs:
-    """What is known of points of cloth at rest, shape (V, 3), armature space, with `bones` of `find_near_bones`."""
+def find_near_limbs(
+    points: np.ndarray,
+    bones: np.ndarray,
+    grids: LimbGrids,
+    vertices: np.ndarray | None = None,
+    shares: np.ndarray | None = None,
+) -> NearLimbs:
+    """What is known of points at rest, shape (V, 3), armature space.
+
+    Parameters
+    ----------
+    bones : int array, shape (K, N)
+        Of `find_near_bones`.
+    vertices, shares : arrays, optional
+        See `NearLimbs`; all points, the whole way, where they are left out.
+    """
+    vertices = np.arange(len(points)) if vertices is None else vertices
     index = np.full(int(max(bones.max(initial=-1), grids.bones.max(initial=-1))) + 2, -1)
     index[grids.bones] = np.arange(len(grids.bones))
     limbs = index[bones]
     distances = np.zeros(limbs.shape)
     for slot, chosen in enumerate(limbs):
         has = chosen >= 0
-        distances[slot, has] = read_grids(grids, chosen[has], points[has])[:, 0]
-    return NearLimbs(limbs.astype(np.int32), distances.astype(np.float32))
+        distances[slot, has] = read_grids(grids, chosen[has], points[vertices[has]])[:, 0]
+    shares = np.ones(limbs.shape) if shares is None else shares
+    return NearLimbs(limbs.astype(np.int32), distances.astype(np.float32), vertices, shares.astype(np.float32))
 
 
 def push_out(
@@ -300,7 +338,7 @@ def push_out(
     gap: float,
     anchors: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Push loose cloth out of the limbs of a pose.
+    """Push loose cloth, or skin, out of the limbs of a pose.
 
     Parameters
     ----------
@@ -309,32 +347,43 @@ def push_out(
     matrices : float array, shape (L, 4, 4)
         Of the limbs' bones, from rest to pose.
     neighbors : int array, shape (V, 4)
-        Of the cloth, from `find_neighbors`.
+        Of the mesh, from `find_neighbors`.
     gap : float
-        How far the cloth stays away, where it is not nearer at rest.
+        How far points stay away, where they are not nearer at rest.
     anchors : int array, shape (V,), optional
         The vertices that the vertices of stiff parts are moved like, from `find_anchors`.
 
     Returns
     -------
     float64 array, shape (V, 3)
+
+    Notes
+    -----
+    A point that goes a share s of its way is pushed until it is (1 - s) as deep in the limb, as that was posed, as it
+    was before the first pass: what is left is the limb's own share.
     """
     points = np.asarray(points, np.float64)
-    inverses = np.linalg.inv(matrices)
-    for _ in range(PASSES):
-        ways, lengths = np.zeros_like(points), np.zeros(len(points))
-        for limbs, rest in zip(near.limbs, near.distances.astype(np.float64), strict=True):
+    inverses, knee = np.linalg.inv(matrices), 0.5 * gap
+    left = np.zeros(near.limbs.shape)
+    for number in range(PASSES):
+        at = points[near.vertices]
+        ways, lengths = np.zeros_like(at), np.zeros(len(at))
+        for slot, limbs in enumerate(near.limbs):
             has = np.flatnonzero(limbs >= 0)
-            chosen = limbs[has]
+            chosen, rest = limbs[has], near.distances[slot, has].astype(np.float64)
             inverse, matrix = inverses[chosen], matrices[chosen]
-            local = np.einsum("nij,nj->ni", inverse[:, :3, :3], points[has]) + inverse[:, :3, 3]
+            local = np.einsum("nij,nj->ni", inverse[:, :3, :3], at[has]) + inverse[:, :3, 3]
             values = read_grids(grids, chosen, local)
-            knee = 0.5 * gap
-            depths = np.maximum(soften(gap - values[:, 0], knee) - soften(gap - rest[has], knee), 0.0)
+            depths = np.maximum(soften(gap - values[:, 0], knee) - soften(gap - rest, knee), 0.0)
             out = np.einsum("nij,nj->ni", matrix[:, :3, :3], values[:, 1:])
-            depths *= np.linalg.norm(out, axis=1)
+            if number == 0:
+                is_inside = np.any(values[:, 1:] != 0.0, axis=1)
+                left[slot, has] = np.where(is_inside, (1.0 - near.shares[slot, has]) * depths, 0.0)
+            depths = np.maximum(depths - left[slot, has], 0.0) * np.linalg.norm(out, axis=1)
             lengths[has] = np.maximum(lengths[has], depths)
             ways[has] += np.square(depths)[:, None] * normalize(out)
-        moves = smooth_pushes(normalize(ways) * lengths[:, None], neighbors, SMOOTHING)
+        pushes = np.zeros_like(points)
+        pushes[near.vertices] = normalize(ways) * lengths[:, None]
+        moves = smooth_pushes(pushes, neighbors, SMOOTHING)
         points = points + (moves if anchors is None else moves[anchors])
     return points

@@ -10,6 +10,7 @@ import numpy as np
 from ..geometry.neighbors import FindNearest
 from ..geometry.solid import area_vectors, vertex_normals
 from ..geometry.winding_numbers import find_winding_numbers
+from ..layers.limb_pairs import join_small_limbs
 from ..layers.order import INSIDE
 
 FindExits = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -25,36 +26,8 @@ FARTHEST = 0.25
 LIFT = 1e-3
 """How far above its own skin a vertex is looked at, in those."""
 
-SMALL = 0.15
-"""Size of the skin of a limb, in those, below which it is of the limb that it is on: fingers, toes, ears."""
-
 EVERY = 4
 """Of so many vertices one is looked at to find the worst of many poses."""
-
-
-def label_limbs(parents: np.ndarray) -> np.ndarray:
-    """The limb of each joint, int array, shape (B,): a run of joints up to where it branches, as an arm or a finger.
-
-    Joints without children are of their parent's limb: bones that twist, eyes, the ends of toes.
-
-    Parameters
-    ----------
-    parents : int array, shape (B,)
-    """
-    parents = np.asarray(parents)
-    has_children = np.isin(np.arange(len(parents)), parents)
-    branches = np.bincount(parents[has_children & (parents >= 0)], minlength=len(parents))
-    limbs, count = np.full(len(parents), -1), 0
-    while (limbs < 0).any():
-        for joint in np.flatnonzero(limbs < 0).tolist():  # few: a second round only where children come first
-            parent = int(parents[joint])
-            if parent >= 0 and limbs[parent] < 0:
-                continue
-            if parent >= 0 and (not has_children[joint] or branches[parent] == 1):
-                limbs[joint] = limbs[parent]
-            else:
-                limbs[joint], count = count, count + 1
-    return limbs
 
 
 @dataclass(frozen=True)
@@ -109,7 +82,7 @@ class CrossingMeter:
         find_nearest: FindNearest,
     ) -> None:
         self._points, self._triangles, self._owners, self._unit = points, triangles, owners, unit
-        self._of_joints = self._join_small(np.asarray(parents))
+        self._of_joints = join_small_limbs(points, owners, parents, unit)
         self._limbs = np.append(self._of_joints, -1)[owners]
         self._find_exits, self._find_nearest = find_exits, find_nearest
         used = np.unique(triangles[(self._limbs[triangles] >= 0).all(axis=1)])
@@ -162,17 +135,6 @@ class CrossingMeter:
             at_rest = self._find_nearest(self._points[vertices[into]], self._points, skin)[2]
             apart[into] = at_rest > JOINT * self._unit
         return joints, depths, apart
-
-    def _join_small(self, parents: np.ndarray) -> np.ndarray:
-        """The limb of each joint, int array, shape (B,), with small ones joined to those that they are on."""
-        limbs = label_limbs(parents)
-        for limb in np.unique(limbs)[::-1].tolist():
-            skin = self._points[np.append(limbs == limb, False)[self._owners]]
-            start = np.flatnonzero((limbs == limb) & (np.append(limbs, -1)[parents] != limb))
-            above = parents[start[0]] if len(start) else -1
-            if above >= 0 and (not len(skin) or np.linalg.norm(np.ptp(skin, axis=0)) < SMALL * self._unit):
-                limbs[limbs == limb] = limbs[above]
-        return limbs
 
     def _find_crossed(self, posed: np.ndarray, vertices: np.ndarray) -> np.ndarray:
         """Those of the vertices, shape (N,), over which is skin of another limb that is no joint, perhaps."""

@@ -16,15 +16,18 @@ from ...bridge.meshes.layers import (
     write_anchors,
     write_cover,
     write_neighbors,
+    write_rows,
 )
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.modifiers import LAYER_NAME, LIMBS_NAME, add_modifier, write_input
-from ...bridge.rigs.armatures import read_skeleton
+from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...bridge.rigs.joints import ensure_joints_object
+from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
 from ...deformers.geometry.solid import vertex_normals
 from ...deformers.layers.keep import CoverPlan, LayerPlan, LimbPlan
 from ...deformers.layers.limb_grids import LimbGrids, NearLimbs, find_near_bones, find_near_limbs, make_limb_grids
+from ...deformers.layers.limb_pairs import find_other_limbs, find_pairs
 from ...deformers.layers.stiff import find_anchors
 from ...deformers.layers.tuck import find_cover, find_neighbors
 from ...deformers.weight_editing.stiff_parts import find_stiff_parts
@@ -33,6 +36,7 @@ from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT,
 from ...settings.objects import settings_of
 from ..subject.character import find_skinned, object_to_armature, read_weight_table
 from ..subject.layered import list_layered
+from ..subject.rig_presets import find_rig_of
 from .read import Dressed, Garment, find_place, read_dressed
 from .remove import remove_layers
 
@@ -44,6 +48,9 @@ LOOSE_GIVE = 2.0 / 3.0
 
 LIMB_REACH = 0.6
 """How far limbs are at rest that loose cloth may enter, for a height of 1.8."""
+
+SKIN_GAP = 1e-3
+"""Distance of limbs that keep out of each other, for a height of 1.8."""
 
 LOOSE_GAP = 2.0
 """How many of its gaps loose cloth stays away from limbs."""
@@ -59,17 +66,21 @@ class LayersReport:
         Meshes, the outermost first.
     pushed : dict of str to str
         Loose cloth, and the mesh whose limbs it stays out of.
+    apart : tuple of str
+        Meshes whose limbs keep out of each other.
     covered : tuple of (below, above, count)
         Meshes that give way, what beneath, and how many of their vertices.
     """
 
     order: tuple[str, ...]
     pushed: dict[str, str]
+    apart: tuple[str, ...]
     covered: tuple[tuple[str, str, int], ...]
 
     def describe(self) -> list[str]:
         """Sentences."""
-        lines = [f"Layers, outermost first: {', '.join(self.order)}"]
+        lines = [f"Layers, outermost first: {', '.join(self.order)}"] if len(self.order) > 1 else []
+        lines += [f"Limbs of '{name}' keep out of each other" for name in self.apart]
         lines += [f"'{cloth}' stays out of the limbs of '{body}'" for cloth, body in self.pushed.items()]
         lines += [f"{count:,} vertices of '{below}' give way beneath '{above}'" for below, above, count in self.covered]
         return lines
@@ -77,7 +88,7 @@ class LayersReport:
     def as_json(self) -> dict[str, Any]:
         """The same as data."""
         covered = [{"below": below, "above": above, "vertices": count} for below, above, count in self.covered]
-        return {"order": list(self.order), "pushed": self.pushed, "covered": covered}
+        return {"order": list(self.order), "pushed": self.pushed, "apart": list(self.apart), "covered": covered}
 
 
 def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> LayersReport:
@@ -104,7 +115,27 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     covered = [
         (name, one.above, int(one.cover.is_covered.sum())) for name, plan in plans.items() for one in plan.covers
     ]
-    return LayersReport(tuple(names), pushed, tuple(covered))
+    apart = tuple(name for name, plan in plans.items() if plan.limbs is not None and plan.limbs.near.is_shared)
+    return LayersReport(tuple(names), pushed, apart, tuple(covered))
+
+
+def keep_limbs_apart(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> LayersReport:
+    """Keep a character's layers apart, and its limbs out of each other: `add_layers` with `layer_limbs` of all meshes.
+
+    Raises
+    ------
+    SkinningError
+        As `add_layers`; nothing is changed then.
+    """
+    before = [settings_of(obj).layer_limbs for obj in meshes]
+    for obj in meshes:
+        settings_of(obj).layer_limbs = True
+    try:
+        return add_layers(armature, meshes)
+    except SkinningError:
+        for obj, was_on in zip(meshes, before, strict=True):
+            settings_of(obj).layer_limbs = was_on
+        raise
 
 
 def offer_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> str:
@@ -128,7 +159,7 @@ def plan_layers(dressed: Dressed) -> dict[str, LayerPlan]:
     covers = [tuple(one for one in found if one.cover.is_covered.any()) for found in covers]
     plans = {}
     for index, garment in enumerate(dressed.garments):
-        limbs = _plan_limbs(dressed, index, covers) if index in dressed.loose else None
+        limbs = _plan_limbs(dressed, index, covers) if index in dressed.loose else _plan_others(dressed, index)
         neighbors = find_neighbors(garment.points, garment.triangles)
         anchors = _find_anchors(dressed, garment)
         plans[garment.obj.name] = LayerPlan(neighbors, limbs, covers[index], anchors)
@@ -169,6 +200,34 @@ def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
     return grids, find_near_limbs(points, bones, grids)
 
 
+def _plan_others(dressed: Dressed, index: int) -> LimbPlan | None:
+    """What keeps a mesh out of the other limbs of its body, which give way, too; None where that is not asked for."""
+    garment, body = dressed.garments[index], dressed.garments[[index, *dressed.list_below(index)][-1]]
+    if not settings_of(garment.obj).layer_limbs:
+        return None
+    skeleton, unit = read_skeleton(dressed.armature), dressed.unit
+    weights, of_body = _read_weights(dressed, garment), _read_weights(dressed, body)
+    skin = body.points, body.triangles, of_body
+    bones, shares = find_pairs(
+        garment.points, weights, skin, skeleton.joints.parents, _find_hard(dressed.armature, skeleton), unit,
+        LIMB_REACH * unit, find_nearest_surface,
+    )  # fmt: skip
+    used = np.unique(bones[bones >= 0])
+    if not len(used):
+        raise SkinningError(f"'{garment.obj.name}' has no limbs that could meet: leave Limbs out for it")
+    grids = make_limb_grids(*skin, used, dressed.height, find_nearest_surface)
+    return LimbPlan(grids, find_other_limbs(garment.points, bones, shares, grids), SKIN_GAP * unit)
+
+
+def _find_hard(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray:
+    """Bones whose skin does not give way, bool array, shape (B,): hands and what is on them, where a preset says so."""
+    rig = find_rig_of(armature, read_rest_bones(armature))
+    chains = () if rig is None else (chain for (part, _), chain in rig.bones.items() if part == "hand")
+    names = {bone for chain in chains for bone in chain}
+    hands = [joint for joint in map(int, skeleton.first_joints) if skeleton.name_joint(joint) in names]
+    return skeleton.joints.chains.below[:, hands].any(axis=1)
+
+
 def _find_anchors(dressed: Dressed, garment: Garment) -> np.ndarray | None:
     """What the stiff parts of a mesh, such as buckles, are moved like; None where it has none."""
     bones, hard = read_skeleton(dressed.armature).envelopes, read_hard_edges(mesh_of(garment.obj))
@@ -198,7 +257,9 @@ def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan])
         skeleton = read_skeleton(dressed.armature)
         modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
-        _fill(modifier, ensure_out_of_limbs(has_parts), {
+        if near.is_shared:
+            write_rows(mesh, near)
+        _fill(modifier, ensure_out_of_limbs(has_parts, near.is_shared), {
             JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: new_grids_object(obj, grids),
             COUNT: len(mesh.vertices), GAP: plan.limbs.gap,
         })  # fmt: skip

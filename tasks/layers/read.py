@@ -66,7 +66,7 @@ class Dressed:
     Attributes
     ----------
     garments : tuple of Garment
-        Those in layers, the outermost first.
+        Those in layers, the outermost first, and then others whose limbs shall keep out of each other.
     pairs : tuple of (above, below)
         Indices of garments.
     """
@@ -143,10 +143,12 @@ def read_dressed(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
         (below, above) if ranks[above] and ranks[below] and ranks[above] > ranks[below] else (above, below)
         for above, below in pairs
     ]
-    if not chosen:
-        raise SkinningError(f"No mesh of '{armature.name}' lies over another: Stay Outside is for clothes over a body")
     names = {garment.obj.name: garment for garment in garments}
+    apart = [name for name, garment in names.items() if settings_of(garment.obj).layer_limbs]
+    if not chosen and not apart:
+        raise SkinningError(f"No mesh of '{armature.name}' lies over another: Stay Outside is for clothes over a body")
     order = sort_layers((garments[above].obj.name, garments[below].obj.name) for above, below in chosen)
+    order = list(dict.fromkeys([*order, *apart]))
     index = {name: place for place, name in enumerate(order)}
     places = [index.get(garment.obj.name, -1) for garment in garments]
     dressed = tuple(names[name] for name in order)

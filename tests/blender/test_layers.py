@@ -12,7 +12,7 @@ from scenes_cli import DONE, main, own_output
 from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_buckle, add_dressed, read_frames
 
 import panels
-from scenes import bind, diagonal, evaluated_points, push, redo, save, select, snapshot, undo
+from scenes import armature_modifier, bind, diagonal, evaluated_points, push, redo, save, select, snapshot, turn, undo
 from supple.bridge.modifiers import is_layer_modifier
 from supple.bridge.rigs.armatures import read_pose, read_skeleton
 from supple.bridge.rigs.carriers import is_hidden_object
@@ -366,3 +366,47 @@ def test_cloth_of_more_faces_below_is_seen_as_it_is_shown(dressed):
         np.abs(evaluated_points(dressed[BODY]) - np.array([each.co for each in dressed[BODY].data.vertices])).max()
         < 2e-6
     )
+
+
+@pytest.mark.versions
+def test_limbs_keep_out_of_each_other(asset):
+    bpy.ops.wm.open_mainfile(filepath=str(asset("human")))
+    meshes = [obj for obj in bpy.data.objects if obj.type == "MESH" and armature_modifier(obj)]
+    armature = armature_modifier(meshes[0]).object
+    armature.animation_data_clear()
+    for bone in armature.pose.bones:
+        bone.matrix_basis.identity()
+    bpy.context.view_layer.update()
+    rest = [evaluated_points(obj).astype(float) for obj in meshes]
+    report = adding.keep_limbs_apart(armature, meshes)
+    assert set(report.apart) == {"Body", "Tights"}, "the skirt hangs loose"
+    assert all(np.abs(evaluated_points(obj) - points).max() < 3e-6 for obj, points in zip(meshes, rest, strict=True))
+    turn(armature, "thigh_l", (np.radians(-110.0), 0.0, 0.0))
+    turn(armature, "upperarm_l", (0.0, 0.0, np.radians(-70.0)))
+    skeleton = read_skeleton(armature)
+    plans = find_kept(armature, meshes, len(skeleton.joints.parents))
+    shown = {obj.name: evaluated_points(obj).astype(float) for obj in meshes}
+    hide(meshes, True)
+    posed = {obj.name: evaluated_points(obj).astype(float) for obj in meshes}
+    matrices = read_pose(armature.evaluated_get(bpy.context.evaluated_depsgraph_get()), skeleton).rest_to_pose
+    size = max(map(diagonal, rest))
+    for name, points in keep_apart(plans, posed, matrices).items():
+        assert np.abs(points - shown[name]).max() < 3e-5 * size
+    assert max(np.abs(shown[name] - points).max() for name, points in posed.items()) > 3e-3 * size
+    hide(meshes, False)
+    remove_layers(meshes)
+    assert not any(each.startswith("supple_layer") for obj in meshes for each in obj.data.attributes.keys())
+
+
+def hide(meshes, is_hidden):
+    for modifier in (each for obj in meshes for each in obj.modifiers if is_layer_modifier(each)):
+        modifier.show_viewport = not is_hidden
+    bpy.context.view_layer.update()
+
+
+def test_a_chain_of_bones_has_no_limbs_that_could_meet(dressed):
+    before = snapshot(*(dressed[name] for name in MESHES))
+    with pytest.raises(SkinningError, match="has no limbs that could meet"):
+        adding.keep_limbs_apart(dressed["Rig"], [dressed[name] for name in MESHES])
+    assert snapshot(*(dressed[name] for name in MESHES)) == before
+    assert not settings_of(dressed[BODY]).layer_limbs

@@ -83,5 +83,5 @@ def test_a_slot_that_a_point_does_not_have_is_never_read(limbs: tuple[LimbGrids,
     grids, near = limbs
     moved = np.eye(4)
     moved[0, 3] = 0.07
-    nowhere = NearLimbs(np.full_like(near.limbs, -1), near.distances)
+    nowhere = near._replace(limbs=np.full_like(near.limbs, -1))
     assert np.array_equal(push_out(SKIRT[0], np.stack([moved, moved]), grids, nowhere, NEIGHBORS, GAP), SKIRT[0])

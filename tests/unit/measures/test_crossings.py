@@ -6,23 +6,10 @@ import pytest
 from benchmarks.surfaces import make_box, make_capsule
 from supple.deformers.geometry.solid import vertex_normals
 from supple.deformers.geometry.vectors import measure_lengths
-from supple.deformers.measures.crossings import CrossingMeter, label_limbs
+from supple.deformers.measures.crossings import CrossingMeter
 
 from ..brute_force import find_nearest
 from ..meshes import join
-
-
-@pytest.mark.parametrize(
-    ("parents", "limbs"),
-    [
-        pytest.param([-1, 0, 1, 2], [0, 0, 0, 0], id="chain"),
-        pytest.param([-1, 0, 0, 1, 2], [0, 1, 2, 1, 2], id="two legs"),
-        pytest.param([-1, 0, 1, 1, 2], [0, 0, 0, 0, 0], id="a bone that twists"),
-        pytest.param([1, -1, 1, 0, 2], [2, 0, 1, 2, 1], id="children first"),
-    ],
-)
-def test_limbs_end_where_bones_branch(parents: list[int], limbs: list[int]) -> None:
-    assert label_limbs(np.array(parents)).tolist() == limbs
 
 
 def find_exits(

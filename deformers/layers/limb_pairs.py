@@ -1,0 +1,135 @@
+"""Limbs against each other: which skin may run into which other limb, and how much of the way each gives way.
+
+A limb is a run of joints up to where it branches. Skin near another limb at rest belongs to the joint between the two,
+where it is meant to fold: it takes no part.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..geometry.neighbors import FindNearest
+from ..geometry.vectors import smooth_step
+from .limb_grids import LimbGrids, NearLimbs, find_near_bones, find_near_limbs
+
+SMALL = 0.15
+"""Size of the skin of a limb, in meters of a character of 1.8 m, below which it is of the limb that it is on: fingers,
+toes, ears."""
+
+APART = 0.002, 0.015
+"""Distance from another limb's skin at rest, in those, from which on skin takes part, and does so in full."""
+
+SLOTS = 4
+"""The most bones of other limbs that a point is kept out of."""
+
+HALF = 0.5
+"""Of its way out that skin goes where it meets other skin: the other goes as far."""
+
+
+def label_limbs(parents: np.ndarray) -> np.ndarray:
+    """The limb of each joint, int array, shape (B,): a run of joints up to where it branches, as an arm or a finger.
+
+    Joints without children are of their parent's limb: bones that twist, eyes, the ends of toes.
+
+    Parameters
+    ----------
+    parents : int array, shape (B,)
+    """
+    parents = np.asarray(parents)
+    has_children = np.isin(np.arange(len(parents)), parents)
+    branches = np.bincount(parents[has_children & (parents >= 0)], minlength=len(parents))
+    limbs, count = np.full(len(parents), -1), 0
+    while (limbs < 0).any():
+        for joint in np.flatnonzero(limbs < 0).tolist():  # few: a second round only where children come first
+            parent = int(parents[joint])
+            if parent >= 0 and limbs[parent] < 0:
+                continue
+            if parent >= 0 and (not has_children[joint] or branches[parent] == 1):
+                limbs[joint] = limbs[parent]
+            else:
+                limbs[joint], count = count, count + 1
+    return limbs
+
+
+def join_small_limbs(points: np.ndarray, owners: np.ndarray, parents: np.ndarray, unit: float) -> np.ndarray:
+    """The limb of each joint, int array, shape (B,), with small ones joined to those that they are on.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        At rest.
+    owners : int array, shape (V,)
+        The joint of each, -1 for none.
+    parents : int array, shape (B,)
+    unit : float
+        Length that stands for a meter on a character of 1.8 m.
+    """
+    parents = np.asarray(parents)
+    limbs = label_limbs(parents)
+    for limb in np.unique(limbs)[::-1].tolist():
+        skin = points[np.append(limbs == limb, False)[owners]]
+        start = np.flatnonzero((limbs == limb) & (np.append(limbs, -1)[parents] != limb))
+        above = parents[start[0]] if len(start) else -1
+        if above >= 0 and (not len(skin) or np.linalg.norm(np.ptp(skin, axis=0)) < SMALL * unit):
+            limbs[limbs == limb] = limbs[above]
+    return limbs
+
+
+def find_pairs(
+    points: np.ndarray,
+    weights: np.ndarray,
+    body: tuple[np.ndarray, np.ndarray, np.ndarray],
+    parents: np.ndarray,
+    is_hard: np.ndarray,
+    unit: float,
+    reach: float,
+    find_nearest: FindNearest,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the bones of other limbs that points may run into.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        At rest, of the body or of clothes that cling to it.
+    weights : float array, shape (V, B)
+        Normalized.
+    body : tuple of float array (S, 3), int array (T, 3), float array (S, B)
+        Its points, triangles and normalized weights.
+    parents : int array, shape (B,)
+    is_hard : bool array, shape (B,)
+        Bones whose skin does not give way, as that of hands: other skin does so the whole way.
+    unit : float
+        Length that stands for a meter on a character of 1.8 m.
+    reach : float
+        How far bones may be at rest.
+
+    Returns
+    -------
+    bones : int array, shape (SLOTS, V)
+        The nearest first, -1 where there are fewer.
+    shares : float64 array, shape (B, V)
+        Of its way out of each bone's limb that each point goes.
+    """
+    skin, triangles, of_skin = body
+    limbs = join_small_limbs(skin, of_skin.argmax(axis=1), parents, unit)
+    of_points, of_body = limbs[weights.argmax(axis=1)], limbs[of_skin.argmax(axis=1)]
+    shares = np.zeros((len(parents), len(points)))
+    for limb in np.unique(of_body).tolist():
+        others = np.flatnonzero(of_points != limb)
+        if not len(others):
+            continue
+        distances = find_nearest(points[others], skin, triangles[(of_body[triangles] == limb).any(axis=1)])[2]
+        low, high = APART
+        takes_part = smooth_step((distances / unit - low) / (high - low))
+        shares[np.ix_(limbs == limb, others)] = takes_part
+    own = is_hard[weights.argmax(axis=1)]
+    shares *= np.where(is_hard[:, None] == own, HALF, is_hard[:, None])
+    return find_near_bones(points, skin, of_skin, 1.8 * unit, reach, SLOTS, shares > 0.0), shares
+
+
+def find_other_limbs(points: np.ndarray, bones: np.ndarray, shares: np.ndarray, grids: LimbGrids) -> NearLimbs:
+    """What is known at rest of points, shape (V, 3), with what `find_pairs` gives."""
+    used = np.flatnonzero((bones >= 0).any(axis=0))
+    chosen = bones[:, used]
+    own = np.where(chosen >= 0, np.take_along_axis(shares[:, used], np.maximum(chosen, 0), axis=0), 0.0)
+    return find_near_limbs(points, chosen, grids, used, own)

@@ -1,0 +1,87 @@
+"""Limbs keep out of each other: two capsules as legs on a block, of which one or both give way."""
+
+import numpy as np
+import pytest
+
+from benchmarks.surfaces import make_box, make_capsule
+from supple.deformers.layers.limb_grids import LimbGrids, make_limb_grids, measure_distances, push_out
+from supple.deformers.layers.limb_pairs import SLOTS, find_other_limbs, find_pairs, label_limbs
+from supple.deformers.layers.tuck import find_neighbors
+
+from .. import brute_force
+from ..meshes import join
+
+RADIUS = 0.15
+BLOCK, LEG = make_box((1.0, 0.4, 0.2), 0.2), make_capsule(0.3, RADIUS, 0.09)
+POINTS, TRIANGLES = join(BLOCK, *((LEG[0] + (x, 0.0, -0.54), LEG[1]) for x in (-0.35, 0.35)))
+OWNERS = np.repeat([0, 3, 4], [len(BLOCK[0]), len(LEG[0]), len(LEG[0])])
+PARENTS, WEIGHTS = np.array([-1, 0, 0, 1, 2]), np.eye(5)[OWNERS]
+LEFT, RIGHT = OWNERS == 3, OWNERS == 4
+GAP, OVERLAP = 1e-3, 0.06
+MIDDLE = POINTS[:, 2] < -0.25
+"""Of the legs: far from the block, where skin does not give way in full."""
+
+HEIGHT = 2.4
+
+
+@pytest.mark.parametrize(
+    ("parents", "limbs"),
+    [
+        pytest.param([-1, 0, 1, 2], [0, 0, 0, 0], id="chain"),
+        pytest.param([-1, 0, 0, 1, 2], [0, 1, 2, 1, 2], id="two legs"),
+        pytest.param([-1, 0, 1, 1, 2], [0, 0, 0, 0, 0], id="a bone that twists"),
+        pytest.param([1, -1, 1, 0, 2], [2, 0, 1, 2, 1], id="children first"),
+    ],
+)
+def test_limbs_end_where_bones_branch(parents: list[int], limbs: list[int]) -> None:
+    assert label_limbs(np.array(parents)).tolist() == limbs
+
+
+def find_nearest(points: np.ndarray, *surface: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The brute search, in parts that fit into memory."""
+    parts = [brute_force.find_nearest(part, *surface) for part in np.array_split(points, max(1, len(points) // 500))]
+    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+
+
+def find(is_hard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return find_pairs(POINTS, WEIGHTS, (POINTS, TRIANGLES, WEIGHTS), PARENTS, is_hard, 1.0, 2.0, find_nearest)
+
+
+def find_depth(points: np.ndarray) -> float:
+    """How deep the left leg is in the right one, away from the block; negative where it is not."""
+    surface = TRIANGLES[RIGHT[TRIANGLES].all(axis=1)]
+    return -float(measure_distances(points[LEFT & MIDDLE], points, surface, find_nearest)[2].min())
+
+
+@pytest.fixture(scope="module")
+def grids() -> LimbGrids:
+    return make_limb_grids(POINTS, TRIANGLES, WEIGHTS, np.array([3, 4]), HEIGHT, find_nearest)
+
+
+def test_skin_meets_other_limbs_but_not_next_to_its_joint() -> None:
+    bones, shares = find(np.zeros(5, bool))
+    assert bones.shape == (SLOTS, len(POINTS))
+    assert not (bones[:, LEFT] == 3).any(), "a limb does not run into itself"
+    low = LEFT & (POINTS[:, 2] < -0.3)
+    assert set(bones[:, low].ravel().tolist()) == {-1, 0, 4}
+    assert (shares[0, low] == 0.5).all()
+    at_joint = LEFT & (POINTS[:, 2] > -0.12)
+    assert at_joint.any()
+    assert (shares[0, at_joint] < 0.5).any()
+    assert (shares[4, LEFT] == 0.5).all()
+
+
+@pytest.mark.parametrize("hard", [None, 4, 3])
+def test_legs_that_meet_give_way_by_half_and_hard_ones_do_not(grids: LimbGrids, hard: int | None) -> None:
+    bones, shares = find(np.arange(5) == hard)
+    near = find_other_limbs(POINTS, bones, shares, grids)
+    neighbors, matrices = find_neighbors(POINTS, TRIANGLES), np.tile(np.eye(4), (2, 1, 1))
+    assert np.abs(push_out(POINTS, matrices, grids, near, neighbors, GAP) - POINTS).max() < 1e-9, "rest stays"
+    matrices[1, 0, 3] = -0.4 - OVERLAP
+    posed = POINTS + np.where(RIGHT[:, None], matrices[1, :3, 3], 0.0)
+    moves = push_out(posed, matrices, grids, near, neighbors, GAP) - posed
+    depths = [find_depth(points) for points in (posed, posed + moves)]
+    assert depths[0] > 0.8 * OVERLAP
+    assert depths[1] == pytest.approx(0.0, abs=0.2 * OVERLAP), "neither through each other nor apart"
+    went = np.array([-moves[LEFT & MIDDLE, 0].min(), moves[RIGHT & MIDDLE, 0].max()]) / depths[0]
+    assert went == pytest.approx({None: (0.5, 0.5), 4: (1.0, 0.0), 3: (0.0, 1.0)}[hard], abs=0.2)
