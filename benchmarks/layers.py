@@ -133,7 +133,7 @@ class Dressed:
                 moved = moved @ move_bone(self.name, self.shape, other, toward, degrees)
             pose_bones(self.armature, self.shape.names, moved)
             found.append(self.solid.measure(self.read(1)[self.body]).twice - self.solid.rest.twice)
-        pose_bones(self.armature, self.shape.names, np.tile(np.eye(4), (len(moved), 1, 1)))
+        pose_bones(self.armature, self.shape.names, np.tile(np.eye(4), (len(self.shape.names), 1, 1)))
         self.armature.animation_data.action = action
         return found
 

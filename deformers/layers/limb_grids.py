@@ -314,8 +314,10 @@ def find_near_limbs(
     ----------
     bones : int array, shape (K, N)
         Of `find_near_bones`.
-    vertices, shares : arrays, optional
-        See `NearLimbs`; all points, the whole way, where they are left out.
+    vertices : int array, shape (N,), optional
+        Those that these are of; by default all points.
+    shares : float array, shape (K, N), optional
+        See `NearLimbs`; by default the whole way.
     """
     vertices = np.arange(len(points)) if vertices is None else vertices
     index = np.full(int(max(bones.max(initial=-1), grids.bones.max(initial=-1))) + 2, -1)

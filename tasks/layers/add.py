@@ -225,7 +225,7 @@ def _find_hard(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray:
     chains = () if rig is None else (chain for (part, _), chain in rig.bones.items() if part == "hand")
     names = {bone for chain in chains for bone in chain}
     hands = [joint for joint in map(int, skeleton.first_joints) if skeleton.name_joint(joint) in names]
-    return skeleton.joints.chains.below[:, hands].any(axis=1)
+    return np.isin(np.arange(len(skeleton.joints.parents)), np.nonzero(skeleton.joints.chains.below[:, hands])[0])
 
 
 def _find_anchors(dressed: Dressed, garment: Garment) -> np.ndarray | None:
