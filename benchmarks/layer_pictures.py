@@ -1,6 +1,6 @@
-"""The pictures of docs/layers.md: a woman in skirt and tights, without Stay Outside and with it.
+"""The pictures of docs/layers.md: a woman in skirt and tights, without Stay Outside and with it; and with limbs apart.
 
-    python benchmarks/layer_pictures.py [--only moves limits] [--assets DIR]
+    python benchmarks/layer_pictures.py [--only moves limits limbs] [--assets DIR]
 
 Needs Blender's module bpy. The character is read from a folder of assets that is not part of the repository.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from harness import find, new_scene, read_posed
 from benchmarks.motion_pictures import write
@@ -27,6 +28,8 @@ WIDTH, HEIGHT, TALL = 1100.0, 420.0, 1.75
 """Of a row; and how many meters high it is."""
 SPACING, LOW = 1.1, -0.05
 """Meters between figures, and how far above the floor the picture begins."""
+CLOSE = 0.1, 0.75, 0.75
+"""Where pictures of limbs begin, how high they are, and the spacing there."""
 
 Figure = list[tuple[np.ndarray, np.ndarray, tuple]]
 
@@ -41,23 +44,33 @@ def play(armature: Any, name: str, frame: int) -> None:
 
 def sit(armature: Any, _name: str, _frame: int) -> None:
     """Both thighs raised by 90 degrees, and both knees bent."""
-    armature.animation_data.action = None
-    for bone in armature.pose.bones:
-        bone.matrix_basis.identity()
+    bend(armature, {f"upperleg01.{side}": ("X", -90.0) for side in "LR"})
+    bend(armature, {f"lowerleg01.{side}": ("X", 85.0) for side in "LR"}, False)
+
+
+def bend(armature: Any, turns: dict[str, tuple[str, float]], from_rest: bool = True) -> None:
+    """Turn bones about axes of the armature by degrees; the others are at rest, or stay as they are."""
+    if from_rest:
+        armature.animation_data.action = None
+        for bone in armature.pose.bones:
+            bone.matrix_basis.identity()
+    for name, (axis, degrees) in turns.items():
+        bone = armature.pose.bones[name]
+        rest = bone.bone.matrix_local.to_3x3()
+        bone.matrix_basis = (rest.inverted() @ Matrix.Rotation(math.radians(degrees), 3, axis) @ rest).to_4x4()
     bpy.context.view_layer.update()
-    for side in "LR":
-        for name, angle in ((f"upperleg01.{side}", -90.0), (f"lowerleg01.{side}", 85.0)):
-            bone = armature.pose.bones[name]
-            turn = bone.bone.matrix_local.to_3x3().inverted() @ find_turn(angle) @ bone.bone.matrix_local.to_3x3()
-            bone.matrix_basis = turn.to_4x4()
-    bpy.context.view_layer.update()
 
 
-def find_turn(degrees: float) -> Any:
-    """A rotation about the axis from side to side, armature space."""
-    from mathutils import Matrix
+def press(armature: Any, _name: str, _frame: int) -> None:
+    """Both arms against the ribs, sitting."""
+    sit(armature, "", 0)
+    bend(armature, {f"upperarm01.{side}": ("Y", sign * 42.0) for side, sign in (("L", 1.0), ("R", -1.0))}, False)
 
-    return Matrix.Rotation(math.radians(degrees), 3, "X")
+
+def crouch(armature: Any, _name: str, _frame: int) -> None:
+    """Both thighs against the belly, and both knees bent."""
+    bend(armature, {f"upperleg01.{side}": ("X", -125.0) for side in "LR"})
+    bend(armature, {f"lowerleg01.{side}": ("X", 110.0) for side in "LR"}, False)
 
 
 def read_figure() -> Figure:
@@ -71,7 +84,9 @@ def read_figure() -> Figure:
     return figure
 
 
-def shoot(figures: list[Figure], studio: Drawing, azimuths: list[float]) -> np.ndarray:
+def shoot(
+    figures: list[Figure], studio: Drawing, azimuths: list[float], low: float, tall: float, spacing: float
+) -> np.ndarray:
     """Figures beside each other, each seen from its own side."""
     new_scene()
     scene, material = bpy.context.scene, colored("Skin")
@@ -80,14 +95,14 @@ def shoot(figures: list[Figure], studio: Drawing, azimuths: list[float]) -> np.n
         turn = np.array([[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1.0]])
         body = max((points for points, _, _ in figure), key=len)
         middle = 0.5 * (body.min(axis=0) + body.max(axis=0)) * (1.0, 1.0, 0.0) + (0.0, 0.0, body[:, 2].min())
-        along = np.array([SPACING * (number - 0.5 * (len(figures) - 1)), 0.0, 0.0])
+        along = np.array([spacing * (number - 0.5 * (len(figures) - 1)), 0.0, 0.0])
         for points, triangles, color in figure:
             corners = np.tile(linear(np.array(color)), (len(triangles), 3, 1))
             shown = add_mesh(scene, (points - middle) @ turn.T + along, triangles, corners, material)
             colors = shown.data.color_attributes.new("Color", "FLOAT_COLOR", "POINT")
             colors.data.foreach_set("color", np.tile([*linear(np.array(color)), 1.0], len(points)).astype(np.float32))
     add_floor(scene, 0.0)
-    return studio.shoot(View((0.0, 0.0, LOW + 0.5 * TALL), 0.0, 3.0, TALL), WIDTH, HEIGHT)
+    return studio.shoot(View((0.0, 0.0, low + 0.5 * tall), 0.0, 3.0, tall), WIDTH, HEIGHT)
 
 
 Pose = tuple[Callable[[Any, str, int], None], str, int, float]
@@ -95,27 +110,33 @@ MOVES: tuple[Pose, ...] = (
     (play, WALK, 1, 40.0), (play, DANCE, 97, 20.0), (play, DANCE, 59, 60.0), (sit, "", 0, 50.0),
 )  # fmt: skip
 LIMITS: tuple[Pose, ...] = ((play, DANCE, 17, 30.0), (play, DANCE, 17, 120.0), (play, DANCE, 1, 0.0))
+LIMBS: tuple[Pose, ...] = ((sit, "", 0, 60.0), (crouch, "", 0, 75.0), (press, "", 0, 30.0))
 """What is shown: how it is posed, and from which side it is seen."""
 
 
 def draw_rows(arguments: Any, name: str) -> None:
-    """A row without Stay Outside, and one with it."""
-    studio = Drawing(arguments.samples, arguments.size)
-    poses = {"moves": MOVES, "limits": LIMITS}[name]
+    """A row without Stay Outside, and one with it; of limbs without the skirt, and with Keep Limbs Apart."""
+    studio, is_close = Drawing(arguments.samples, arguments.size), name == "limbs"
+    poses = {"moves": MOVES, "limits": LIMITS, "limbs": LIMBS}[name]
     rows = []
-    for title, is_kept in (("as posed", False), ("Mend at Rest, and Stay Outside", True)):
+    for title in ("as posed", f"Mend at Rest, and {'Keep Limbs Apart' if is_close else 'Stay Outside'}"):
         armature = open_character(arguments.assets, CHARACTER)
-        if is_kept:
-            meshes = [obj for obj in bpy.context.scene.objects if obj.type == "MESH"]
+        meshes = [obj for obj in bpy.context.scene.objects if obj.type == "MESH"]
+        for obj in [obj for obj in meshes if is_close and obj.name.endswith("skirt")]:
+            meshes.remove(obj)
+            bpy.data.objects.remove(obj)
+        if rows:
             print("\n".join(find("tasks.layers.mend").mend_at_rest(armature, meshes)))
-            find("tasks.layers.add").add_layers(armature, meshes)
+            adding = find("tasks.layers.add")
+            (adding.keep_limbs_apart if is_close else adding.add_layers)(armature, meshes)
         figures = []
         for pose, action, frame, _ in poses:
             pose(armature, action, frame)
             figures.append(read_figure())
-        rows.append((title, shoot(figures, studio, [azimuth for *_, azimuth in poses])))
+        seen = CLOSE if is_close else (LOW, TALL, SPACING)
+        rows.append((title, shoot(figures, studio, [azimuth for *_, azimuth in poses], *seen)))
     write(studio, rows, arguments.output / f"layers-{name}.png")
 
 
 if __name__ == "__main__":
-    draw(__doc__, {"moves": draw_rows, "limits": draw_rows}, samples=12)
+    draw(__doc__, dict.fromkeys(("moves", "limits", "limbs"), draw_rows), samples=12)
