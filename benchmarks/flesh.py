@@ -152,7 +152,7 @@ def run_guards(arguments: argparse.Namespace) -> None:
                     for kind in kinds
                     if any(pose.kind == kind for pose in poses)
                 ]
-                figures.append(f"{np.mean(least):.2f}" if least else "-")
+                figures.append(f"{np.mean(least):.2f}" if np.isfinite(np.mean(least or np.inf)) else "-")
             bends = [figure for figure, pose in zip(found, poses, strict=True) if pose.kind != ACTION]
             rows.append(
                 (name, method, *figures, f"{Figures.over(bends).twice:.2%}", f"{Figures.over(found).twice:.2%}")
