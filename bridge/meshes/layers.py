@@ -100,9 +100,10 @@ def new_slots_object(obj: bpy.types.Object, grids: LimbGrids, near: NearLimbs) -
         (START, "FLOAT", grids.firsts[chosen]),
         (DISTANCE, "FLOAT", near.distances.ravel()),
         (VERTEX, "INT", np.tile(near.vertices, len(near.limbs))),
-        (SHARE, "FLOAT", near.shares.ravel()),
     ):
         _write(mesh_of(slots), name, kind, values)
+    if near.shares is not None:
+        _write(mesh_of(slots), SHARE, "FLOAT", near.shares.ravel())
     return slots
 
 
@@ -169,7 +170,7 @@ def read_limbs(slots: bpy.types.Object, grids: bpy.types.Object) -> tuple[LimbGr
     vertices = _read(mesh, VERTEX, "INT")
     count = len(np.unique(vertices))  # each is there once for each slot
     distances = _read(mesh, DISTANCE, "FLOAT").reshape(-1, count)
-    shares = _read(mesh, SHARE, "FLOAT").reshape(-1, count) if SHARE in mesh.attributes else np.ones_like(distances)
+    shares = _read(mesh, SHARE, "FLOAT").reshape(-1, count) if SHARE in mesh.attributes else None
     found = LimbGrids(bones, lows.astype(np.float64), steps.astype(np.float64), counts[rows], starts, values)
     return found, NearLimbs(index.reshape(-1, count), distances, vertices[:count].astype(np.intp), shares)
 

@@ -6,6 +6,7 @@ how deep it is and which way is out. `nodes.layers` computes the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -43,6 +44,9 @@ LEAST_SIZE = 0.04
 
 SLOTS = 12
 """The most limbs that a point is pushed out of."""
+
+CHUNK = 16384
+"""Points whose distances are worked out at once."""
 
 PASSES = 2
 SMOOTHING = 2
@@ -88,19 +92,14 @@ class NearLimbs(NamedTuple):
         To the skin at rest, as the grids have them, in the unit of the points.
     vertices : int array, shape (N,)
         Those that these are; all of loose cloth.
-    shares : float32 array, shape (K, N)
-        Of its way out that each goes, 0 to 1: 1 of loose cloth, less where the limb gives way, too.
+    shares : float32 array, shape (K, N), or None
+        Of its way out that each goes, 0 to 1, where limbs give way, too; None of loose cloth, which goes all of it.
     """
 
     limbs: np.ndarray
     distances: np.ndarray
     vertices: np.ndarray
-    shares: np.ndarray
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether limbs give way, too."""
-        return bool((self.shares[self.limbs >= 0] < 1.0).any())
+    shares: np.ndarray | None = None
 
 
 def find_near_bones(
@@ -110,7 +109,7 @@ def find_near_bones(
     height: float,
     reach: float,
     slots: int = SLOTS,
-    is_allowed: np.ndarray | None = None,
+    allow: Callable[[int], np.ndarray | bool] = lambda _bone: True,
 ) -> np.ndarray:
     """Find the bones whose limbs lie nearest to points at rest.
 
@@ -128,8 +127,8 @@ def find_near_bones(
         How far they may be.
     slots : int
         How many are looked for.
-    is_allowed : bool array, shape (B, V), optional
-        Which bones count for which points.
+    allow : callable
+        From a bone to whether it counts for each point, bool array, shape (V,).
 
     Returns
     -------
@@ -142,8 +141,7 @@ def find_near_bones(
         if len(own) < 4 or np.ptp(skin[own], axis=0).max() < LEAST_SIZE * height:
             continue
         sample = skin[own[:: max(1, len(own) // 256)]]
-        least = _find_least(points, sample)
-        distances.append(least if is_allowed is None else np.where(is_allowed[bone], least, np.inf))
+        distances.append(np.where(allow(bone), _find_least(points, sample), np.inf))
         found.append(bone)
     count = len(found)
     table = np.full((max(count, slots), len(points)), np.inf)
@@ -155,8 +153,13 @@ def find_near_bones(
 
 def _find_least(points: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Distance of each point, shape (V, 3), to the nearest of targets, shape (N, 3)."""
-    squares = np.square(points).sum(axis=1)[:, None] + np.square(targets).sum(axis=1) - 2.0 * points @ targets.T
-    return np.sqrt(np.maximum(squares.min(axis=1), 0.0))
+    found, sizes = np.empty(len(points)), np.square(targets).sum(axis=1)
+    for start in range(0, len(points), CHUNK):
+        part = points[start : start + CHUNK]
+        found[start : start + CHUNK] = (np.square(part).sum(axis=1)[:, None] + sizes - 2.0 * part @ targets.T).min(
+            axis=1
+        )
+    return np.sqrt(np.maximum(found, 0.0))
 
 
 def make_limb_grids(
@@ -317,7 +320,7 @@ def find_near_limbs(
     vertices : int array, shape (N,), optional
         Those that these are of; by default all points.
     shares : float array, shape (K, N), optional
-        See `NearLimbs`; by default the whole way.
+        See `NearLimbs`.
     """
     vertices = np.arange(len(points)) if vertices is None else vertices
     index = np.full(int(max(bones.max(initial=-1), grids.bones.max(initial=-1))) + 2, -1)
@@ -327,8 +330,8 @@ def find_near_limbs(
     for slot, chosen in enumerate(limbs):
         has = chosen >= 0
         distances[slot, has] = read_grids(grids, chosen[has], points[vertices[has]])[:, 0]
-    shares = np.ones(limbs.shape) if shares is None else shares
-    return NearLimbs(limbs.astype(np.int32), distances.astype(np.float32), vertices, shares.astype(np.float32))
+    shares = None if shares is None else shares.astype(np.float32)
+    return NearLimbs(limbs.astype(np.int32), distances.astype(np.float32), vertices, shares)
 
 
 def push_out(
@@ -378,7 +381,7 @@ def push_out(
             values = read_grids(grids, chosen, local)
             depths = np.maximum(soften(gap - values[:, 0], knee) - soften(gap - rest, knee), 0.0)
             out = np.einsum("nij,nj->ni", matrix[:, :3, :3], values[:, 1:])
-            if number == 0:
+            if number == 0 and near.shares is not None:
                 is_inside = np.any(values[:, 1:] != 0.0, axis=1)
                 left[slot, has] = np.where(is_inside, (1.0 - near.shares[slot, has]) * depths, 0.0)
             depths = np.maximum(depths - left[slot, has], 0.0) * np.linalg.norm(out, axis=1)

@@ -107,29 +107,31 @@ def find_pairs(
     -------
     bones : int array, shape (SLOTS, V)
         The nearest first, -1 where there are fewer.
-    shares : float64 array, shape (B, V)
-        Of its way out of each bone's limb that each point goes.
+    shares : float32 array, shape (SLOTS, V)
+        Of its way out of the limb of each that each point goes.
     """
     skin, triangles, of_skin = body
     limbs = join_small_limbs(skin, of_skin.argmax(axis=1), parents, unit)
-    of_points, of_body = limbs[weights.argmax(axis=1)], limbs[of_skin.argmax(axis=1)]
-    shares = np.zeros((len(parents), len(points)))
+    owners = weights.argmax(axis=1)
+    of_points, of_body = limbs[owners], limbs[of_skin.argmax(axis=1)]
+    takes_part = np.zeros((int(limbs.max()) + 1, len(points)), np.float32)
     for limb in np.unique(of_body).tolist():
         others = np.flatnonzero(of_points != limb)
-        if not len(others):
-            continue
-        distances = find_nearest(points[others], skin, triangles[(of_body[triangles] == limb).any(axis=1)])[2]
-        low, high = APART
-        takes_part = smooth_step((distances / unit - low) / (high - low))
-        shares[np.ix_(limbs == limb, others)] = takes_part
-    own = is_hard[weights.argmax(axis=1)]
-    shares *= np.where(is_hard[:, None] == own, HALF, is_hard[:, None])
-    return find_near_bones(points, skin, of_skin, 1.8 * unit, reach, SLOTS, shares > 0.0), shares
+        if len(others):
+            distances = find_nearest(points[others], skin, triangles[(of_body[triangles] == limb).any(axis=1)])[2]
+            low, high = APART
+            takes_part[limb, others] = smooth_step((distances / unit - low) / (high - low))
+    ways = np.where(is_hard[:, None] == [False, True], HALF, is_hard[:, None]).astype(np.float32)
+    hard = is_hard[owners].astype(np.intp)
+
+    def allow(bone: int) -> np.ndarray:
+        return takes_part[limbs[bone]] * ways[bone, hard] > 0.0
+
+    bones = find_near_bones(points, skin, of_skin, 1.8 * unit, reach, SLOTS, allow)
+    return bones, np.where(bones >= 0, takes_part[limbs[bones], np.arange(len(points))] * ways[bones, hard], 0.0)
 
 
 def find_other_limbs(points: np.ndarray, bones: np.ndarray, shares: np.ndarray, grids: LimbGrids) -> NearLimbs:
     """What is known at rest of points, shape (V, 3), with what `find_pairs` gives."""
     used = np.flatnonzero((bones >= 0).any(axis=0))
-    chosen = bones[:, used]
-    own = np.where(chosen >= 0, np.take_along_axis(shares[:, used], np.maximum(chosen, 0), axis=0), 0.0)
-    return find_near_limbs(points, chosen, grids, used, own)
+    return find_near_limbs(points, bones[:, used], grids, used, shares[:, used])

@@ -79,7 +79,7 @@ class LayersReport:
 
     def describe(self) -> list[str]:
         """Sentences."""
-        lines = [f"Layers, outermost first: {', '.join(self.order)}"] if len(self.order) > 1 else []
+        lines = [f"Layers, outermost first: {', '.join(self.order)}"] if self.order else []
         lines += [f"Limbs of '{name}' keep out of each other" for name in self.apart]
         lines += [f"'{cloth}' stays out of the limbs of '{body}'" for cloth, body in self.pushed.items()]
         lines += [f"{count:,} vertices of '{below}' give way beneath '{above}'" for below, above, count in self.covered]
@@ -115,8 +115,13 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     covered = [
         (name, one.above, int(one.cover.is_covered.sum())) for name, plan in plans.items() for one in plan.covers
     ]
-    apart = tuple(name for name, plan in plans.items() if plan.limbs is not None and plan.limbs.near.is_shared)
-    return LayersReport(tuple(names), pushed, apart, tuple(covered))
+    order = tuple(names[index] for index in sorted({index for pair in dressed.pairs for index in pair}))
+    return LayersReport(order, pushed, _list_apart(plans), tuple(covered))
+
+
+def _list_apart(plans: Mapping[str, LayerPlan]) -> tuple[str, ...]:
+    """Meshes whose limbs keep out of each other."""
+    return tuple(name for name, plan in plans.items() if plan.limbs is not None and plan.limbs.near.shares is not None)
 
 
 def keep_limbs_apart(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> LayersReport:
@@ -163,6 +168,11 @@ def plan_layers(dressed: Dressed) -> dict[str, LayerPlan]:
         neighbors = find_neighbors(garment.points, garment.triangles)
         anchors = _find_anchors(dressed, garment)
         plans[garment.obj.name] = LayerPlan(neighbors, limbs, covers[index], anchors)
+    if not _list_apart(plans) and any(settings_of(garment.obj).layer_limbs for garment in dressed.garments):
+        raise SkinningError(
+            f"No limbs of '{dressed.armature.name}' could meet: Keep Limbs Apart is for bodies of one mesh with arms "
+            "or legs"
+        )
     return plans
 
 
@@ -201,7 +211,8 @@ def _find_limbs(dressed: Dressed, index: int) -> tuple[LimbGrids, NearLimbs]:
 
 
 def _plan_others(dressed: Dressed, index: int) -> LimbPlan | None:
-    """What keeps a mesh out of the other limbs of its body, which give way, too; None where that is not asked for."""
+    """What keeps a mesh out of the other limbs of its body, which give way, too; None where that is not asked for, or
+    there are none."""
     garment, body = dressed.garments[index], dressed.garments[[index, *dressed.list_below(index)][-1]]
     if not settings_of(garment.obj).layer_limbs:
         return None
@@ -214,7 +225,7 @@ def _plan_others(dressed: Dressed, index: int) -> LimbPlan | None:
     )  # fmt: skip
     used = np.unique(bones[bones >= 0])
     if not len(used):
-        raise SkinningError(f"'{garment.obj.name}' has no limbs that could meet: leave Limbs out for it")
+        return None
     grids = make_limb_grids(*skin, used, dressed.height, find_nearest_surface)
     return LimbPlan(grids, find_other_limbs(garment.points, bones, shares, grids), SKIN_GAP * unit)
 
@@ -257,9 +268,10 @@ def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan])
         skeleton = read_skeleton(dressed.armature)
         modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
-        if near.is_shared:
+        is_shared = near.shares is not None
+        if is_shared:
             write_rows(mesh, near)
-        _fill(modifier, ensure_out_of_limbs(has_parts, near.is_shared), {
+        _fill(modifier, ensure_out_of_limbs(has_parts, is_shared), {
             JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: new_grids_object(obj, grids),
             COUNT: len(mesh.vertices), GAP: plan.limbs.gap,
         })  # fmt: skip
