@@ -245,19 +245,17 @@ def _list_bends(
 def find_largest_bend(rig: Rig | None, skeleton: Skeleton, one: BentJoint, is_moved: bool) -> float:
     """Degrees that a joint of a limb is bent by which is no hinge.
 
-    Without a preset, actions tell: those of an animal's shoulder blades bend them little. `is_moved`: whether there are
-    any that bend joints much.
+    Without a preset, actions tell collars from other joints: they bend an animal's shoulder blades little. `is_moved`:
+    whether there are any that bend joints much.
     """
     if rig is not None:
         is_collar = any(one.bone in chain for (part, _), chain in rig.bones.items() if part == "collar_bone")
     else:
         joints, roots = skeleton.joints, find_limb_roots(skeleton.joints)
         is_collar = bool(roots[one.joint] and (roots & (joints.parents == one.joint)).any())
-    if is_collar:
-        return COLLAR
-    if rig is None and is_moved:
-        return float(np.clip(np.degrees(measure_angles(one.rotations).max()), COLLAR, BALL))
-    return BALL
+        seen = float(np.degrees(measure_angles(one.rotations).max(initial=0.0)))
+        is_collar |= is_moved and seen < COLLAR
+    return COLLAR if is_collar else BALL
 
 
 def _share_bend(rig: Rig | None, bone: str) -> float:
