@@ -74,6 +74,9 @@ and tail. What Particles change there grows with the angle, but for hinges, wher
 STEP = 30.0
 """Degrees from one pose of a joint to the next, at most, that its keys are fitted to: they grow as its angle."""
 
+ENDS, MOST_END = ("hand", "foot", "toes"), 45.0
+"""Parts at the end of a limb, and the degrees that these are bent by at most, where a preset tells them."""
+
 LEAST_TRUNK = 15.0
 """The same of a joint of the trunk that is one of many, at least."""
 
@@ -232,7 +235,8 @@ def _list_bends(
         else:
             axes, _ = find_axes(one, skeleton, rig, find_body(rig, bones))
             axis = one.axes.T @ axes[0]
-        return turn_about(axis, np.radians(HINGE)), True
+        is_end = rig is not None and _find_part(rig, one.bone) in ENDS
+        return turn_about(axis, np.radians([angle for angle in HINGE if not is_end or angle <= MOST_END])), True
     axes, limits = find_axes(one, skeleton, rig, find_body(rig, bones)) if is_limb else (np.empty((0, 3)), ())
     if len(axes) < 2:
         axes = np.array(list(_list_directions(joints, joint)))
@@ -249,13 +253,21 @@ def find_largest_bend(rig: Rig | None, skeleton: Skeleton, one: BentJoint, is_mo
     whether there are any that bend joints much.
     """
     if rig is not None:
-        is_collar = any(one.bone in chain for (part, _), chain in rig.bones.items() if part == "collar_bone")
+        part = _find_part(rig, one.bone)
+        if part in ENDS:
+            return MOST_END
+        is_collar = part == "collar_bone"
     else:
         joints, roots = skeleton.joints, find_limb_roots(skeleton.joints)
         is_collar = bool(roots[one.joint] and (roots & (joints.parents == one.joint)).any())
         seen = float(np.degrees(measure_angles(one.rotations).max(initial=0.0)))
         is_collar |= is_moved and seen < COLLAR
     return COLLAR if is_collar else BALL
+
+
+def _find_part(rig: Rig, bone: str) -> str:
+    """Which part of the body a bone is of; "" for none."""
+    return next((part for (part, _), chain in rig.bones.items() if bone in chain), "")
 
 
 def _share_bend(rig: Rig | None, bone: str) -> float:

@@ -114,11 +114,13 @@ def test_keys_go_where_each_gains_most(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_how_far_joints_are_bent() -> None:
     skeleton = SimpleNamespace(joints=CHAIN)
-    bones = {("thigh", "LEFT"): ("thigh", "thigh twist"), ("collar_bone", "LEFT"): ("collar",)}
+    bones = {("thigh", "LEFT"): ("thigh", "thigh twist"), ("collar_bone", "LEFT"): ("collar",),
+             ("toes", "LEFT"): ("toes",)}  # fmt: skip
     rig = SimpleNamespace(bones=bones)
     for known, bone, seen, is_moved, degrees in (
         (rig, "thigh", 10.0, True, flesh.BALL),
         (rig, "collar", 90.0, True, flesh.COLLAR),
+        (rig, "toes", 90.0, True, flesh.MOST_END),
         (None, "thigh", 60.0, True, flesh.BALL),
         (None, "thigh", 10.0, True, flesh.COLLAR),
         (None, "thigh", 10.0, False, flesh.BALL),
