@@ -42,7 +42,7 @@ def fix_finding(obj: bpy.types.Object, finding: Finding) -> list[str]:
     mend = FAULTS[finding.kind].mend
     if mend is None:
         if finding.other:
-            raise SkinningError(f"'{finding.bone}' {finding.describe()}: change the pose")
+            raise SkinningError(f"'{finding.bone}' {finding.describe()}: change the pose, or use Keep Limbs Apart")
         raise SkinningError(f"'{finding.bone}' {finding.describe()}: rename its vertex group, or paint its weights")
     return mend(obj, finding)
 
