@@ -1,4 +1,4 @@
-"""Stay Outside in a window: the dressed example, its skirt and skin kept apart with progress, and undo."""
+"""Stay Outside in a window: the dressed example, its skirt, skin and limbs kept apart with progress, and undo."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from window import WAIT, Window, check, part, press, take_picture, until
 
 
 def keep_outside(window: Window) -> Iterator[float]:
-    """The example walks in a skirt; Stay Outside, the dialog of a second press, and undo."""
+    """The example walks in a skirt; Stay Outside, the dialog of a second press, undo, and Keep Limbs Apart."""
     window.clear()
     with window.override():
         bpy.ops.supple.example_add()
@@ -39,3 +39,13 @@ def keep_outside(window: Window) -> Iterator[float]:
         bpy.ops.ed.undo()
     yield WAIT
     check("undo takes it off", not list_kept())
+    window.call(bpy.ops.supple.layers_limbs)
+    check("Keep Limbs Apart shows progress first", window.is_computing and not list_kept())
+    yield from until(lambda: list_kept() and not window.running)
+    take_picture("layers-4-limbs")
+    settings = [part("settings.objects").settings_of(obj) for obj in bpy.data.objects if obj.name in list_kept()]
+    check("Keep Limbs Apart is remembered", all(each.layer_limbs for each in settings))
+    with window.override():
+        bpy.ops.ed.undo()
+    yield WAIT
+    check("undo takes that off, too", not list_kept())
