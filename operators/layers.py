@@ -47,9 +47,11 @@ class SUPPLE_OT_layers_add(SlowOperator, bpy.types.Operator):
         layout = self.layout
         for obj in list_ticked(context):
             settings = settings_of(obj)
-            layout.label(text=obj.name, icon="MESH_DATA", translate=False)
+            row = layout.row()
+            row.label(text=obj.name, icon="MESH_DATA", translate=False)
+            row.prop(settings, "layer_limbs")
             row = layout.row(align=True)
-            for name in ("layer_order", "layer_gap", "layer_give", "layer_limbs"):
+            for name in ("layer_order", "layer_gap", "layer_give"):
                 row.prop(settings, name)
 
     def work(self, context: bpy.types.Context) -> str:
