@@ -40,7 +40,7 @@ from mathutils import Matrix
 from harness import list_at_hand, option, print_table
 from benchmarks.blind_counts import count_all, list_behind, measure_agreement, name_columns, read_ranking
 from benchmarks.blind_flesh import play_flesh
-from benchmarks.blind_key import BLENDERS, FLESH, LETTERS, METHODS, Sheet, deal_sheets
+from benchmarks.blind_key import FLESH, LETTERS, METHODS, Sheet, deal_sheets
 from benchmarks.blind_poses import (
     CHARACTERS,
     KINDS,
@@ -53,7 +53,7 @@ from benchmarks.blind_poses import (
     make_pose,
     stand_up,
 )
-from benchmarks.bound_characters import bind_as_made
+from benchmarks.bound_characters import BLENDERS, bind_as_made
 from benchmarks.center_pictures import Stage, set_stage
 from benchmarks.characters import read_character
 from benchmarks.studio import GAP, Studio, View, draw, print_on, set_points
@@ -128,17 +128,18 @@ def list_alike(stage: Stage, sheet: Sheet, posed: dict[str, Points], pose: np.nd
     stands = stand_up(stage.name, np.concatenate([part.shape.points for part in parts]))
     target = np.array(aim(stage, stands, look, pose)[0].target)
     seen = {method: np.concatenate(points[:count]) @ stands.T for method, points in posed.items()}
-    width, height = (TALL * look.height * side / CELL[1] for side in CELL)
+    pixel = TALL * look.height / CELL[1]
+
+    def is_alike(method: str, other: str) -> bool:
+        is_shown = np.linalg.norm(seen[method] - target, axis=1) < 0.5 * pixel * np.hypot(*CELL)
+        return np.linalg.norm(seen[method] - seen[other], axis=1)[is_shown].max(initial=0.0) < pixel
+
     groups: list[list[str]] = []
     for method in sheet.methods:
-        for group in groups:
-            is_shown = np.linalg.norm(seen[method] - target, axis=1) < 0.5 * np.hypot(width, height)
-            moved = [np.linalg.norm(seen[method] - seen[other], axis=1)[is_shown] for other in group]
-            if max(each.max(initial=0.0) for each in moved) < height / CELL[1]:
-                group.append(method)
-                break
-        else:
-            groups.append([method])
+        group = next((group for group in groups if all(is_alike(method, other) for other in group)), None)
+        if group is None:
+            groups.append(group := [])
+        group.append(method)
     return [group for group in groups if len(group) > 1]
 
 
@@ -198,7 +199,7 @@ def draw_sheets(arguments: Any) -> None:
     studio, path = QuickStudio.of(arguments), arguments.output / "key.json"
     sheets = deal_sheets(arguments.seed, arguments.methods)
     described = {sheet.number: sheet.describe() for sheet in sheets}
-    if any({**sheet, **described.get(number, {"": 0})} != sheet for number, sheet in read_key(path).items()):
+    if any(described.get(number) != sheet | {"alike": []} for number, sheet in read_key(path).items()):
         raise SystemExit(
             f"{arguments.output} has sheets of another seed, or of other methods or poses: use another folder"
         )
@@ -214,8 +215,7 @@ def draw_sheets(arguments: Any) -> None:
             own = {method: points[index] for method, points in posed.items()}
             pose = make_pose(name, stage.shape, sheet.kind, sheet.degrees)
             write_sheet(shoot(stage, sheet, own, pose, studio), studio, arguments.output / f"{sheet.number}.png")
-            alike = list_alike(stage, sheet, own, pose)
-            stored = read_key(path) | {sheet.number: sheet.describe() | {"alike": alike}}
+            stored = read_key(path) | {sheet.number: sheet.describe(list_alike(stage, sheet, own, pose))}
             path.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

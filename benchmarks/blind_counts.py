@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.blind_key import BLENDERS, LETTERS
+from benchmarks.blind_key import LETTERS
 from benchmarks.blind_poses import HINGES, KINDS, ROOTS, SPINES, TWISTS
+from benchmarks.bound_characters import BLENDERS
 
 FORMER = {"wrist": HINGES, "hip": ROOTS, "neck": SPINES, "spine": SPINES}
 """Classes of joints on sheets of before."""

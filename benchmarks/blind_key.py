@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,10 +26,10 @@ class Sheet:
     degrees: float
     methods: tuple[str, ...]
 
-    def describe(self) -> dict[str, Any]:
-        """What the key says before the sheet is drawn."""
-        pose = name_pose(self.kind, self.degrees)
-        return {"character": self.character, "joint": self.kind, "pose": pose, "methods": list(self.methods)}
+    def describe(self, alike: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
+        """What the key says; `alike`: groups of methods that nobody can tell apart there."""
+        pose, methods = name_pose(self.kind, self.degrees), list(self.methods)
+        return {"character": self.character, "joint": self.kind, "pose": pose, "methods": methods, "alike": list(alike)}
 
 
 def deal_sheets(seed: int, methods: Collection[str] = METHODS) -> list[Sheet]:

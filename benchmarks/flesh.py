@@ -40,6 +40,8 @@ SEED = 1
 """Of the poses in which all joints are bent: others than those that keys are fitted to."""
 EVERY = 4
 """Frames from one that is measured to the next."""
+GUARDED = ("elbow", "knee"), ("hip", "arm up"), ("wrist twist",)
+"""Kinds of joints whose sections are measured."""
 TALL = 1800.0
 """Millimeters that a character counts as tall."""
 
@@ -145,18 +147,13 @@ def run_guards(arguments: argparse.Namespace) -> None:
         posed[FLESH] = play_flesh(arguments.assets, name, parts, matrices, posed["DLBNT"])
         for method, shown in posed.items():
             found = [subject.measure(points, pose) for points, pose in zip(shown, poses, strict=True)]
-            figures = []
-            for kinds in (("elbow", "knee"), ("hip", "arm up"), ("wrist twist",)):
-                least = [
-                    min(figure.section for figure, pose in zip(found, poses, strict=True) if pose.kind == kind)
-                    for kind in kinds
-                    if any(pose.kind == kind for pose in poses)
-                ]
-                figures.append(f"{np.mean(least):.2f}" if np.isfinite(np.mean(least or np.inf)) else "-")
+            sections: dict[str, float] = {}
+            for figure, pose in zip(found, poses, strict=True):
+                sections[pose.kind] = min(sections.get(pose.kind, np.inf), figure.section)
+            figures = [np.mean([sections.get(kind, np.inf) for kind in kinds]) for kinds in GUARDED]
             bends = [figure for figure, pose in zip(found, poses, strict=True) if pose.kind != ACTION]
-            rows.append(
-                (name, method, *figures, f"{Figures.over(bends).twice:.2%}", f"{Figures.over(found).twice:.2%}")
-            )
+            twice = [f"{Figures.over(each).twice:.2%}" for each in (bends, found)]
+            rows.append((name, method, *(f"{one:.2f}" if np.isfinite(one) else "-" for one in figures), *twice))
     header = "character", "method", "elbows, knees", "hips, shoulders", "wrist twist", "twice: bends", "with actions"
     print_table(header, rows)
 

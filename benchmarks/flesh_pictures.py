@@ -13,8 +13,9 @@ from typing import Any
 
 from harness import list_at_hand
 from benchmarks.blind import pose_all, shoot
-from benchmarks.blind_key import BLENDERS, FLESH, Sheet
+from benchmarks.blind_key import FLESH, Sheet
 from benchmarks.blind_poses import make_pose
+from benchmarks.bound_characters import BLENDERS
 from benchmarks.center_pictures import set_stage
 from benchmarks.studio import Row, Studio, draw, name_row, write_page
 

@@ -154,28 +154,24 @@ def measure_edges(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.maximum(np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1), 1e-9)
 
 
-def list_rows(before: Figures, after: Figures) -> Iterator[tuple[str, str, str]]:
-    """What was measured, as rows of the table."""
+def tell(figures: Figures, poses: list[float]) -> dict[str, str]:
+    """A column of the table, by what was measured."""
 
-    def tell(shares: list[float]) -> str:
+    def of(shares: list[float]) -> str:
         values = 100.0 * np.array(shares)
         return f"{np.median(values):.2f}; {values.mean():.2f}; {values.max():.2f}"
 
-    for names, shares in before.pierced.items():
-        yield (
-            f"{names[0]} over {names[1]}, % of its area: median; mean; worst",
-            tell(shares),
-            tell(after.pierced[names]),
-        )
-    for action, shares in before.seen.items():
-        yield (
-            f"covered skin seen in {action}, % of the figure: median; mean; worst",
-            tell(shares),
-            tell(after.seen[action]),
-        )
-    yield "body filled twice, %: median; mean; worst", tell(before.twice), tell(after.twice)
-    for name, shares in after.stretched.items():
-        yield f"edges of {name} stretched by more than {STRETCHED}, %: median; mean; worst", "", tell(shares)
+    each = "median; mean; worst"
+    column = {f"{names[0]} over {names[1]}, % of its area: {each}": of(one) for names, one in figures.pierced.items()}
+    column |= {f"covered skin seen in {name}, % of the figure: {each}": of(one) for name, one in figures.seen.items()}
+    column[f"body filled twice, %: {each}"] = of(figures.twice)
+    column |= {
+        f"edges of {name} stretched by more than {STRETCHED}, %: {each}": of(one)
+        for name, one in figures.stretched.items()
+    }
+    for (label, *_), share in zip(POSES, poses, strict=True):
+        column[f"body filled twice, %: {label}"] = f"{100.0 * share:.3f}"
+    return column
 
 
 def measure_character(assets: Path, name: str, every: int) -> None:
@@ -186,35 +182,25 @@ def measure_character(assets: Path, name: str, every: int) -> None:
         ", ".join(f"{names[above]} over {names[below]}" for above, below in dressed.layers) or "No layers", flush=True
     )
     plain = {(action.name, frame): dressed.read(frame) for action, frame in dressed.list_frames(every)}
-    before = dressed.measure(every)
-    if not dressed.layers:
-        print_table(("what", "before"), [row[:2] for row in list_rows(before, before)])
-        return
+    columns = {"before": tell(dressed.measure(every), dressed.measure_poses())}
     jumps = []
-    for action in find("tasks.subject.actions").list_actions(dressed.armature):
+    for action in find("tasks.subject.actions").list_actions(dressed.armature) if dressed.layers else ():
         dressed.play(action)
         first = float(np.mean(action.frame_range))
         times = [first + step / TENTHS for step in range(JUMPS * TENTHS + 1)]
         jumps.append((action, times, [dressed.read(time) for time in times]))
-    columns, poses = [before], [dressed.measure_poses()]
-    told = []
-    for way in ("add_layers", "keep_limbs_apart"):
-        getattr(find("tasks.layers.add"), way)(dressed.armature, dressed.objects)
-        columns.append(dressed.measure(every, plain))
-        poses.append(dressed.measure_poses())
-        jumped = []
+    adding = find("tasks.layers.add")
+    ways = {"with Stay Outside": adding.add_layers, "with Keep Limbs Apart, too": adding.keep_limbs_apart}
+    for way, add in ways.items() if dressed.layers else ():
+        add(dressed.armature, dressed.objects)
+        columns[way] = column = tell(dressed.measure(every, plain), dressed.measure_poses())
         for action, times, shapes in jumps:
             dressed.play(action)
             found = dressed.find_jumps(shapes, times)
-            jumped.append(", ".join(f"{mesh} {jump:.1f}" for mesh, jump in zip(names, found, strict=True)))
-        told.append(jumped)
-    tables = [list(list_rows(before, after)) for after in columns[1:]]
-    rows = [(*first, second[2]) for first, second in zip(*tables, strict=True)]
-    for (label, *_), shares in zip(POSES, zip(*poses, strict=True), strict=True):
-        rows.append((f"body filled twice, %: {label}", *(f"{100.0 * share:.3f}" for share in shares)))
-    for (action, *_), *jumped in zip(jumps, *told, strict=True):
-        rows.append((f"jump of offsets in a tenth of a frame of {action.name}, mm, worst", "", *jumped))
-    print_table(("what", "before", "with Stay Outside", "with Keep Limbs Apart, too"), rows)
+            told = ", ".join(f"{mesh} {jump:.1f}" for mesh, jump in zip(names, found, strict=True))
+            column[f"jump of offsets in a tenth of a frame of {action.name}, mm, worst"] = told
+    labels = dict.fromkeys(label for column in columns.values() for label in column)
+    print_table(("what", *columns), [(label, *(one.get(label, "") for one in columns.values())) for label in labels])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from ..deformers.layers.limb_grids import SLOTS as SLOT_COUNT
 from ..deformers.layers.limb_grids import SMOOTHING as LIMB_SMOOTHING
 from ..deformers.layers.limb_pairs import SLOTS as SHARED_SLOT_COUNT
 from ..deformers.layers.tuck import FADE, LEAST_KNEE, SMOOTHING
-from .graph import Graph, Value
+from .graph import ATTRIBUTE_TYPES, Graph, Value
 
 NEIGHBORS = "supple_layer_neighbors"
 """Attribute of a mesh: the four vertices that each is smoothed with, as `find_neighbors` has them."""
@@ -106,10 +106,10 @@ def _soften(graph: Graph, values: Value, knee: Value) -> Value:
     return graph.switch(values > knee, raised * raised / (knee * 4.0), values)
 
 
-def _store(graph: Graph, geometry: Value, selection: Value, push: Value) -> Value:
-    """Store how far selected points are pushed: it is computed for these alone."""
-    settings = {"data_type": "FLOAT_VECTOR", "domain": "POINT"}
-    return graph.add("GeometryNodeStoreNamedAttribute", geometry, selection, PUSH, push, **settings)
+def _store(graph: Graph, geometry: Value, selection: Value, value: Value, name: str = PUSH) -> Value:
+    """Store a value of selected points, such as how far they are pushed: it is computed for these alone."""
+    settings = {"data_type": ATTRIBUTE_TYPES[value.kind], "domain": "POINT"}
+    return graph.add("GeometryNodeStoreNamedAttribute", geometry, selection, name, value, **settings)
 
 
 def _smooth(graph: Graph, geometry: Value, push: Value, steps: int) -> tuple[Value, Value]:
@@ -205,9 +205,7 @@ def build_push(name: str, has_parts: bool = False, is_shared: bool = False, is_f
         depth = (_soften(graph, gap - depth_there, knee) - _soften(graph, gap - rest, knee)).maximum(0.0)
         if is_first:
             left = (1.0 - graph.attribute(SHARE, "FLOAT")) * depth
-            known = is_inside & (way_there.length() > 0.0)
-            settings = {"data_type": "FLOAT", "domain": "POINT"}
-            slots = graph.add("GeometryNodeStoreNamedAttribute", slots, known, LEFT, left, **settings)
+            slots = _store(graph, slots, is_inside & (way_there.length() > 0.0), left, LEFT)
         if is_shared:
             depth = (depth - graph.attribute(LEFT, "FLOAT")).maximum(0.0)
         pushed = _store(graph, slots, is_inside, way * depth)

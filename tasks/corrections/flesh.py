@@ -342,7 +342,7 @@ def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
             yield [bends[first]]
 
 
-def _bend_between(bends: Sequence[Bends], joints: Joints) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def bend_between(bends: Sequence[Bends], joints: Joints) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Poses in which one joint is bent by less than at its keys: the rotation of each, (N, 4), and (B, 4, 4)."""
     for number, bend in enumerate(bends):
         angle = 0.0
@@ -389,16 +389,16 @@ def _fit(
     Of frames, only these joints are bent: what others change in them is not for these to make up for.
     """
     fits = [_MeshFit(character, number, bends, keys) for number, keys in enumerate(planned)]
-    poses = [(rotations, matrices, 1.0) for rotations, matrices in _bend_between(bends, joints)]
-    poses += [(rotations, matrices, OF_SEVERAL) for rotations, matrices in mix_bends(bends, joints)]
+    poses = [(*pose, False) for pose in bend_between(bends, joints)]
+    poses += [(*pose, True) for pose in mix_bends(bends, joints)]
     count = min(len(bend.joint.rotations) for bend in bends)
     for frame in np.unique(np.linspace(0, count - 1, min(count, MOST_FRAMES)).round().astype(int)) if count else ():
         rotations = np.array([bend.joint.rotations[frame] for bend in bends])
-        poses.append((rotations, _bend_all(bends, joints, rotations), OF_SEVERAL))
-    for number, (rotations, matrices, weight) in enumerate(poses):
+        poses.append((rotations, _bend_all(bends, joints, rotations), True))
+    for number, (rotations, matrices, is_of_several) in enumerate(poses):
         offsets = character.find_offsets(matrices)
         for fit in fits:
-            fit.add(rotations, offsets, weight)
+            fit.add(rotations, offsets, is_of_several)
         progress(0.6 + 0.4 * (number + 1) / len(poses))
     return [fit.solve() for fit in fits]
 
@@ -434,12 +434,12 @@ class _MeshFit:
         assert self._fit is not None
         self._fit.add(values, offsets[self._fit.rows], weight)
 
-    def add(self, rotations: np.ndarray, offsets: Sequence[np.ndarray], weight: float) -> None:
-        """Add a pose: the rotation of each joint, shape (N, 4), what each mesh would have to gain, what it counts."""
+    def add(self, rotations: np.ndarray, offsets: Sequence[np.ndarray], is_of_several: bool) -> None:
+        """Add a pose of one joint, or of several: the rotation of each, (N, 4), what each mesh would have to gain."""
         if self._fit is not None:
             values = np.concatenate([keys.read(rotations[index][None])[0] for index, keys, _ in self._kept])
-            self._take(values, offsets[self._number], weight)
-            if weight < 1.0:
+            self._take(values, offsets[self._number], OF_SEVERAL if is_of_several else 1.0)
+            if is_of_several:
                 self._examples.append((values, offsets[self._number][self._fit.rows]))
 
     def solve(self) -> Fitted:

@@ -115,8 +115,7 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     covered = [
         (name, one.above, int(one.cover.is_covered.sum())) for name, plan in plans.items() for one in plan.covers
     ]
-    order = tuple(names[index] for index in sorted({index for pair in dressed.pairs for index in pair}))
-    return LayersReport(order, pushed, _list_apart(plans), tuple(covered))
+    return LayersReport(tuple(dressed.layered), pushed, _list_apart(plans), tuple(covered))
 
 
 def _list_apart(plans: Mapping[str, LayerPlan]) -> tuple[str, ...]:
@@ -148,11 +147,13 @@ def offer_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
     if len(meshes) < 2 or list_layered(meshes):
         return ""
     try:
-        garments = read_dressed(armature, meshes).garments
+        layered = read_dressed(armature, meshes).layered
     except SkinningError:  # nothing lies over another, or Stay Outside itself would refuse
         return ""
-    settings_of(garments[0].obj).offers_layers = True
-    return f"Stay Outside can keep these layers apart: {', '.join(garment.obj.name for garment in garments)}"
+    if not layered:
+        return ""
+    settings_of(bpy.data.objects[layered[0]]).offers_layers = True
+    return f"Stay Outside can keep these layers apart: {', '.join(layered)}"
 
 
 def plan_layers(dressed: Dressed) -> dict[str, LayerPlan]:

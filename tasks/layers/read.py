@@ -81,6 +81,11 @@ class Dressed:
         """Length in the armature's space that stands for a meter on a character of `HEIGHT`."""
         return self.height / HEIGHT
 
+    @property
+    def layered(self) -> list[str]:
+        """Names of those that lie over another, or below one, the outermost first."""
+        return [self.garments[index].obj.name for index in sorted({index for pair in self.pairs for index in pair})]
+
     def list_below(self, above: int) -> list[int]:
         """The garments that one lies over, the innermost last."""
         return sorted(below for over, below in self.pairs if over == above)

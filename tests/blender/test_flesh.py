@@ -17,7 +17,7 @@ from scenes_particles import add_body, edit
 from scenes import add_twin, armature_modifier, bind, diagonal, rest_points, save, select, turn, update
 from supple.bridge.rigs.armatures import read_pose
 from supple.deformers import Joints, SkinningError
-from supple.deformers.corrections.rotation_choice import turn_about
+from supple.deformers.corrections.rotation_choice import measure_angles, turn_about
 from supple.settings.objects import settings_of
 from supple.tasks.corrections import flesh
 from supple.tasks.corrections.flesh import add_flesh, remove_flesh
@@ -110,6 +110,17 @@ def test_keys_go_where_each_gains_most(monkeypatch: pytest.MonkeyPatch) -> None:
     for room, chosen in ((6, ["thin", "wide"]), (5, ["thin"]), (1, [])):
         monkeypatch.setattr(flesh, "MOST_KEYS", room)
         assert [bend.joint.bone for bend in flesh.choose_bends(bends, CHAIN)] == chosen
+
+
+def test_keys_are_fitted_to_bends_between_them() -> None:
+    axis = np.array([1.0, 0.0, 0.0])
+    for angles, is_hinge, between in (
+        ((90.0, 90.0), False, [30.0, 60.0] * 2), ((45.0, 90.0, 135.0), True, [22.5, 67.5, 112.5]), ((25.0,), False, []),
+    ):  # fmt: skip
+        joint = BentJoint("bone", 1, "", "bone", np.eye(3))
+        bend = flesh.Bends(joint, turn_about(axis, np.radians(angles)), is_hinge, [], np.zeros(0))
+        found = [rotations[0] for rotations, _ in flesh.bend_between([bend], CHAIN)]
+        assert np.degrees(measure_angles(np.array(found).reshape(-1, 4))) == pytest.approx(between)
 
 
 def test_how_far_joints_are_bent() -> None:
