@@ -179,6 +179,7 @@ COMMANDS = (
             take("--remove", action="store_true", help="take all of it off"),
         )),
         take("--limbs", action="store_true", help="keep limbs out of each other, too"),
+        take("--bones", metavar="A,B", default="", help="the same, of these bones only; groups of bones by semicolons"),
         NEW_FILE, REPORT, FILE,
     ),
     Command(

@@ -26,7 +26,10 @@ def keep_outside(arguments: argparse.Namespace) -> None:
         lines, found = [f"Removed Stay Outside from {len(removed)} meshes"], {"removed": removed}
     else:
         lines = mend_at_rest(armature, meshes) if arguments.mend else []
-        report = (keep_limbs_apart if arguments.limbs else add_layers)(armature, meshes)
+        if arguments.limbs or arguments.bones:
+            report = keep_limbs_apart(armature, meshes, arguments.bones)
+        else:
+            report = add_layers(armature, meshes)
         lines, found = [*lines, *report.describe()], {"mended": lines, **report.as_json()}
     save_copy(arguments.output)
     answer_json(found) if arguments.report == "json" else answer(lines)

@@ -21,7 +21,7 @@ from ..tasks.corrections.posed_copy import begin, stop
 from ..tasks.corrections.poses import show_bone_pose
 from ..tasks.steps import Steps
 from ..tasks.subject.character import has_armature_modifier
-from ..tasks.subject.chosen_bones import select_bones
+from ..tasks.subject.chosen_bones import select_bones, split_names
 from ..tasks.subject.corrected import (
     find_corrected,
     find_deforming_armature,
@@ -128,11 +128,6 @@ def suggest_bones(operator: Any, context: bpy.types.Context, text: str) -> list[
     start = f"{before}, " if comma else ""
     bones = [bone.name for bone in armature.data.bones if bone.use_deform]
     return [f"{start}{name}" for name in bones if last.strip().casefold() in name.casefold()]
-
-
-def split_names(text: str) -> tuple[str, ...]:
-    """Names of a list with commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def joints_property(description: str) -> Any:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import cast
 
 import bpy
+from bpy.props import StringProperty
 
 from ..settings.character import find_armature, list_meshes, list_ticked
-from ..settings.objects import settings_of
+from ..settings.objects import LIMB_BONES, settings_of
 from ..tasks.layers.add import add_layers, keep_limbs_apart
 from ..tasks.layers.mend import mend_at_rest
 from ..tasks.layers.remove import remove_layers
+from ..tasks.subject.chosen_bones import is_selected
 from ..tasks.subject.layered import list_layered
 from ..translations import translate
 from .base import SuppleOperator
 from .computing import SlowOperator
 from .motion import needs_armature
+
+ALL = "All limbs"
 
 
 def needs_clothes(context: bpy.types.Context) -> str:
@@ -53,6 +57,10 @@ class SUPPLE_OT_layers_add(SlowOperator, bpy.types.Operator):
             row = layout.row(align=True)
             for name in ("layer_order", "layer_gap", "layer_give"):
                 row.prop(settings, name)
+        if any(settings_of(obj).layer_limbs for obj in list_ticked(context)):
+            layout.prop(
+                settings_of(cast(bpy.types.Object, find_armature(context))), "limb_bones", placeholder=translate(ALL)
+            )
 
     def work(self, context: bpy.types.Context) -> str:
         armature = cast(bpy.types.Object, find_armature(context))
@@ -60,17 +68,31 @@ class SUPPLE_OT_layers_add(SlowOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_layers_limbs(SlowOperator, bpy.types.Operator):
-    """Keep the limbs of all ticked meshes out of each other, too: arms out of ribs, thighs out of the belly. It takes
-    longer for each frame than clothes do"""
+    """Keep the limbs of all ticked meshes out of each other, too: arms out of ribs, thighs out of the belly. In Pose
+    Mode, it asks whether only the selected bones. It takes longer for each frame than clothes do"""
 
     bl_idname = "supple.layers_limbs"
     bl_label = "Keep Limbs Apart"
     requires = (needs_armature,)
     subject = "the limbs"
 
+    bones: StringProperty(name="Only Bones", description=LIMB_BONES, options={"SKIP_SAVE"})
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self.watch(context)
+        armature = cast(bpy.types.Object, find_armature(context))
+        selected = [bone.name for bone in armature.pose.bones if is_selected(bone)] if armature.mode == "POSE" else []
+        if len(selected) < 2:
+            return self.execute(context)
+        self.bones = ", ".join(selected)
+        return self.ask(context)
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        self.layout.prop(self, "bones", placeholder=translate(ALL))
+
     def work(self, context: bpy.types.Context) -> str:
         armature = cast(bpy.types.Object, find_armature(context))
-        return ". ".join(map(translate, keep_limbs_apart(armature, list_ticked(context)).describe()))
+        return ". ".join(map(translate, keep_limbs_apart(armature, list_ticked(context), self.bones).describe()))
 
 
 class SUPPLE_OT_layers_mend(SlowOperator, bpy.types.Operator):

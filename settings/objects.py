@@ -73,6 +73,11 @@ PATTERN_OPTIONS = (
 """These and those of the skin can be given to several meshes together."""
 
 
+LIMB_BONES = (
+    "Bones that keep out of each other, separated by commas, and groups of such bones by semicolons; all limbs if empty"
+)
+
+
 class ObjectSettings(bpy.types.PropertyGroup):
     """`object.supple`"""
 
@@ -157,6 +162,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
         name="Limbs",
         description="Keep limbs out of each other: each gives way by half, but for hands, which do not",
     )
+    limb_bones: StringProperty(name="Only Bones", description=LIMB_BONES)
     offers_layers: BoolProperty(options={"HIDDEN"})
     is_parented_by_supple: BoolProperty(options={"HIDDEN"})
     weights_report: StringProperty(

@@ -84,6 +84,7 @@ def find_pairs(
     unit: float,
     reach: float,
     find_nearest: FindNearest,
+    may_meet: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the bones of other limbs that points may run into.
 
@@ -102,6 +103,8 @@ def find_pairs(
         Length that stands for a meter on a character of 1.8 m.
     reach : float
         How far bones may be at rest.
+    may_meet : bool array, shape (B, B), optional
+        Which bones are kept out of which; by default those of different limbs.
 
     Returns
     -------
@@ -111,11 +114,16 @@ def find_pairs(
         Of its way out of the limb of each that each point goes.
     """
     skin, triangles, of_skin = body
-    limbs = join_small_limbs(skin, of_skin.argmax(axis=1), parents, unit)
+    limbs = (
+        np.arange(len(parents))
+        if may_meet is not None
+        else join_small_limbs(skin, of_skin.argmax(axis=1), parents, unit)
+    )
+    meets = limbs[:, None] != limbs if may_meet is None else may_meet
     owners = weights.argmax(axis=1)
     of_points, of_body = limbs[owners], limbs[of_skin.argmax(axis=1)]
     takes_part = np.zeros((int(limbs.max()) + 1, len(points)), np.float32)
-    for limb in np.unique(of_body).tolist():
+    for limb in np.intersect1d(of_body, limbs[meets.any(axis=0)]).tolist():
         others = np.flatnonzero(of_points != limb)
         if len(others):
             distances = find_nearest(points[others], skin, triangles[(of_body[triangles] == limb).any(axis=1)])[2]
@@ -125,7 +133,7 @@ def find_pairs(
     hard = is_hard[owners].astype(np.intp)
 
     def allow(bone: int) -> np.ndarray:
-        return takes_part[limbs[bone]] * ways[bone, hard] > 0.0
+        return meets[bone, owners] & (takes_part[limbs[bone]] * ways[bone, hard] > 0.0)
 
     bones = find_near_bones(points, skin, of_skin, 1.8 * unit, reach, SLOTS, allow)
     return bones, np.where(bones >= 0, takes_part[limbs[bones], np.arange(len(points))] * ways[bones, hard], 0.0)

@@ -35,6 +35,7 @@ from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuc
 from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 from ...settings.objects import settings_of
 from ..subject.character import find_skinned, object_to_armature, read_weight_table
+from ..subject.chosen_bones import split_names
 from ..subject.layered import list_layered
 from ..subject.rig_presets import find_rig_of
 from .read import Dressed, Garment, find_place, read_dressed
@@ -123,20 +124,27 @@ def _list_apart(plans: Mapping[str, LayerPlan]) -> tuple[str, ...]:
     return tuple(name for name, plan in plans.items() if plan.limbs is not None and plan.limbs.near.shares is not None)
 
 
-def keep_limbs_apart(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> LayersReport:
+def keep_limbs_apart(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], bones: str = "") -> LayersReport:
     """Keep a character's layers apart, and its limbs out of each other: `add_layers` with `layer_limbs` of all meshes.
+
+    Parameters
+    ----------
+    bones : str
+        The `limb_bones` of the armature: all limbs if empty.
 
     Raises
     ------
     SkinningError
         As `add_layers`; nothing is changed then.
     """
-    before = [settings_of(obj).layer_limbs for obj in meshes]
+    before, own = [settings_of(obj).layer_limbs for obj in meshes], settings_of(armature)
+    bones_before, own.limb_bones = own.limb_bones, bones
     for obj in meshes:
         settings_of(obj).layer_limbs = True
     try:
         return add_layers(armature, meshes)
     except SkinningError:
+        own.limb_bones = bones_before
         for obj, was_on in zip(meshes, before, strict=True):
             settings_of(obj).layer_limbs = was_on
         raise
@@ -222,13 +230,32 @@ def _plan_others(dressed: Dressed, index: int) -> LimbPlan | None:
     skin = body.points, body.triangles, of_body
     bones, shares = find_pairs(
         garment.points, weights, skin, skeleton.joints.parents, _find_hard(dressed.armature, skeleton), unit,
-        LIMB_REACH * unit, find_nearest_surface,
+        LIMB_REACH * unit, find_nearest_surface, _read_pairs(dressed.armature, skeleton),
     )  # fmt: skip
     used = np.unique(bones[bones >= 0])
     if not len(used):
         return None
     grids = make_limb_grids(*skin, used, dressed.height, find_nearest_surface)
     return LimbPlan(grids, find_other_limbs(garment.points, bones, shares, grids), SKIN_GAP * unit)
+
+
+def _read_pairs(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | None:
+    """Which joints the artist keeps out of which, bool array, shape (B, B); None where that are all limbs."""
+    groups = [split_names(group) for group in settings_of(armature).limb_bones.split(";")]
+    groups = [group for group in groups if group]
+    if not groups:
+        return None
+    names = np.array([skeleton.name_joint(joint) for joint in range(len(skeleton.joints.parents))])
+    may_meet = np.zeros((len(names), len(names)), bool)
+    for group in groups:
+        if len(set(group)) < 2:
+            raise SkinningError(f"'{group[0]}' is alone: name two bones or more that keep out of each other")
+        for bone in group:
+            if bone not in names:
+                raise SkinningError(f"'{armature.name}' has no bone '{bone}': choose another bone")
+        is_own = np.isin(names, group)
+        may_meet |= is_own[:, None] & is_own & (names[:, None] != names)
+    return may_meet
 
 
 def _find_hard(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray:

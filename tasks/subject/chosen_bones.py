@@ -64,6 +64,11 @@ def find_chosen_bones(active: bpy.types.Object | None) -> list[str]:
     return [bone.name] if bone is not None else []
 
 
+def split_names(text: str) -> tuple[str, ...]:
+    """Names of a list with commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def is_selected(bone: Any) -> bool:
     """Whether a pose bone is selected: since Blender 5.0 a property of its own, before of its bone."""
     return bool(bone.select if hasattr(bone, "select") else bone.bone.select)

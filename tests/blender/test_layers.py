@@ -413,6 +413,35 @@ def test_limbs_keep_out_of_each_other(asset):
     assert not any(each.startswith("supple_layer") for obj in meshes for each in obj.data.attributes.keys())
 
 
+def test_bones_by_name_keep_out_of_each_other(asset):
+    bpy.ops.wm.open_mainfile(filepath=str(asset("human")))
+    body = bpy.data.objects["Body"]
+    armature = armature_modifier(body).object
+    armature.animation_data_clear()
+    for bone in armature.pose.bones:
+        bone.matrix_basis.identity()
+    turn(armature, "upperarm_l", (0.0, 0.0, np.radians(-70.0)))
+    turn(armature, "thigh_l", (np.radians(-110.0), 0.0, 0.0))
+    posed = evaluated_points(body)
+    before = snapshot(body)
+    for bones, message in (("thigh_l", "'thigh_l' is alone"), ("thigh_l, tail", "has no bone 'tail'")):
+        with pytest.raises(SkinningError, match=message):
+            adding.keep_limbs_apart(armature, [body], bones)
+        assert snapshot(body) == before
+        assert not settings_of(armature).limb_bones
+    adding.keep_limbs_apart(armature, [body], "thigh_l, pelvis, spine_01, spine_02; thigh_l, thigh_r")
+    moved = np.linalg.norm(evaluated_points(body) - posed, axis=1) > 1e-3
+    names = [
+        body.vertex_groups[max(vertex.groups, key=lambda each: each.weight).group].name for vertex in body.data.vertices
+    ]
+    assert moved.any()
+    arm = np.array([name.startswith(("upperarm_l", "lowerarm_l", "hand_l")) for name in names])
+    assert not moved[arm].any(), "the arm was not named"
+    adding.keep_limbs_apart(armature, [body])
+    assert not settings_of(armature).limb_bones
+    assert (np.linalg.norm(evaluated_points(body) - posed, axis=1) > 1e-3)[arm].any()
+
+
 def hide(meshes, is_hidden):
     for modifier in (each for obj in meshes for each in obj.modifiers if is_layer_modifier(each)):
         modifier.show_viewport = not is_hidden

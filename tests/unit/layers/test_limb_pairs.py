@@ -74,6 +74,16 @@ def test_skin_meets_other_limbs_but_not_next_to_its_joint() -> None:
     assert (shares[:, low][bones[:, low] == 4] == 1.0).all()
 
 
+def test_only_bones_that_were_named_keep_out_of_each_other() -> None:
+    may_meet = np.zeros((5, 5), bool)
+    may_meet[0, 3] = may_meet[3, 0] = True
+    body = POINTS, TRIANGLES, WEIGHTS
+    bones, _ = find_pairs(POINTS, WEIGHTS, body, PARENTS, np.zeros(5, bool), 1.0, 2.0, find_nearest, may_meet)
+    assert set(bones[:, LEFT].ravel().tolist()) == {-1, 0}
+    assert set(bones[:, OWNERS == 0].ravel().tolist()) == {-1, 3}
+    assert (bones[:, RIGHT] == -1).all()
+
+
 @pytest.mark.parametrize("hard", [None, 4, 3])
 def test_legs_that_meet_give_way_by_half_and_hard_ones_do_not(grids: LimbGrids, hard: int | None) -> None:
     bones, shares = find(np.arange(5) == hard)
