@@ -128,7 +128,7 @@ def _store_depths(graph: Graph, geometry: Value, depths: Sequence[tuple[int, str
             moved = graph.sample(joints, forward, carrier).move(position) * share
             posed = moved if posed is None else posed + moved
         local = graph.sample(joints, graph.attribute(BACK, "FLOAT4X4"), graph.attribute(JOINT, "INT")).move(posed)
-    is_inside, distance, others = read_grid(graph, grids, local)
+    is_inside, _, distance, others = read_grid(graph, grids, local)
     with graph.frame("How deep it is"):
         counted, _, _ = others.components()
         depth = ((distance * -1.0).maximum(0.0) - graph.attribute(RESTING, "FLOAT")).maximum(0.0) * counted

@@ -15,7 +15,7 @@ from .fractions import COLUMNS as JOINT_COLUMNS
 from .fractions import build_fractions, build_stretches, name_hint
 from .graph import GROUP_NODES, HIDDEN, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
-from .layers import build_layer_joints, build_out_of_limbs, build_push, build_tuck
+from .layers import build_find, build_layer_joints, build_out_of_limbs, build_push, build_tuck
 from .limits import build_joint_limits, build_limits
 from .methods import NODE_METHODS, NodeMethod
 from .polar import (
@@ -265,10 +265,10 @@ def ensure_out_of_limbs(has_parts: bool, is_shared: bool = False) -> Any:
     """The group by which a mesh, which may have stiff parts, stays out of limbs; if shared, limbs give way, too."""
     kind = f"{' stiff' * has_parts}{' shared' * is_shared}"
     build = partial(build_push, has_parts=has_parts, is_shared=is_shared)
-    push, first = ensure_group(f"push{kind}", f"Supple Push{kind.title()}", build), None
-    if is_shared:
-        first = ensure_group(f"push{kind} first", f"Supple Push{kind.title()} First", partial(build, is_first=True))
-    build = partial(build_out_of_limbs, push=push, first=first)
+    push = ensure_group(f"pass{kind}", f"Supple Push{kind.title()}", build)
+    shared = " shared" * is_shared
+    find = ensure_group(f"near{shared}", f"Supple Near Limbs{shared.title()}", partial(build_find, is_shared=is_shared))
+    build = partial(build_out_of_limbs, find=find, push=push, is_shared=is_shared)
     return ensure_group(f"{LAYERS} limbs{kind}", f"Supple Out of Limbs{kind.title()}", build)
 
 

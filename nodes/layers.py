@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..deformers.layers.limb_grids import PASSES
+from ..deformers.layers.limb_grids import FACING, PASSES
 from ..deformers.layers.limb_grids import SLOTS as SLOT_COUNT
 from ..deformers.layers.limb_grids import SMOOTHING as LIMB_SMOOTHING
 from ..deformers.layers.limb_pairs import SLOTS as SHARED_SLOT_COUNT
@@ -32,8 +32,8 @@ FORWARD, BACK = "supple_rest_to_pose", "supple_pose_to_rest"
 """Attributes of the joints object's points: matrices in armature space."""
 
 JOINT, LOW, STEP, NODES, START, DISTANCE, VERTEX = "joint", "low", "step", "nodes", "start", "distance", "vertex"
-SHARE = "share"
-"""Attributes of the points of a slots object, one for each slot and vertex: see `LimbGrids` and `NearLimbs`."""
+SHARE, OWNER, NORMAL = "share", "owner", "normal"
+"""Attributes of the points of a slots object, one for each slot and vertex: see `LimbGrids`, `NearLimbs`, `Giving`."""
 
 ROW = "supple_layer_row"
 """Attribute of a mesh whose limbs keep out of each other: which point of each slot is the vertex's, or `NO_ROW`."""
@@ -41,11 +41,20 @@ ROW = "supple_layer_row"
 NO_ROW = 2**24
 """Beyond all points: what is read there is 0."""
 
-LEFT = "left"
-"""Attribute of the points of such a slots object: how deep it is left to the limb to give way, see `push_out`."""
+READ = "read"
+"""Attribute of the points of a slots object: whether the cell of the grid where the vertex is has a way out."""
+
+NEAR = "near"
+"""Attribute of the points of a slots object: which of those near its limb a point is, or `NO_ROW`."""
+
+LEFT, FACES = "left", "faces"
+"""Attributes of those near where limbs give way: how deep it is left to the limb, and how much the skin faces it."""
 
 FIELD = "field"
 """Attribute of the points of a grids object: the values of `LimbGrids`, the distance last."""
+
+WAY = "way"
+"""Attribute of the points of a grids object: see `LimbGrids.find_ways`."""
 
 PUSH = "supple_layer_push"
 """Attribute that holds how far points are pushed, while that is computed."""
@@ -106,7 +115,7 @@ def _soften(graph: Graph, values: Value, knee: Value) -> Value:
     return graph.switch(values > knee, raised * raised / (knee * 4.0), values)
 
 
-def _store(graph: Graph, geometry: Value, selection: Value, value: Value, name: str = PUSH) -> Value:
+def _store(graph: Graph, geometry: Value, selection: Value | None, value: Value, name: str = PUSH) -> Value:
     """Store a value of selected points, such as how far they are pushed: it is computed for these alone."""
     settings = {"data_type": ATTRIBUTE_TYPES[value.kind], "domain": "POINT"}
     return graph.add("GeometryNodeStoreNamedAttribute", geometry, selection, name, value, **settings)
@@ -145,13 +154,13 @@ def build_layer_joints(name: str, pose: Any) -> Any:
     return graph.finish()
 
 
-def build_out_of_limbs(name: str, push: Any, first: Any = None) -> Any:
-    """The group that pushes loose cloth, or skin, out of limbs.
+def build_out_of_limbs(name: str, find: Any, push: Any, is_shared: bool = False) -> Any:
+    """The group that pushes loose cloth, or skin, out of limbs; `find` and `push` are of `build_find` and `build_push`.
 
     Parameters
     ----------
-    push, first : groups
-        Of `build_push`: of a pass, and of the first where limbs give way, too.
+    is_shared : bool
+        Whether limbs give way, too: then what is near them is found before the first pass alone.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -163,52 +172,88 @@ def build_out_of_limbs(name: str, push: Any, first: Any = None) -> Any:
     with graph.frame("What is read"):
         to_cloth, *_, joints = graph.outputs("GeometryNodeObjectInfo", joints_object, transform_space="RELATIVE")
         slots, grids = (graph.outputs("GeometryNodeObjectInfo", each)[-1] for each in (slots_object, grids_object))
-        shared = {"Bones": joints, "To_Cloth": to_cloth, "Slots": slots, "Grids": grids, "Vertices": count, "Gap": gap}
-    moved = geometry
+        shared = {"Bones": joints, "To_Cloth": to_cloth, "Grids": grids, "Gap": gap}
+    moved, near = geometry, {}
     for number in range(PASSES):
         with graph.frame(f"Pass {number + 1}"):
-            found = graph.call(first if first and not number else push, Geometry=moved, **shared)
-            moved, shared["Slots"] = found["Geometry"], found.get("Slots", shared["Slots"])
+            if not (near and is_shared):
+                near = graph.call(find, Geometry=moved, Slots=slots, **shared)
+            moved = graph.call(push, Geometry=moved, Vertices=count, **near, **shared)["Geometry"]
     with graph.frame("Only while the cloth has its vertices"):
         graph.output("Geometry", graph.switch(_has(graph, geometry, count), geometry, moved))
     return graph.finish()
 
 
-def build_push(name: str, has_parts: bool = False, is_shared: bool = False, is_first: bool = False) -> Any:
+class _Limbs:
+    """What the groups read that push cloth, or skin, out of limbs."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.geometry = graph.input("Geometry", "GEOMETRY")
+        self.joints = graph.input(JOINTS, "GEOMETRY", "A point for each bone, with its matrices")
+        self.to_cloth = graph.input("To Cloth", "MATRIX", "From the armature's space to the cloth's")
+        self.grids = graph.input(GRIDS, "GEOMETRY", "Distances about the limbs at rest")
+        self.gap = graph.input(GAP, "VALUE", "Distance from the limbs, where it is not less at rest")
+
+    def find_way(self) -> tuple[Value, Value, Value]:
+        """Fields of points of slots: whether the grid has a way out there, the depth, and the way, in cloth's space."""
+        graph, to_cloth = self.graph, self.to_cloth
+        with graph.frame("Where each vertex is in the grid of the limb"):
+            position = to_cloth.inverted().move(graph.add("GeometryNodeInputPosition"))
+            at = graph.sample(self.geometry, position, graph.attribute(VERTEX, "INT"))
+            joint = graph.attribute(JOINT, "INT")
+            local = graph.sample(self.joints, graph.attribute(BACK, "FLOAT4X4"), joint).move(at)
+        is_inside, row, distance, way_there = read_grid(graph, self.grids, local)
+        with graph.frame("The way out"):
+            has_way = is_inside & graph.sample(self.grids, graph.attribute(WAY, "BOOLEAN"), row)
+            forward = graph.sample(self.joints, graph.attribute(FORWARD, "FLOAT4X4"), joint)
+            knee, rest = self.gap * 0.5, graph.attribute(DISTANCE, "FLOAT")
+            depth = _soften(graph, self.gap - distance, knee) - _soften(graph, self.gap - rest, knee)
+            return has_way, depth.maximum(0.0), to_cloth.rotate(forward.rotate(way_there))
+
+
+def build_find(name: str, is_shared: bool = False) -> Any:
+    """The group that finds which limbs each vertex is near: few of those that it may enter."""
+    graph = Graph(name)
+    limbs = _Limbs(graph)
+    slots = graph.input("Slots", "GEOMETRY", "A point for each limb that each vertex may enter")
+    has_way, depth, way = limbs.find_way()
+    with graph.frame("Those near, and which of them each is"):
+        near = graph.attribute(NEAR, "INT")
+        slots = graph.store(slots, **{NEAR: graph.switch(has_way, graph.integer(0), graph.integer(1))})
+        _, before, _ = graph.outputs("GeometryNodeAccumulateField", near, data_type="INT", domain="POINT")
+        found = graph.add("GeometryNodeSeparateGeometry", slots, near > 0, domain="POINT")
+        slots = graph.store(slots, **{NEAR: graph.switch(near > 0, graph.integer(NO_ROW), before)})
+    if is_shared:
+        with graph.frame("What the limb gives way, and how much the skin faces it"):
+            forward = graph.sample(limbs.joints, graph.attribute(FORWARD, "FLOAT4X4"), graph.attribute(OWNER, "INT"))
+            normal = limbs.to_cloth.rotate(forward.rotate(graph.attribute(NORMAL, "FLOAT_VECTOR")))
+            against = normal.normalized().dot(way.normalized())
+            left = (1.0 - graph.attribute(SHARE, "FLOAT")) * depth
+            found = graph.store(found, **{LEFT: left, FACES: graph.smoothstep(against * (1.0 / FACING))})
+    graph.output("Slots", slots)
+    graph.output("Near", found)
+    return graph.finish()
+
+
+def build_push(name: str, has_parts: bool = False, is_shared: bool = False) -> Any:
     """The group of one pass: each vertex is pushed out of all limbs at once; stiff parts are moved as one.
 
     Parameters
     ----------
     is_shared : bool
         Whether limbs give way, too.
-    is_first : bool
-        Whether it has to find how far, for the passes after it.
     """
     graph = Graph(name)
-    geometry = graph.input("Geometry", "GEOMETRY")
-    joints = graph.input(JOINTS, "GEOMETRY", "A point for each bone, with its matrices")
-    to_cloth = graph.input("To Cloth", "MATRIX", "From the armature's space to the cloth's")
+    limbs = _Limbs(graph)
+    geometry = limbs.geometry
     slots = graph.input("Slots", "GEOMETRY", "A point for each limb that each vertex may enter")
-    grids = graph.input(GRIDS, "GEOMETRY", "Distances about the limbs at rest")
+    near = graph.input("Near", "GEOMETRY", "Those of them that are near the limb")
     count = graph.input(COUNT, "INT", "Vertices of the cloth")
-    gap = graph.input(GAP, "VALUE", "Distance from the limbs, where it is not less at rest")
-    with graph.frame("Where each vertex is in the grid of each limb"):
-        position = to_cloth.inverted().move(graph.add("GeometryNodeInputPosition"))
-        at = graph.sample(geometry, position, graph.attribute(VERTEX, "INT"))
-        joint = graph.attribute(JOINT, "INT")
-        local = graph.sample(joints, graph.attribute(BACK, "FLOAT4X4"), joint).move(at)
-    is_inside, depth_there, way_there = read_grid(graph, grids, local)
-    with graph.frame("The way out"):
-        way = to_cloth.rotate(graph.sample(joints, graph.attribute(FORWARD, "FLOAT4X4"), joint).rotate(way_there))
-        knee = gap * 0.5
-        rest = graph.attribute(DISTANCE, "FLOAT")
-        depth = (_soften(graph, gap - depth_there, knee) - _soften(graph, gap - rest, knee)).maximum(0.0)
-        if is_first:
-            left = (1.0 - graph.attribute(SHARE, "FLOAT")) * depth
-            slots = _store(graph, slots, is_inside & (way_there.length() > 0.0), left, LEFT)
-        if is_shared:
-            depth = (depth - graph.attribute(LEFT, "FLOAT")).maximum(0.0)
-        pushed = _store(graph, slots, is_inside, way * depth)
+    _, depth, way = limbs.find_way()
+    if is_shared:
+        depth = (depth - graph.attribute(LEFT, "FLOAT")).maximum(0.0) * graph.attribute(FACES, "FLOAT")
+    pushed = graph.store(near, **{PUSH: way * depth})
     with graph.frame("The deepest limb says how far, all together which way"):
         slot_count = SHARED_SLOT_COUNT if is_shared else SLOT_COUNT
         index: Value = graph.add("GeometryNodeInputIndex")
@@ -216,11 +261,12 @@ def build_push(name: str, has_parts: bool = False, is_shared: bool = False, is_f
             index = graph.attribute(ROW, "INT")
             count = graph.add("GeometryNodeAttributeDomainSize", slots) * (1.0 / slot_count)
             count = graph.add("ShaderNodeMath", count, operation="ROUND")
-        own = graph.attribute(PUSH, "FLOAT_VECTOR")
+        number, own = graph.attribute(NEAR, "INT"), graph.attribute(PUSH, "FLOAT_VECTOR")
         farthest: Any = None
         total: Any = None
         for slot in range(slot_count):
-            push = graph.sample(pushed, own, index + count * float(slot) if slot else index)
+            row = graph.sample(slots, number, index + count * float(slot) if slot else index)
+            push = graph.sample(pushed, own, row)
             length = push.length()
             weighted = push * length
             farthest = length if farthest is None else farthest.maximum(length)
@@ -231,18 +277,17 @@ def build_push(name: str, has_parts: bool = False, is_shared: bool = False, is_f
         if has_parts:
             move = graph.at_index(move, graph.attribute(ANCHOR, "INT"))
         graph.output("Geometry", graph.add("GeometryNodeSetPosition", held, None, None, move))
-    if is_first:
-        graph.output("Slots", slots)
     return graph.finish()
 
 
-def read_grid(graph: Graph, grids: Value, place: Value) -> tuple[Value, Value, Value]:
+def read_grid(graph: Graph, grids: Value, place: Value) -> tuple[Value, Value, Value, Value]:
     """What the grid of a point's limb has at a place, trilinear, as `deformers.layers.limb_grids.read_grids` does it.
 
     Returns
     -------
-    is_inside, distance, others : Value
-        Whether the place is inside of the grid; the first of its four values there, and the other three as a vector.
+    is_inside, row, distance, others : Value
+        Whether the place is inside of the grid; which point of it its cell begins at; the first of the four values
+        there, and the other three as a vector.
     """
     with graph.frame("Which cell of the grid it is in"):
         nodes = graph.attribute(NODES, "FLOAT_VECTOR")
@@ -266,7 +311,7 @@ def read_grid(graph: Graph, grids: Value, place: Value) -> tuple[Value, Value, V
             others = [_mix(graph, factor, *pair, "VECTOR") for pair in zip(others[::2], others[1::2], strict=True)]
             pairs = zip(distances[::2], distances[1::2], strict=True)
             distances = [_mix(graph, factor, *pair, "FLOAT") for pair in pairs]
-    return least > 0.0, distances[0], others[0]
+    return least > 0.0, start, distances[0], others[0]
 
 
 def _mix(graph: Graph, factor: Value, first: Value, second: Value, kind: str) -> Value:

@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 
 from ...deformers.layers.limb_depths import PressedSkin
-from ...deformers.layers.limb_grids import LimbGrids, NearLimbs
+from ...deformers.layers.limb_grids import Giving, LimbGrids, NearLimbs
 from ...deformers.layers.tuck import Cover
 from ...nodes.compression import CARRIED, CARRIERS, NUMBER, RESTING, SIDE
 from ...nodes.layers import (
@@ -26,11 +26,14 @@ from ...nodes.layers import (
     NEIGHBORS,
     NO_ROW,
     NODES,
+    NORMAL,
+    OWNER,
     ROW,
     SHARE,
     START,
     STEP,
     VERTEX,
+    WAY,
     WEIGHTS,
 )
 from ..arrays import read_array, write_array
@@ -42,7 +45,7 @@ LIMBS_KEY = "supple_limbs"
 LAYER_ATTRIBUTES = NEIGHBORS, ANCHOR, CORNERS, WEIGHTS, HEIGHT, ROW
 """How the names of a mesh's attributes begin that hold what keeps it apart."""
 
-FIELDS = {"INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector", "FLOAT_COLOR": "color"}
+FIELDS = {"BOOLEAN": "value", "INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector", "FLOAT_COLOR": "color"}
 
 
 def write_neighbors(mesh: bpy.types.Mesh, neighbors: np.ndarray) -> None:
@@ -102,8 +105,11 @@ def new_slots_object(obj: bpy.types.Object, grids: LimbGrids, near: NearLimbs) -
         (VERTEX, "INT", np.tile(near.vertices, len(near.limbs))),
     ):
         _write(mesh_of(slots), name, kind, values)
-    if near.shares is not None:
-        _write(mesh_of(slots), SHARE, "FLOAT", near.shares.ravel())
+    if near.giving is not None:
+        shares, bones, normals = near.giving
+        _write(mesh_of(slots), SHARE, "FLOAT", shares.ravel())
+        _write(mesh_of(slots), OWNER, "INT", np.tile(bones, len(shares)))
+        _write(mesh_of(slots), NORMAL, "FLOAT_VECTOR", np.tile(normals, (len(shares), 1)))
     return slots
 
 
@@ -118,6 +124,7 @@ def new_grids_object(obj: bpy.types.Object, grids: LimbGrids) -> bpy.types.Objec
     """Make the object that holds the distances about these limbs at rest."""
     made = _new_hidden(f"Supple Grids {obj.name}", len(grids.values))
     _write(mesh_of(made), FIELD, "FLOAT_COLOR", np.roll(grids.values, -1, axis=1))
+    _write(mesh_of(made), WAY, "BOOLEAN", grids.find_ways())
     return made
 
 
@@ -170,9 +177,12 @@ def read_limbs(slots: bpy.types.Object, grids: bpy.types.Object) -> tuple[LimbGr
     vertices = _read(mesh, VERTEX, "INT")
     count = len(np.unique(vertices))  # each is there once for each slot
     distances = _read(mesh, DISTANCE, "FLOAT").reshape(-1, count)
-    shares = _read(mesh, SHARE, "FLOAT").reshape(-1, count) if SHARE in mesh.attributes else None
+    giving = None
+    if SHARE in mesh.attributes:
+        owners, normals = _read(mesh, OWNER, "INT")[:count], _read(mesh, NORMAL, "FLOAT_VECTOR")[:count]
+        giving = Giving(_read(mesh, SHARE, "FLOAT").reshape(-1, count), owners.astype(np.intp), normals)
     found = LimbGrids(bones, lows.astype(np.float64), steps.astype(np.float64), counts[rows], starts, values)
-    return found, NearLimbs(index.reshape(-1, count), distances, vertices[:count].astype(np.intp), shares)
+    return found, NearLimbs(index.reshape(-1, count), distances, vertices[:count].astype(np.intp), giving)
 
 
 def _new_hidden(name: str, count: int) -> bpy.types.Object:
@@ -198,14 +208,14 @@ def remove_unused_limbs_objects() -> None:
             bpy.data.meshes.remove(mesh)
 
 
+NUMBERS = {"BOOLEAN": bool, "INT": np.int32}
 WIDTHS = {"INT": 0, "FLOAT": 0, "FLOAT_VECTOR": 3, "FLOAT_COLOR": 4}
 
 
 def _read(mesh: bpy.types.Mesh, name: str, kind: str) -> np.ndarray:
-    number = np.int32 if kind == "INT" else np.float32
-    return read_array(mesh.attributes[name].data, FIELDS[kind], WIDTHS[kind], number)
+    return read_array(mesh.attributes[name].data, FIELDS[kind], WIDTHS[kind], NUMBERS.get(kind, np.float32))
 
 
 def _write(mesh: bpy.types.Mesh, name: str, kind: Any, values: np.ndarray) -> None:
     attribute = mesh.attributes.get(name) or mesh.attributes.new(name, kind, "POINT")
-    write_array(attribute.data, FIELDS[kind], values, np.int32 if kind == "INT" else np.float32)
+    write_array(attribute.data, FIELDS[kind], values, NUMBERS.get(kind, np.float32))

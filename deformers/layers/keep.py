@@ -92,7 +92,7 @@ def keep_apart(
         points = found[name]
         if plan.limbs is not None:
             grids, near, gap = plan.limbs.grids, plan.limbs.near, plan.limbs.gap
-            points = push_out(points, matrices[grids.bones], grids, near, plan.neighbors, gap, plan.anchors)
+            points = push_out(points, matrices, grids, near, plan.neighbors, gap, plan.anchors)
         for one in plan.covers:
             if one.above in found:
                 points = tuck(points, found[one.above], one.cover, plan.neighbors, one.gap, one.give, plan.anchors)

@@ -48,6 +48,9 @@ SLOTS = 12
 CHUNK = 16384
 """Points whose distances are worked out at once."""
 
+FACING = -0.5
+"""Cosine between the normal of skin and its way out of a limb, from which on it is pushed in full; from 0 on, not."""
+
 PASSES = 2
 SMOOTHING = 2
 """Steps in each pass."""
@@ -80,6 +83,34 @@ class LimbGrids:
     firsts: np.ndarray
     values: np.ndarray
 
+    def find_ways(self) -> np.ndarray:
+        """Whether there is a way out at any corner of the cell that begins at each node, bool array, shape (G,)."""
+        found = []
+        for count, first in zip(self.counts, self.firsts, strict=True):
+            has_way = self.values[first : first + count.prod(), 1:].any(axis=1).reshape(count[::-1])
+            for axis in range(3):
+                has_way = has_way | np.roll(has_way, -1, axis=axis)  # no cell begins at the last node
+            found.append(has_way.ravel())
+        return np.concatenate(found)
+
+
+class Giving(NamedTuple):
+    """Skin that gives way to limbs, as these do to it.
+
+    Attributes
+    ----------
+    shares : float32 array, shape (K, N)
+        Of its way out of each limb that each point goes, 0 to 1.
+    bones : int array, shape (N,)
+        That most of the skin at each point follows.
+    normals : float32 array, shape (N, 3)
+        Outward at rest, armature space.
+    """
+
+    shares: np.ndarray
+    bones: np.ndarray
+    normals: np.ndarray
+
 
 class NearLimbs(NamedTuple):
     """What points may be pushed out of.
@@ -92,14 +123,14 @@ class NearLimbs(NamedTuple):
         To the skin at rest, as the grids have them, in the unit of the points.
     vertices : int array, shape (N,)
         Those that these are; all of loose cloth.
-    shares : float32 array, shape (K, N), or None
-        Of its way out that each goes, 0 to 1, where limbs give way, too; None of loose cloth, which goes all of it.
+    giving : Giving or None
+        Where limbs give way, too; None of loose cloth, which goes all of its way out.
     """
 
     limbs: np.ndarray
     distances: np.ndarray
     vertices: np.ndarray
-    shares: np.ndarray | None = None
+    giving: Giving | None = None
 
 
 def find_near_bones(
@@ -309,7 +340,7 @@ def find_near_limbs(
     bones: np.ndarray,
     grids: LimbGrids,
     vertices: np.ndarray | None = None,
-    shares: np.ndarray | None = None,
+    giving: Giving | None = None,
 ) -> NearLimbs:
     """What is known of points at rest, shape (V, 3), armature space.
 
@@ -319,8 +350,7 @@ def find_near_limbs(
         Of `find_near_bones`.
     vertices : int array, shape (N,), optional
         Those that these are of; by default all points.
-    shares : float array, shape (K, N), optional
-        See `NearLimbs`.
+    giving : Giving, optional
     """
     vertices = np.arange(len(points)) if vertices is None else vertices
     index = np.full(int(max(bones.max(initial=-1), grids.bones.max(initial=-1))) + 2, -1)
@@ -330,8 +360,7 @@ def find_near_limbs(
     for slot, chosen in enumerate(limbs):
         has = chosen >= 0
         distances[slot, has] = read_grids(grids, chosen[has], points[vertices[has]])[:, 0]
-    shares = None if shares is None else shares.astype(np.float32)
-    return NearLimbs(limbs.astype(np.int32), distances.astype(np.float32), vertices, shares)
+    return NearLimbs(limbs.astype(np.int32), distances.astype(np.float32), vertices, giving)
 
 
 def push_out(
@@ -349,8 +378,8 @@ def push_out(
     ----------
     points : float array, shape (V, 3)
         Posed, armature space.
-    matrices : float array, shape (L, 4, 4)
-        Of the limbs' bones, from rest to pose.
+    matrices : float array, shape (B, 4, 4)
+        Of all bones, from rest to pose.
     neighbors : int array, shape (V, 4)
         Of the mesh, from `find_neighbors`.
     gap : float
@@ -365,26 +394,31 @@ def push_out(
     Notes
     -----
     A point that goes a share s of its way is pushed until it is (1 - s) as deep in the limb, as that was posed, as it
-    was before the first pass: what is left is the limb's own share.
+    was before the first pass: what is left is the limb's own share. It is pushed as far as it faced the limb then: the
+    other side of a limb, past the middle of what it is in, would be pushed on.
     """
     points = np.asarray(points, np.float64)
-    inverses, knee = np.linalg.inv(matrices), 0.5 * gap
-    left = np.zeros(near.limbs.shape)
+    limb_matrices, knee = matrices[grids.bones], 0.5 * gap
+    inverses = np.linalg.inv(limb_matrices)
+    left, facing = np.zeros(near.limbs.shape), np.ones(near.limbs.shape)
     for number in range(PASSES):
         at = points[near.vertices]
         ways, lengths = np.zeros_like(at), np.zeros(len(at))
         for slot, limbs in enumerate(near.limbs):
             has = np.flatnonzero(limbs >= 0)
             chosen, rest = limbs[has], near.distances[slot, has].astype(np.float64)
-            inverse, matrix = inverses[chosen], matrices[chosen]
+            inverse, matrix = inverses[chosen], limb_matrices[chosen]
             local = np.einsum("nij,nj->ni", inverse[:, :3, :3], at[has]) + inverse[:, :3, 3]
             values = read_grids(grids, chosen, local)
             depths = np.maximum(soften(gap - values[:, 0], knee) - soften(gap - rest, knee), 0.0)
             out = np.einsum("nij,nj->ni", matrix[:, :3, :3], values[:, 1:])
-            if number == 0 and near.shares is not None:
-                is_inside = np.any(values[:, 1:] != 0.0, axis=1)
-                left[slot, has] = np.where(is_inside, (1.0 - near.shares[slot, has]) * depths, 0.0)
-            depths = np.maximum(depths - left[slot, has], 0.0) * np.linalg.norm(out, axis=1)
+            if number == 0 and near.giving is not None:
+                left[slot, has] = (1.0 - near.giving.shares[slot, has]) * depths
+                bones, normals = near.giving.bones[has], near.giving.normals[has]
+                turned = normalize(np.einsum("nij,nj->ni", matrices[bones, :3, :3], normals))
+                against = np.einsum("ni,ni->n", normalize(out), turned)
+                facing[slot, has] = np.where(values[:, 1:].any(axis=1), smooth_step(against / FACING), 0.0)
+            depths = np.maximum(depths - left[slot, has], 0.0) * np.linalg.norm(out, axis=1) * facing[slot, has]
             lengths[has] = np.maximum(lengths[has], depths)
             ways[has] += np.square(depths)[:, None] * normalize(out)
         pushes = np.zeros_like(points)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometry.neighbors import FindNearest
+from ..geometry.solid import vertex_normals
 from ..geometry.vectors import smooth_step
-from .limb_grids import LimbGrids, NearLimbs, find_near_bones, find_near_limbs
+from .limb_grids import Giving, LimbGrids, NearLimbs, find_near_bones, find_near_limbs
 
 SMALL = 0.15
 """Size of the skin of a limb, in meters of a character of 1.8 m, below which it is of the limb that it is on: fingers,
@@ -139,7 +140,28 @@ def find_pairs(
     return bones, np.where(bones >= 0, takes_part[limbs[bones], np.arange(len(points))] * ways[bones, hard], 0.0)
 
 
-def find_other_limbs(points: np.ndarray, bones: np.ndarray, shares: np.ndarray, grids: LimbGrids) -> NearLimbs:
-    """What is known at rest of points, shape (V, 3), with what `find_pairs` gives."""
+def find_other_limbs(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    weights: np.ndarray,
+    pairs: tuple[np.ndarray, np.ndarray],
+    grids: LimbGrids,
+) -> NearLimbs:
+    """What is known at rest of a mesh that meets limbs.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Armature space.
+    triangles : int array, shape (T, 3)
+        They look outward.
+    weights : float array, shape (V, B)
+        Normalized.
+    pairs : tuple of arrays
+        From `find_pairs`.
+    """
+    bones, shares = pairs
     used = np.flatnonzero((bones >= 0).any(axis=0))
-    return find_near_limbs(points, bones[:, used], grids, used, shares[:, used])
+    normals = vertex_normals(points, triangles)[used].astype(np.float32)
+    giving = Giving(shares[:, used].astype(np.float32), weights[used].argmax(axis=1), normals)
+    return find_near_limbs(points, bones[:, used], grids, used, giving)

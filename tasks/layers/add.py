@@ -121,7 +121,7 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
 
 def _list_apart(plans: Mapping[str, LayerPlan]) -> tuple[str, ...]:
     """Meshes whose limbs keep out of each other."""
-    return tuple(name for name, plan in plans.items() if plan.limbs is not None and plan.limbs.near.shares is not None)
+    return tuple(name for name, plan in plans.items() if plan.limbs is not None and plan.limbs.near.giving is not None)
 
 
 def keep_limbs_apart(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], bones: str = "") -> LayersReport:
@@ -228,15 +228,16 @@ def _plan_others(dressed: Dressed, index: int) -> LimbPlan | None:
     skeleton, unit = read_skeleton(dressed.armature), dressed.unit
     weights, of_body = _read_weights(dressed, garment), _read_weights(dressed, body)
     skin = body.points, body.triangles, of_body
-    bones, shares = find_pairs(
+    pairs = find_pairs(
         garment.points, weights, skin, skeleton.joints.parents, _find_hard(dressed.armature, skeleton), unit,
         LIMB_REACH * unit, find_nearest_surface, _read_pairs(dressed.armature, skeleton),
     )  # fmt: skip
-    used = np.unique(bones[bones >= 0])
+    used = np.unique(pairs[0][pairs[0] >= 0])
     if not len(used):
         return None
     grids = make_limb_grids(*skin, used, dressed.height, find_nearest_surface)
-    return LimbPlan(grids, find_other_limbs(garment.points, bones, shares, grids), SKIN_GAP * unit)
+    near = find_other_limbs(garment.points, garment.triangles, weights, pairs, grids)
+    return LimbPlan(grids, near, SKIN_GAP * unit)
 
 
 def _read_pairs(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | None:
@@ -296,7 +297,7 @@ def _install(dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan])
         skeleton = read_skeleton(dressed.armature)
         modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
-        is_shared = near.shares is not None
+        is_shared = near.giving is not None
         if is_shared:
             write_rows(mesh, near)
         _fill(modifier, ensure_out_of_limbs(has_parts, is_shared), {

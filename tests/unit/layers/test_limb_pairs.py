@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.surfaces import make_box, make_capsule
-from supple.deformers.layers.limb_grids import LimbGrids, make_limb_grids, measure_distances, push_out
+from supple.deformers.geometry.solid import vertex_normals
+from supple.deformers.layers.limb_grids import LimbGrids, NearLimbs, make_limb_grids, measure_distances, push_out
 from supple.deformers.layers.limb_pairs import SLOTS, find_other_limbs, find_pairs, label_limbs
 from supple.deformers.layers.tuck import find_neighbors
 
@@ -84,17 +85,32 @@ def test_only_bones_that_were_named_keep_out_of_each_other() -> None:
     assert (bones[:, RIGHT] == -1).all()
 
 
+def push(posed: np.ndarray, matrices: np.ndarray, grids: LimbGrids, near: NearLimbs) -> np.ndarray:
+    return push_out(posed, matrices, grids, near, find_neighbors(POINTS, TRIANGLES), GAP) - posed
+
+
 @pytest.mark.parametrize("hard", [None, 4, 3])
 def test_legs_that_meet_give_way_by_half_and_hard_ones_do_not(grids: LimbGrids, hard: int | None) -> None:
-    bones, shares = find(np.arange(5) == hard)
-    near = find_other_limbs(POINTS, bones, shares, grids)
-    neighbors, matrices = find_neighbors(POINTS, TRIANGLES), np.tile(np.eye(4), (2, 1, 1))
-    assert np.abs(push_out(POINTS, matrices, grids, near, neighbors, GAP) - POINTS).max() < 1e-9, "rest stays"
-    matrices[1, 0, 3] = -0.4 - OVERLAP
-    posed = POINTS + np.where(RIGHT[:, None], matrices[1, :3, 3], 0.0)
-    moves = push_out(posed, matrices, grids, near, neighbors, GAP) - posed
+    near = find_other_limbs(POINTS, TRIANGLES, WEIGHTS, find(np.arange(5) == hard), grids)
+    matrices = np.tile(np.eye(4), (5, 1, 1))
+    assert np.abs(push(POINTS, matrices, grids, near)).max() < 1e-9, "rest stays"
+    matrices[4, 0, 3] = -0.4 - OVERLAP
+    posed = POINTS + np.where(RIGHT[:, None], matrices[4, :3, 3], 0.0)
+    moves = push(posed, matrices, grids, near)
     depths = [find_depth(points) for points in (posed, posed + moves)]
     assert depths[0] > 0.8 * OVERLAP
     assert depths[1] == pytest.approx(0.0, abs=0.2 * OVERLAP), "neither through each other nor apart"
     went = np.array([-moves[LEFT & MIDDLE, 0].min(), moves[RIGHT & MIDDLE, 0].max()]) / depths[0]
     assert went == pytest.approx({None: (0.5, 0.5), 4: (1.0, 0.0), 3: (0.0, 1.0)}[hard], abs=0.2)
+
+
+def test_past_the_middle_of_the_other_leg_no_skin_is_pushed_on(grids: LimbGrids) -> None:
+    near = find_other_limbs(POINTS, TRIANGLES, WEIGHTS, find(np.zeros(5, bool)), grids)
+    matrices = np.tile(np.eye(4), (5, 1, 1))
+    matrices[4, 0, 3] = -0.4 - 1.5 * RADIUS
+    posed = POINTS + np.where(RIGHT[:, None], matrices[4, :3, 3], 0.0)
+    normals = vertex_normals(POINTS, TRIANGLES)
+    assert np.einsum("vi,vi->v", push(posed, matrices, grids, near), normals).max() < 0.05 * RADIUS
+    assert near.giving is not None
+    turned = near._replace(giving=near.giving._replace(normals=-near.giving.normals))
+    assert np.einsum("vi,vi->v", push(posed, matrices, grids, turned), normals).max() > 0.2 * RADIUS
