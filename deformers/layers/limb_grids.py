@@ -351,6 +351,7 @@ def find_near_limbs(
     vertices : int array, shape (N,), optional
         Those that these are of; by default all points.
     giving : Giving, optional
+        Of skin that gives way; none of loose cloth.
     """
     vertices = np.arange(len(points)) if vertices is None else vertices
     index = np.full(int(max(bones.max(initial=-1), grids.bones.max(initial=-1))) + 2, -1)
