@@ -120,9 +120,9 @@ def write_rows(mesh: bpy.types.Mesh, near: NearLimbs) -> None:
     _write(mesh, ROW, "INT", rows)
 
 
-def new_grids_object(obj: bpy.types.Object, grids: LimbGrids) -> bpy.types.Object:
+def new_grids_object(grids: LimbGrids) -> bpy.types.Object:
     """Make the object that holds the distances about these limbs at rest."""
-    made = _new_hidden(f"Supple Grids {obj.name}", len(grids.values))
+    made = _new_hidden("Supple Grids", len(grids.values))
     _write(mesh_of(made), FIELD, "FLOAT_COLOR", np.roll(grids.values, -1, axis=1))
     _write(mesh_of(made), WAY, "BOOLEAN", grids.find_ways())
     return made

@@ -14,6 +14,7 @@ import numpy as np
 from ...bridge.meshes.data import mesh_of, read_evaluated_points, read_mixed_points, read_triangles
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.modifiers import is_layer_modifier, list_inputs, read_input
+from ...bridge.rigs.armatures import read_skeleton
 from ...deformers import SkinningError
 from ...deformers.layers.order import HEIGHT, Shell, find_layers, sort_layers
 from ...settings.objects import settings_of
@@ -22,6 +23,7 @@ from ..subject.character import (
     check_evaluated,
     find_skinned,
     object_to_armature,
+    read_weight_table,
 )
 from ..subject.stack import check_not_linked
 
@@ -93,6 +95,15 @@ class Dressed:
     def list_above(self, below: int) -> list[int]:
         """The garments that lie over one, the outermost first."""
         return sorted(above for above, under in self.pairs if under == below)
+
+    @cached_property
+    def weights(self) -> list[np.ndarray]:
+        """Of each garment for all joints, normalized, float32 arrays, shape (V, B)."""
+        skeleton = read_skeleton(self.armature)
+        return [
+            read_weight_table(find_skinned(each.obj), skeleton, object_to_armature(each.obj, self.armature))
+            for each in self.garments
+        ]
 
     @cached_property
     def loose(self) -> frozenset[int]:

@@ -154,7 +154,7 @@ def write_depths(obj: bpy.types.Object, modifier: bpy.types.Modifier, pressed: M
     made = new_pressed_object(obj, pressed, starts)
     mesh_of(made)[CODE] = code
     write_input(modifier, POINTS, made)
-    write_input(modifier, GRIDS, new_grids_object(obj, join_grids([skin.grids for skin in pressed.values()])))
+    write_input(modifier, GRIDS, new_grids_object(join_grids([skin.grids for skin in pressed.values()])))
 
 
 def _sign(pressed: Mapping[int, PressedSkin]) -> str:

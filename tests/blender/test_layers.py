@@ -29,6 +29,7 @@ from supple.tasks.engine_copy.run import make_engine_copy, read_motion
 from supple.tasks.layers import add as adding
 from supple.tasks.layers.kept import find_kept
 from supple.tasks.layers.mend import mend_at_rest
+from supple.tasks.layers.plan import plan_layers
 from supple.tasks.layers.read import read_dressed
 from supple.tasks.layers.remove import remove_layers
 from supple.tasks.steps import take_all
@@ -57,7 +58,7 @@ def refuse(dressed, match):
 def expect(dressed, posed):
     """The same points as nodes make, by the kernels; the objects stand where their armature stands."""
     found = read_dressed(dressed["Rig"], [dressed[name] for name in MESHES])
-    plans, skeleton, expected = adding.plan_layers(found), read_skeleton(dressed["Rig"]), {}
+    plans, skeleton, expected = plan_layers(found), read_skeleton(dressed["Rig"]), {}
     for frame in FRAMES:
         bpy.context.scene.frame_set(frame)
         rig = dressed["Rig"].evaluated_get(bpy.context.evaluated_depsgraph_get())
@@ -319,7 +320,7 @@ def test_what_a_file_has_is_what_was_planned(dressed):
         obj.data.transform(Matrix.Scale(2.0, 4))
     bpy.context.view_layer.update()
     assert find_kept(rig, meshes, 3) == {}
-    plans = adding.plan_layers(read_dressed(rig, meshes))
+    plans = plan_layers(read_dressed(rig, meshes))
     posed = {name: points.astype(float) for (name, frame), points in read_frames(dressed).items() if frame == 5}
     bpy.context.scene.frame_set(5)
     evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
