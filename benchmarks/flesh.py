@@ -91,7 +91,7 @@ def list_poses(skeleton: Any, bends: Sequence[Any]) -> Iterator[tuple[str, np.nd
                 axis = rotation[1:] / np.linalg.norm(rotation[1:])
                 turned = choice.turn_about(axis, [float(angle)])[0]
                 yield "one joint", choice.pose_joint(skeleton.joints, bend.joint.joint, turned, bend.joint.axes)
-    for _, matrices in find("tasks.corrections.flesh").mix_bends(bends, skeleton.joints, SEED):
+    for _, matrices in find("tasks.corrections.flesh_fit").mix_bends(bends, skeleton.joints, SEED):
         yield "all joints", matrices
 
 

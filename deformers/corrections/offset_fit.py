@@ -53,9 +53,18 @@ class OffsetFit:
         for number in np.flatnonzero(values):
             self._products[number] += np.float32(weight * values[number]) * offsets.astype(np.float32)
 
+    def plus(self, other: OffsetFit, weight: float) -> OffsetFit:
+        """The fit to its examples, and to those of another with the same masks, by a weight."""
+        both = OffsetFit(self.masks)
+        both._gram = self._gram + weight * other._gram
+        both._products = self._products + np.float32(weight) * other._products
+        return both
+
     def solve(self) -> np.ndarray:
         """The offsets, float32, shape (K, V, 3)."""
         found = np.zeros((*self.masks.shape, 3), np.float32)
+        if not len(self.rows):
+            return found
         reached = self.masks[:, self.rows] > 0.0
         patterns, which = np.unique(reached, axis=1, return_inverse=True)
         which = which.reshape(-1)  # NumPy 2.0 alone gives it another shape

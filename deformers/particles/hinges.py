@@ -21,9 +21,12 @@ from ..skinning.limb_roots import find_limb_hinges
 TURNED = np.radians(30.0)
 """How far a hinge is bent, from rest, up to which that sets in: where a limb is straight, all of it is flesh."""
 
-SOUND, COLLAPSED = 0.08, 0.12
-"""Radii of the limb by which flesh of stiffness 1 stands out of the skin of the joints, on the mean, from which on both
-are united, and by how much they are fully. Stiffer flesh stands out less, by the square of its stiffness."""
+SOUND, COLLAPSED = 0.53, 0.69
+"""Radii of the limb by which flesh of stiffness 1 stands out of the skin of the joints, at its deepest, from which on
+both are united, and by how much they are fully. Stiffer flesh stands out less, by the square of its stiffness."""
+
+DEEP = 98.0
+"""Percentile of that which counts as the deepest: a hole in the crook of a joint is a small part of its skin."""
 
 MIDDLE = 2.0
 """Radii of the limb from the hinge within which that is measured."""
@@ -175,9 +178,9 @@ class Hinges:
             if not near.any():
                 continue
             tips[hinge.vertices] += near[:, None] * bend.point(joints[hinge.vertices])
-            if lengths[hinge.middle].mean() > sound * hinge.radius:
+            if lengths[hinge.middle].max() > sound * hinge.radius:
                 heights = np.einsum("vi,vi->v", offsets, vertex_normals(joints, hinge.triangles))
-                stands_out = np.maximum(heights[hinge.middle], 0.0).mean() / hinge.radius
+                stands_out = np.percentile(heights[hinge.middle], DEEP) / hinge.radius
                 united = smooth_step(np.array((stands_out - sound) / (collapsed - sound)))
                 inside = smooth_step(0.5 - heights[hinge.vertices] / (SOFT * hinge.radius))
                 near = near * (1.0 - united * (1.0 - inside))

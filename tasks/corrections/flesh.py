@@ -7,9 +7,7 @@ ride on the body.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import bpy
@@ -20,7 +18,6 @@ from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
 from ...deformers.anatomy.presets import CENTRAL, Rig
-from ...deformers.corrections.offset_fit import OffsetFit, find_mask
 from ...deformers.corrections.rotation_choice import (
     MOVED,
     ChosenRotations,
@@ -39,15 +36,14 @@ from ..steps import Progress, Steps
 from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
 from ..subject.rig_presets import find_rig_of
 from ..subject.stack import SkinnedObject
+from .flesh_fit import LEAST_CHANGE, Bends, fit_bends
 from .fleshy_character import FleshyCharacter, read_skin
 from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
 from .from_method import (
     MOST_OFFSETS,
-    NEAR,
     ComparedMesh,
     CorrectedFrom,
     Fitted,
-    JointKeys,
     bind_both,
     plan_keys,
     store_fitted,
@@ -64,15 +60,9 @@ FIRM = 2.3
 LEAST_FLESH = 3e-3
 """Share of the flesh that follows both sides of a joint, for it to be looked at: fingers, toes and faces have less."""
 
-LEAST_CHANGE = 1e-3
-"""Share of the character's size that a joint must change the skin by, somewhere, to be corrected."""
-
 HINGE, BALL, COLLAR, TRUNK = (45.0, 90.0, 135.0), 90.0, 25.0, 45.0
 """Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine, neck
 and tail. What Particles change there grows with the angle, but for hinges, where it sets in late."""
-
-STEP = 30.0
-"""Degrees from one pose of a joint to the next, at most, that its keys are fitted to: they grow as its angle."""
 
 ENDS, MOST_END = ("hand", "foot", "toes"), 45.0
 """Parts at the end of a limb, and the degrees that these are bent by at most, where a preset tells them."""
@@ -80,41 +70,8 @@ ENDS, MOST_END = ("hand", "foot", "toes"), 45.0
 LEAST_TRUNK = 15.0
 """The same of a joint of the trunk that is one of many, at least."""
 
-MIXED = 16
-"""Poses in which all joints are bent."""
-
-OF_SEVERAL = 0.1
-"""What a pose of several joints counts in the fit, where a joint bent alone counts 1: keys add up, flesh does not, and
-what they miss by in such poses must not show where one joint is bent."""
-
-LEAST_BEND = 0.4
-"""Share of a bend, in such poses, that a joint is bent by at least."""
-
 TUCKED = 30.0
 """What skin that gives way to clothes counts beside what else changes: it would be seen through them."""
-
-MOST_FRAMES = 24
-"""Of all actions, that corrections are fitted to."""
-
-
-@dataclass(eq=False)
-class Bends:
-    """A joint and the rotations that it is tried at.
-
-    Attributes
-    ----------
-    rotations : float array, shape (R, 4)
-    offsets : list of lists of float32 arrays
-        Of each rotation and mesh.
-    gains : float array, shape (R,)
-        What Particles change there; 0 where it is too little.
-    """
-
-    joint: BentJoint
-    rotations: np.ndarray
-    is_hinge: bool
-    offsets: list[list[np.ndarray]]
-    gains: np.ndarray
 
 
 def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
@@ -142,7 +99,7 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
         [plan_keys(mesh, bend.joint, FLESH, "ANGLE" if bend.is_hinge else "DIRECTIONS") for bend in chosen]
         for mesh in meshes
     ]
-    fitted = yield partial(_fit, character, chosen, planned, skeleton.joints)
+    fitted = yield partial(fit_bends, character, chosen, planned, skeleton.joints)
     report = store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
     for obj, name in list_flesh(objects):
         if (obj.name, name) not in report.keys:  # of joints that gain no longer
@@ -340,120 +297,6 @@ def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
             yield [bends[first], bends[left.pop(best)]]
         else:
             yield [bends[first]]
-
-
-def bend_between(bends: Sequence[Bends], joints: Joints) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Poses in which one joint is bent by less than at its keys: the rotation of each, (N, 4), and (B, 4, 4)."""
-    for number, bend in enumerate(bends):
-        angle = 0.0
-        for rotation in bend.rotations:
-            whole = float(measure_angles(rotation))
-            before, angle = angle if bend.is_hinge else 0.0, whole
-            for between in np.linspace(before, whole, math.ceil((whole - before) / np.radians(STEP) - 1e-6) + 1)[1:-1]:
-                rotations = np.tile([1.0, 0.0, 0.0, 0.0], (len(bends), 1))
-                rotations[number] = turn_about(normalize(rotation[1:]), [float(between)])[0]
-                yield rotations, pose_joint(joints, bend.joint.joint, rotations[number], bend.joint.axes)
-
-
-def mix_bends(bends: Sequence[Bends], joints: Joints, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Poses in which all joints are bent: the rotation of each, (N, 4), and the matrices (B, 4, 4)."""
-    chance = np.random.default_rng(seed)
-    for _ in range(MIXED):
-        rotations = []
-        for bend in bends:
-            whole = bend.rotations[chance.integers(len(bend.rotations))]
-            angle = chance.uniform(LEAST_BEND, 1.0) * measure_angles(whole)
-            rotations.append(turn_about(normalize(whole[1:]), [float(angle)])[0])
-        yield np.array(rotations), _bend_all(bends, joints, rotations)
-
-
-def _bend_all(bends: Sequence[Bends], joints: Joints, rotations: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
-    """The pose, (B, 4, 4), in which each joint has its rotation, (4,), and no other has one."""
-    levels = joints.chains.sum(np.ones(len(joints.parents), np.intp))
-    matrices = np.tile(np.eye(4), (len(joints.parents), 1, 1))
-    for number in np.argsort([levels[bend.joint.joint] for bend in bends], kind="stable"):
-        joint = bends[number].joint
-        matrices = matrices @ pose_joint(joints, joint.joint, rotations[number], joint.axes)
-    return matrices
-
-
-def _fit(
-    character: FleshyCharacter,
-    bends: Sequence[Bends],
-    planned: Sequence[Sequence[JointKeys]],
-    joints: Joints,
-    progress: Progress,
-) -> list[Fitted]:
-    """Find the offsets that miss least: in bends of one joint, in mixed poses and in frames of the actions.
-
-    Of frames, only these joints are bent: what others change in them is not for these to make up for.
-    """
-    fits = [_MeshFit(character, number, bends, keys) for number, keys in enumerate(planned)]
-    poses = [(*pose, False) for pose in bend_between(bends, joints)]
-    poses += [(*pose, True) for pose in mix_bends(bends, joints)]
-    count = min(len(bend.joint.rotations) for bend in bends)
-    for frame in np.unique(np.linspace(0, count - 1, min(count, MOST_FRAMES)).round().astype(int)) if count else ():
-        rotations = np.array([bend.joint.rotations[frame] for bend in bends])
-        poses.append((rotations, _bend_all(bends, joints, rotations), True))
-    for number, (rotations, matrices, is_of_several) in enumerate(poses):
-        offsets = character.find_offsets(matrices)
-        for fit in fits:
-            fit.add(rotations, offsets, is_of_several)
-        progress(0.6 + 0.4 * (number + 1) / len(poses))
-    return [fit.solve() for fit in fits]
-
-
-class _MeshFit:
-    """The corrections of one mesh, as they are fitted."""
-
-    def __init__(
-        self, character: FleshyCharacter, number: int, bends: Sequence[Bends], planned: Sequence[JointKeys]
-    ) -> None:
-        self.mesh, self._number = character.meshes[number], number
-        least = (LEAST_CHANGE * character.size) ** 2
-        scale = np.square(np.linalg.svd(self.mesh.space[:3, :3], compute_uv=False).max())
-        self._kept = []
-        for index, bend in enumerate(bends):
-            offsets = self._own(bend)
-            if scale * np.square(offsets).sum(axis=2).max(initial=0.0) > least:
-                self._kept.append((index, planned[index], bend))
-        masks = [np.tile(find_mask(self._own(bend)), (len(keys.corrections), 1)) for _, keys, bend in self._kept]
-        self._fit = OffsetFit(np.concatenate(masks)) if masks else None
-        self._starts = np.cumsum([0, *(len(keys.corrections) for _, keys, _ in self._kept)])
-        self._examples: list[tuple[np.ndarray, np.ndarray]] = []
-        for place, (_, keys, bend) in enumerate(self._kept):
-            for rotation, offsets in zip(bend.rotations, bend.offsets, strict=True):
-                values = np.zeros(self._starts[-1])
-                values[self._starts[place] : self._starts[place + 1]] = keys.read(rotation[None])[0]
-                self._take(values, offsets[number], 1.0)
-
-    def _own(self, bend: Bends) -> np.ndarray:
-        return np.array([offsets[self._number] for offsets in bend.offsets])
-
-    def _take(self, values: np.ndarray, offsets: np.ndarray, weight: float) -> None:
-        assert self._fit is not None
-        self._fit.add(values, offsets[self._fit.rows], weight)
-
-    def add(self, rotations: np.ndarray, offsets: Sequence[np.ndarray], is_of_several: bool) -> None:
-        """Add a pose of one joint, or of several: the rotation of each, (N, 4), what each mesh would have to gain."""
-        if self._fit is not None:
-            values = np.concatenate([keys.read(rotations[index][None])[0] for index, keys, _ in self._kept])
-            self._take(values, offsets[self._number], OF_SEVERAL if is_of_several else 1.0)
-            if is_of_several:
-                self._examples.append((values, offsets[self._number][self._fit.rows]))
-
-    def solve(self) -> Fitted:
-        """The corrections, and how near they come in poses of several joints."""
-        if self._fit is None:
-            return Fitted(self.mesh, [], [], np.zeros(3))
-        found = self._fit.solve()
-        near = self._fit.masks[:, self._fit.rows].max(axis=0) > NEAR
-        own, squares = found[:, self._fit.rows[near]], np.zeros(3)
-        for values, wanted in self._examples:
-            left = wanted[near] - np.tensordot(values.astype(np.float32), own, axes=1)
-            squares += near.sum(), np.square(wanted[near]).sum(), np.square(left).sum()
-        squares[1:] *= self.mesh.millimeters**2
-        return Fitted(self.mesh, [keys for _, keys, _ in self._kept], np.split(found, self._starts[1:-1]), squares)
 
 
 def _describe(fitted: Sequence[Fitted], chosen: Sequence[Bends]) -> Iterator[str]:

@@ -19,8 +19,9 @@ from supple.bridge.rigs.armatures import read_pose
 from supple.deformers import Joints, SkinningError
 from supple.deformers.corrections.rotation_choice import measure_angles, turn_about
 from supple.settings.objects import settings_of
-from supple.tasks.corrections import flesh
+from supple.tasks.corrections import flesh, flesh_fit
 from supple.tasks.corrections.flesh import add_flesh, remove_flesh
+from supple.tasks.corrections.flesh_fit import Bends
 from supple.tasks.corrections.from_joints import BentJoint
 from supple.tasks.corrections.from_method import CorrectedFrom, bind_both
 from supple.tasks.skin.poses import find_skeleton
@@ -104,12 +105,33 @@ def test_where_skin_does_not_go_on_there_is_no_flesh(scene: bpy.types.Scene) -> 
 def test_keys_go_where_each_gains_most(monkeypatch: pytest.MonkeyPatch) -> None:
     gains = {"wide": np.array([3.0, 1.0, 1.0, 1.0]), "thin": np.array([2.0, 2.0])}
     bends = [
-        flesh.Bends(BentJoint(name, index, "", name, np.eye(3)), np.eye(4)[: len(gains[name])], False, [], gains[name])
+        Bends(BentJoint(name, index, "", name, np.eye(3)), np.eye(4)[: len(gains[name])], False, [], gains[name])
         for index, name in enumerate(gains)
     ]
     for room, chosen in ((6, ["thin", "wide"]), (5, ["thin"]), (1, [])):
         monkeypatch.setattr(flesh, "MOST_KEYS", room)
         assert [bend.joint.bone for bend in flesh.choose_bends(bends, CHAIN)] == chosen
+
+
+def test_poses_of_several_joints_count_so_that_least_is_missed(monkeypatch):
+    fits, chosen = [], []
+    measure, describe = flesh_fit.MeshFit.measure, flesh_fit.MeshFit.describe
+
+    def note(fit, found):
+        fits.append((found, measure(fit, found)))
+        return fits[-1][1]
+
+    monkeypatch.setattr(flesh_fit.MeshFit, "measure", note)
+    monkeypatch.setattr(flesh_fit.MeshFit, "describe", lambda fit, found: chosen.append(found) or describe(fit, found))
+    body, _ = add_body()
+    bind(body, method="DLBNT")
+    make(body)
+    assert len(fits) == len(flesh_fit.OF_SEVERAL)
+    missed = [left / wanted for _, (left, wanted) in fits]
+    assert np.all(np.diff([alone for alone, _ in missed]) > 0.0), (
+        "the more others count, the more one joint's are missed"
+    )
+    assert chosen[0] is fits[int(np.argmin(np.sum(missed, axis=1)))][0]
 
 
 def test_keys_are_fitted_to_bends_between_them() -> None:
@@ -118,8 +140,8 @@ def test_keys_are_fitted_to_bends_between_them() -> None:
         ((90.0, 90.0), False, [30.0, 60.0] * 2), ((45.0, 90.0, 135.0), True, [22.5, 67.5, 112.5]), ((25.0,), False, []),
     ):  # fmt: skip
         joint = BentJoint("bone", 1, "", "bone", np.eye(3))
-        bend = flesh.Bends(joint, turn_about(axis, np.radians(angles)), is_hinge, [], np.zeros(0))
-        found = [rotations[0] for rotations, _ in flesh.bend_between([bend], CHAIN)]
+        bend = Bends(joint, turn_about(axis, np.radians(angles)), is_hinge, [], np.zeros(0))
+        found = [rotations[0] for rotations, _ in flesh_fit.bend_between([bend], CHAIN)]
         assert np.degrees(measure_angles(np.array(found).reshape(-1, 4))) == pytest.approx(between)
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from benchmarks.surfaces import make_capsule
 from supple.deformers import Joints, Pose
-from supple.deformers.particles.hinges import FAR, MOST_POINTED, SOUND, Hinges, find_hinges_of_skin
+from supple.deformers.geometry.solid import vertex_normals
+from supple.deformers.particles.hinges import COLLAPSED, FAR, MOST_POINTED, SOUND, Hinges, find_hinges_of_skin
 from supple.deformers.particles.layers import find_layers, find_riders, move_rigidly
 from supple.deformers.particles.tuck import GIVE, find_tuck
 from supple.deformers.skinning.limb_roots import find_limb_hinges
@@ -130,6 +131,18 @@ def test_what_collapses_is_united_with_the_flesh(arm: tuple) -> None:
     np.testing.assert_allclose((united - tips)[away < 1.0], flesh[away < 1.0], atol=0.02 * RADIUS)
     kept = hinges.unite(narrow, flesh, BENT) - hinges.unite(flesh, flesh, BENT)
     np.testing.assert_allclose(kept[away < 1.0], 0.0, atol=1e-6)
+
+
+def test_a_small_deep_hole_collapses_and_a_wide_shallow_one_does_not(arm: tuple) -> None:
+    points, triangles, _ = arm
+    hinges, joints = hinges_of(arm), pose_round(points, 90).astype(np.float32)
+    away = np.linalg.norm(points - HEADS[2] - [0.0, RADIUS, 0.0], axis=1) / RADIUS
+    normals, middle = vertex_normals(joints, triangles), hinges.hinges[0].middle
+    for width, depth, is_united in ((0.7, 1.5, True), (1.5, 0.7, False)):
+        heights = depth * COLLAPSED * RADIUS * np.exp(-np.square(away / width))
+        flesh = (joints + heights[:, None] * normals).astype(np.float32)
+        moves = hinges.unite(flesh, joints, BENT) - hinges.unite(joints, joints, BENT)
+        assert (np.linalg.norm(moves[middle], axis=1).max() > 0.5 * heights.max()) == is_united
 
 
 def test_a_band_rides_on_the_limb_and_a_plate_stays_rigid(arm: tuple) -> None:
