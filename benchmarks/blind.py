@@ -3,6 +3,7 @@
     python benchmarks/blind.py --output SHEETS [--characters NAME ...] [--only KIND ...] [--methods METHOD ...]
         [--seed N]
     python benchmarks/blind.py --output SHEETS --rankings RANKS.json ... [--method METHOD]
+    python benchmarks/blind.py --agreed FOLDER ... [--method METHOD]
 
 The first draws a sheet for each pose: the character at rest, then each method, from two sides, in an order of its own,
 under letters. Which is which is written to SHEETS/key.json; whoever ranks sees the sheets alone. The order and the
@@ -14,6 +15,9 @@ Methods that are less than a pixel apart on a sheet are noted in the key, and ti
 The second prints what rankings come to, in all and by class of joint: mean place, how often a method is preferred to
 another and to both of Blender's, how often it is not worse than these, last, and in need of a corrective; then the
 poses where --method is behind the better of Blender's. benchmarks/rankings/README.md says what a ranking is.
+
+The third prints where several counts of the same poses, each a folder of benchmarks/rankings with sheets in an order of
+its own, agree on which method is better: the rest may be chance.
 
 The first needs Blender's module bpy; the characters are read from a folder of assets that is not part of the repository
 (--assets).
@@ -38,7 +42,15 @@ import numpy as np
 from mathutils import Matrix
 
 from harness import list_at_hand, option, print_table
-from benchmarks.blind_counts import count_all, list_behind, measure_agreement, name_columns, read_ranking
+from benchmarks.blind_counts import (
+    count_all,
+    list_agreed,
+    list_behind,
+    measure_agreement,
+    name_columns,
+    read_count,
+    read_ranking,
+)
 from benchmarks.blind_flesh import play_flesh
 from benchmarks.blind_key import FLESH, LETTERS, METHODS, Sheet, deal_sheets
 from benchmarks.blind_poses import (
@@ -237,8 +249,18 @@ def print_counts(arguments: Any) -> None:
         print_table(header, list_behind(key, ranked, method))
 
 
+def print_agreed(arguments: Any) -> None:
+    """Poses on which all counts agree that a method is better, or worse, than another."""
+    method = arguments.method
+    header = f"{method} and", "better in all counts", "worse in all", "of poses", "better of these"
+    print_table(header, list_agreed([read_count(folder) for folder in arguments.agreed], method))
+
+
 def run(arguments: Any) -> None:
-    (print_counts if arguments.rankings else draw_sheets)(arguments)
+    if arguments.agreed:
+        print_agreed(arguments)
+    else:
+        (print_counts if arguments.rankings else draw_sheets)(arguments)
 
 
 if __name__ == "__main__":
@@ -246,5 +268,6 @@ if __name__ == "__main__":
         __doc__, run, samples=8, characters=option(CHARACTERS, choices=CHARACTERS),
         only=option(tuple(KINDS), "kinds of poses", choices=tuple(KINDS)), methods=METHODS, seed=1,
         rankings=option([], "rankings to count", nargs="+", type=Path),
+        agreed=option([], "folders of counts to compare", nargs="+", type=Path),
         method=option(FLESH, "whose poses behind Blender's are listed"),
     )  # fmt: skip

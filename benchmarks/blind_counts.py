@@ -8,8 +8,10 @@ ranking has for each sheet the letters, best first, ties together, as ["B", ["A"
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -153,6 +155,40 @@ def list_behind(key: dict[str, Any], ranked: Sequence[Judgments], method: str) -
             row = number, sheet["character"], sheet.get("pose", sheet["joint"]), *places, f"{behind} of {len(ranked)}"
             found.append((places[0] - min(places[1:]), row))
     return [row for _, row in sorted(found, key=lambda one: -one[0])]
+
+
+Count = tuple[dict[str, Any], Sequence[Judgments]]
+"""A key, and the rankings of its sheets."""
+
+
+def read_count(folder: Path) -> Count:
+    """What a folder of `benchmarks/rankings` has."""
+    key, *rankings = (
+        json.loads(path.read_text(encoding="utf-8")) for path in (folder / "key.json", *sorted(folder.glob("ranks-*")))
+    )
+    return key, [read_ranking(key, ranking) for ranking in rankings]
+
+
+def list_agreed(counts: Sequence[Count], method: str) -> Iterator[tuple]:
+    """On how many poses a method is before each other one, and behind it, in all of several counts of the same poses.
+
+    Of each: the other method, poses where the mean place of the method is before its in each count, where it is behind
+    it in each, all poses, and which share of those that counts agree on the first are.
+    """
+    shared = set.intersection(*({(sheet["character"], sheet["pose"]) for sheet in key.values()} for key, _ in counts))
+    for other in list_methods(counts[0][0]):
+        if other == method:
+            continue
+        ahead: dict[tuple[str, str], list[float]] = {pose: [] for pose in shared}
+        for key, ranked in counts:
+            for number, sheet in key.items():
+                pose = sheet["character"], sheet["pose"]
+                if pose in shared:
+                    judged = [ranking[number].places for ranking in ranked]
+                    ahead[pose].append(float(np.mean([places[other] - places[method] for places in judged])))
+        better = sum(min(each) > 0.0 for each in ahead.values())
+        worse = sum(max(each) < 0.0 for each in ahead.values())
+        yield other, better, worse, len(shared), _mean([1.0] * better + [0.0] * worse)
 
 
 def measure_agreement(key: dict[str, Any], one: Judgments, other: Judgments) -> float:

@@ -1,10 +1,11 @@
 """Clothes over bodies in whole actions, as they are, with Stay Outside and with Keep Limbs Apart: what pierces, what
 shows; and how much of the body is filled twice where it sits, and where its thighs meet.
 
-    python benchmarks/layers.py [--character NAME ...] [--every N] [--assets FOLDER]
+    python benchmarks/layers.py [--character NAME ...] [--every N] [--heavier FACTOR] [--assets FOLDER]
 
 needs an interpreter that has bpy. Figures are of all actions of a character; `--every 4` takes every fourth frame.
-Lengths are millimeters of a character of 1.8 m.
+Lengths are millimeters of a character of 1.8 m. `--heavier 1.5` moves skin and clothes half as far again away from the
+bones, but for head, hands and feet.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from harness import ASSETS, find, open_file, parse, print_table, print_versions, supple
+from harness import ASSETS, find, open_file, parse, print_table, print_versions, read_vertices, supple
 from benchmarks.blind_flesh import pose_bones
 from benchmarks.blind_poses import find_bone, move_bone
 from benchmarks.characters import read_character
@@ -31,6 +32,8 @@ POSES = (
     ("a thigh inward by 18 degrees", "left", -18.0, False),
 )
 """What thighs do: whether both."""
+SLIM = ("neck", "head", "hand", "foot", "toes")
+"""Parts of the body that do not get heavier."""
 STRETCHED = 1.1
 """Length over that without Stay Outside, from which on an edge of cloth counts as stretched."""
 
@@ -48,11 +51,13 @@ class Figures:
 class Dressed:
     """A character of several meshes, at rest and in its frames, armature space."""
 
-    def __init__(self, assets: Path, name: str) -> None:
+    def __init__(self, assets: Path, name: str, heavier: float) -> None:
         open_file(assets, name)
         self.name, self.shape = name, read_character(assets, name, 1000).parts[0].shape
         self.objects = [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.find_armature() is not None]
         self.armature = self.objects[0].find_armature()
+        if heavier != 1.0:
+            make_heavier(self.armature, self.objects, heavier)
         find("tasks.skin.bind").bind(self.objects, "CENTERS")
         order, self.measures = find("deformers.layers.order"), find("deformers.measures.layers")
         nearest = find("bridge.meshes.nearest").find_nearest_surface
@@ -150,6 +155,28 @@ class Dressed:
         return (1000.0 * np.max(steps, axis=0) / self.unit).tolist()
 
 
+def make_heavier(armature: bpy.types.Object, objects: list[bpy.types.Object], factor: float) -> None:
+    """Move the skin of trunk and limbs away from the lines of their bones, by a factor."""
+    character, skeleton = find("tasks.subject.character"), find("bridge.rigs.armatures").read_skeleton(armature)
+    rig = find("tasks.subject.rig_presets").find_rig_of(armature)
+    slim = {bone for (part, _), chain in rig.bones.items() if part in SLIM for bone in chain}
+    joints = skeleton.joints
+    names = [skeleton.name_joint(joint) for joint in range(len(joints.parents))]
+    is_slim = joints.chains.below[:, [name in slim for name in names]].any(axis=1)
+    for obj in objects:
+        matrix = np.array(character.object_to_armature(obj, armature), np.float64)
+        points = read_vertices(obj.data.vertices).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+        weights = character.read_weight_table(character.find_skinned(obj), skeleton, matrix)
+        moves = np.zeros_like(points)
+        for joint in np.flatnonzero(~is_slim):
+            away = points - joints.centers[joint]
+            across = away - np.outer(away @ joints.axes[joint], joints.axes[joint])
+            moves += (factor - 1.0) * weights[:, joint, None] * across
+        moved = np.linalg.solve(matrix[:3, :3], (points + moves - matrix[:3, 3]).T).T
+        obj.data.vertices.foreach_set("co", moved.astype(np.float32).ravel())
+        obj.data.update()
+
+
 def measure_edges(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.maximum(np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1), 1e-9)
 
@@ -174,9 +201,9 @@ def tell(figures: Figures, poses: list[float]) -> dict[str, str]:
     return column
 
 
-def measure_character(assets: Path, name: str, every: int) -> None:
-    dressed = Dressed(assets, name)
-    print(f"\n## {name}, by Centers\n")
+def measure_character(assets: Path, name: str, every: int, heavier: float) -> None:
+    dressed = Dressed(assets, name, heavier)
+    print(f"\n## {name}, by Centers{f', {heavier} times as heavy' if heavier != 1.0 else ''}\n")
     names = [obj.name for obj in dressed.objects]
     print(
         ", ".join(f"{names[above]} over {names[below]}" for above, below in dressed.layers) or "No layers", flush=True
@@ -204,8 +231,8 @@ def measure_character(assets: Path, name: str, every: int) -> None:
 
 
 if __name__ == "__main__":
-    arguments = parse(__doc__, character=CHARACTERS, every=1, assets=ASSETS)
+    arguments = parse(__doc__, character=CHARACTERS, every=1, heavier=1.0, assets=ASSETS)
     with supple():
         print_versions()
         for name in arguments.character:
-            measure_character(arguments.assets, name, arguments.every)
+            measure_character(arguments.assets, name, arguments.every, arguments.heavier)

@@ -10,6 +10,7 @@ from benchmarks.blind_counts import (
     CLASS_ORDER,
     CLASSES,
     count_all,
+    list_agreed,
     list_behind,
     measure_agreement,
     name_columns,
@@ -49,6 +50,15 @@ def count(ranking: dict) -> dict[tuple[str, str], dict[str, str]]:
     columns = name_columns(KEY)
     rows = [dict(zip(columns, row, strict=True)) for row in count_all(KEY, [read_ranking(KEY, ranking)])]
     return {(row["joints"], row["method"]): row for row in rows}
+
+
+def test_what_all_counts_agree_on():
+    first, second = ((KEY, [read_ranking(KEY, ranking)]) for ranking in (FIRST, SECOND))
+    assert list(list_agreed([first, first], "FLESH")) == [
+        ("SSD", 1, 0, 2, "100%"),
+        ("PRESERVE_VOLUME", 2, 0, 2, "100%"),
+    ]
+    assert list(list_agreed([first, second], "FLESH")) == [("SSD", 1, 0, 2, "100%"), ("PRESERVE_VOLUME", 0, 0, 2, "-")]
 
 
 def test_ties_share_their_places():
