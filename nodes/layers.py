@@ -13,7 +13,7 @@ from ..deformers.layers.limb_grids import SLOTS as SLOT_COUNT
 from ..deformers.layers.limb_grids import SMOOTHING as LIMB_SMOOTHING
 from ..deformers.layers.limb_pairs import SLOTS as SHARED_SLOT_COUNT
 from ..deformers.layers.tuck import FADE, LEAST_KNEE, SMOOTHING
-from .graph import ATTRIBUTE_TYPES, Graph, Value
+from .graph import Graph, Value
 
 NEIGHBORS = "supple_layer_neighbors"
 """Attribute of a mesh: the four vertices that each is smoothed with, as `find_neighbors` has them."""
@@ -40,9 +40,6 @@ ROW = "supple_layer_row"
 
 NO_ROW = 2**24
 """Beyond all points: what is read there is 0."""
-
-READ = "read"
-"""Attribute of the points of a slots object: whether the cell of the grid where the vertex is has a way out."""
 
 NEAR = "near"
 """Attribute of the points of a slots object: which of those near its limb a point is, or `NO_ROW`."""
@@ -85,7 +82,9 @@ def build_tuck(name: str, number: int, has_parts: bool = False) -> Any:
         fade = 1.0 - graph.smoothstep((needs / give - 1.0) * (1.0 / (FADE - 1.0)))
         needs = needs.maximum(0.0).minimum(give) * fade
         is_covered = rest > 0.0
-        pushed = _store(graph, geometry, is_covered, normal * (needs * -1.0))
+        settings = {"data_type": "FLOAT_VECTOR", "domain": "POINT"}  # computed for what is covered alone
+        push = normal * (needs * -1.0)
+        pushed = graph.add("GeometryNodeStoreNamedAttribute", geometry, is_covered, PUSH, push, **settings)
     with graph.frame("Smoothed, never less"):
         push = graph.attribute(PUSH, "FLOAT_VECTOR")
         smoothed, moves = _smooth(graph, pushed, push, SMOOTHING)
@@ -113,12 +112,6 @@ def _soften(graph: Graph, values: Value, knee: Value) -> Value:
     """The positive part, rounded off: `deformers.layers.tuck.soften`."""
     raised = (values + knee).maximum(0.0)
     return graph.switch(values > knee, raised * raised / (knee * 4.0), values)
-
-
-def _store(graph: Graph, geometry: Value, selection: Value | None, value: Value, name: str = PUSH) -> Value:
-    """Store a value of selected points, such as how far they are pushed: it is computed for these alone."""
-    settings = {"data_type": ATTRIBUTE_TYPES[value.kind], "domain": "POINT"}
-    return graph.add("GeometryNodeStoreNamedAttribute", geometry, selection, name, value, **settings)
 
 
 def _smooth(graph: Graph, geometry: Value, push: Value, steps: int) -> tuple[Value, Value]:

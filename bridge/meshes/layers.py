@@ -178,7 +178,7 @@ def read_limbs(slots: bpy.types.Object, grids: bpy.types.Object) -> tuple[LimbGr
     count = len(np.unique(vertices))  # each is there once for each slot
     distances = _read(mesh, DISTANCE, "FLOAT").reshape(-1, count)
     giving = None
-    if SHARE in mesh.attributes:
+    if NORMAL in mesh.attributes:
         owners, normals = _read(mesh, OWNER, "INT")[:count], _read(mesh, NORMAL, "FLOAT_VECTOR")[:count]
         giving = Giving(_read(mesh, SHARE, "FLOAT").reshape(-1, count), owners.astype(np.intp), normals)
     found = LimbGrids(bones, lows.astype(np.float64), steps.astype(np.float64), counts[rows], starts, values)

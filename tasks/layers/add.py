@@ -46,17 +46,21 @@ class LayersReport:
         Meshes whose limbs keep out of each other.
     covered : tuple of (below, above, count)
         Meshes that give way, what beneath, and how many of their vertices.
+    bones : str
+        The `limb_bones` of the armature: "" for all limbs.
     """
 
     order: tuple[str, ...]
     pushed: dict[str, str]
     apart: tuple[str, ...]
     covered: tuple[tuple[str, str, int], ...]
+    bones: str
 
     def describe(self) -> list[str]:
         """Sentences."""
         lines = [f"Layers, outermost first: {', '.join(self.order)}"] if self.order else []
         lines += [f"Limbs of '{name}' keep out of each other" for name in self.apart]
+        lines += [f"Only these bones of them do: {self.bones}"] if self.apart and self.bones else []
         lines += [f"'{cloth}' stays out of the limbs of '{body}'" for cloth, body in self.pushed.items()]
         lines += [f"{count:,} vertices of '{below}' give way beneath '{above}'" for below, above, count in self.covered]
         return lines
@@ -64,7 +68,13 @@ class LayersReport:
     def as_json(self) -> dict[str, Any]:
         """The same as data."""
         covered = [{"below": below, "above": above, "vertices": count} for below, above, count in self.covered]
-        return {"order": list(self.order), "pushed": self.pushed, "apart": list(self.apart), "covered": covered}
+        return {
+            "order": list(self.order),
+            "pushed": self.pushed,
+            "apart": list(self.apart),
+            "bones": self.bones,
+            "covered": covered,
+        }
 
 
 def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> LayersReport:
@@ -92,7 +102,8 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     covered = [
         (name, one.above, int(one.cover.is_covered.sum())) for name, plan in plans.items() for one in plan.covers
     ]
-    return LayersReport(tuple(dressed.layered), pushed, _list_apart(plans), tuple(covered))
+    bones = settings_of(armature).limb_bones
+    return LayersReport(tuple(dressed.layered), pushed, _list_apart(plans), tuple(covered), bones)
 
 
 def _list_apart(plans: Mapping[str, LayerPlan]) -> tuple[str, ...]:

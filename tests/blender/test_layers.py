@@ -430,7 +430,8 @@ def test_bones_by_name_keep_out_of_each_other(asset):
             adding.keep_limbs_apart(armature, [body], bones)
         assert snapshot(body) == before
         assert not settings_of(armature).limb_bones
-    adding.keep_limbs_apart(armature, [body], "thigh_l, pelvis, spine_01, spine_02; thigh_l, thigh_r")
+    report = adding.keep_limbs_apart(armature, [body], "thigh_l, pelvis, spine_01, spine_02; thigh_l, thigh_r")
+    assert "Only these bones of them do: thigh_l, pelvis, spine_01, spine_02; thigh_l, thigh_r" in report.describe()
     moved = np.linalg.norm(evaluated_points(body) - posed, axis=1) > 1e-3
     names = [
         body.vertex_groups[max(vertex.groups, key=lambda each: each.weight).group].name for vertex in body.data.vertices

@@ -43,9 +43,23 @@ def keep_outside(window: Window) -> Iterator[float]:
     check("Keep Limbs Apart shows progress first", window.is_computing and not list_kept())
     yield from until(lambda: list_kept() and not window.running)
     take_picture("layers-4-limbs")
-    settings = [part("settings.objects").settings_of(obj) for obj in bpy.data.objects if obj.name in list_kept()]
+    settings_of = part("settings.objects").settings_of
+    settings = [settings_of(obj) for obj in bpy.data.objects if obj.name in list_kept()]
     check("Keep Limbs Apart is remembered", all(each.layer_limbs for each in settings))
     with window.override():
         bpy.ops.ed.undo()
     yield WAIT
     check("undo takes that off, too", not list_kept())
+    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    window.look_down(armature, "POSE")
+    for bone in armature.pose.bones:
+        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in ("thigh_l", "thigh_r")
+    window.move("WINDOW", 300, 300)
+    yield WAIT
+    window.call(bpy.ops.supple.layers_limbs)
+    yield 0.5
+    take_picture("layers-5-bones")
+    check("in Pose Mode it asks first", not window.is_computing and not list_kept())
+    yield from press("Return")
+    yield from until(lambda: list_kept() and not window.running)
+    check("... for the selected bones", settings_of(armature).limb_bones == "thigh_l, thigh_r")
