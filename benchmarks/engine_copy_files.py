@@ -27,10 +27,12 @@ from harness import (
     take_all,
     time_call,
 )
+from benchmarks.blind_flesh import make_supple
+from benchmarks.blind_key import FLESH
 
 CHARACTERS = "mh_human", "mh_human_game", "human_male", "fox", "cesium_man", "kaykit_knight"
-METHODS = {"DLBNT": {}, "CENTERS": {"bulge_limit": 1.0, "contact": 1.0}, "PARTICLES": {}}
-"""With what of them is chosen."""
+METHODS = {"DLBNT": {}, "CENTERS": {"bulge_limit": 1.0, "contact": 1.0}, "PARTICLES": {}, FLESH: {}}
+"""With what of them is chosen; FLESH is what Make Supple makes."""
 
 ENDINGS = {"gltf": ".glb", "fbx": ".fbx"}
 HEIGHT, TOLERANCE = 1.8, 0.003
@@ -48,7 +50,11 @@ def measure(folder: Path, assets: Path, name: str, method: str, target: str) -> 
     for obj in meshes:
         for choice, value in METHODS[method].items():
             setattr(obj.supple, choice, value)
-    find("tasks.skin.bind").bind(meshes, method)
+    if method == FLESH:
+        make_supple(meshes)
+        take_all(find("tasks.corrections.flesh").add_flesh(meshes))
+    else:
+        find("tasks.skin.bind").bind(meshes, method)
     corners = np.array([obj.matrix_world @ vertex.co for obj in meshes for vertex in obj.data.vertices])
     scale = HEIGHT / float(np.ptp(corners, axis=0).max())
     options = run.CopyOptions(target=target, tolerance=TOLERANCE / scale)

@@ -46,13 +46,13 @@ TALL = 1800.0
 """Millimeters that a character counts as tall."""
 
 
-def open_made(assets: Any, name: str) -> tuple[Character, float, str]:
-    """A character that was made supple, with flesh; how long that took, and what was said."""
+def open_made(assets: Any, name: str) -> tuple[Character, tuple[float, float], str]:
+    """A character that was made supple; how long it took up to its base, and then its flesh, and what was said."""
     open_file(assets, name)
     character = find_character()
-    make_supple(character.meshes)
+    base, _ = time_call(lambda: make_supple(character.meshes))
     seconds, report = time_call(lambda: take_all(find("tasks.corrections.flesh").add_flesh(character.meshes)))
-    return character, seconds, report.describe()[0]
+    return character, (base, seconds), report.describe()[0]
 
 
 def find_all(character: Character) -> tuple[Any, Any, list[Any], np.ndarray]:
@@ -111,9 +111,9 @@ def run_poses(arguments: argparse.Namespace) -> None:
             sums[kind] = sums.get(kind, 0.0) + np.array([*squares, 1.0])
         for kind, (without, left, count) in sums.items():
             figures = (TALL * float(np.sqrt(each / count)) for each in (without, left))
-            rows.append((name, kind, int(count), *figures, float(np.sqrt(left / without)), seconds))
+            rows.append((name, kind, int(count), *figures, float(np.sqrt(left / without)), *seconds))
         print(f"{name}: {said}", flush=True)
-    header = "character", "poses", "count", "without, mm at 1.8 m", "with", "ratio", "flesh, s"
+    header = "character", "poses", "count", "without, mm at 1.8 m", "with", "ratio", "base, s", "flesh, s"
     print_table(header, rows)
 
 
