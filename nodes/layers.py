@@ -153,7 +153,7 @@ def build_out_of_limbs(name: str, find: Any, push: Any, is_shared: bool = False)
     Parameters
     ----------
     is_shared : bool
-        Whether limbs give way, too: then what is near them is found before the first pass alone.
+        Whether limbs give way, too: then what is near them is found once, before the first pass.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")

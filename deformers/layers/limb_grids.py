@@ -56,7 +56,7 @@ SMOOTHING = 2
 """Steps in each pass."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LimbGrids:
     """Grids about the limbs at rest, in armature space.
 

@@ -115,12 +115,11 @@ def find_pairs(
         Of its way out of the limb of each that each point goes.
     """
     skin, triangles, of_skin = body
-    limbs = (
-        np.arange(len(parents))
-        if may_meet is not None
-        else join_small_limbs(skin, of_skin.argmax(axis=1), parents, unit)
-    )
-    meets = limbs[:, None] != limbs if may_meet is None else may_meet
+    if may_meet is None:
+        limbs = join_small_limbs(skin, of_skin.argmax(axis=1), parents, unit)
+        meets = limbs[:, None] != limbs
+    else:
+        limbs, meets = np.arange(len(parents)), may_meet
     owners = weights.argmax(axis=1)
     of_points, of_body = limbs[owners], limbs[of_skin.argmax(axis=1)]
     takes_part = np.zeros((int(limbs.max()) + 1, len(points)), np.float32)

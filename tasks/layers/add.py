@@ -23,6 +23,7 @@ from ...bridge.rigs.armatures import read_skeleton
 from ...bridge.rigs.joints import ensure_joints_object
 from ...deformers import SkinningError
 from ...deformers.layers.keep import LayerPlan
+from ...deformers.layers.limb_grids import LimbGrids
 from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
 from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
 from ...settings.objects import settings_of
@@ -93,7 +94,7 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     dressed = read_dressed(armature, meshes)
     plans = plan_layers(dressed)
     remove_layers(meshes)
-    made: dict[int, bpy.types.Object] = {}
+    made: dict[LimbGrids, bpy.types.Object] = {}
     for garment in dressed.garments:
         settings_of(garment.obj).property_unset("offers_layers")
         _install(dressed, garment, plans, made)
@@ -152,11 +153,11 @@ def offer_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
 
 
 def _install(
-    dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan], made: dict[int, bpy.types.Object]
+    dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan], made: dict[LimbGrids, bpy.types.Object]
 ) -> None:
     """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first.
 
-    `made`: the grids objects that meshes share, by what is in them.
+    `made`: grids objects, which meshes share.
     """
     obj, plan = garment.obj, plans[garment.obj.name]
     if plan.limbs is None and not plan.covers:
@@ -174,10 +175,10 @@ def _install(
         is_shared = near.giving is not None
         if is_shared:
             write_rows(mesh, near)
-        if id(grids) not in made:
-            made[id(grids)] = new_grids_object(grids)
+        if grids not in made:
+            made[grids] = new_grids_object(grids)
         _fill(modifier, ensure_out_of_limbs(has_parts, is_shared), {
-            JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: made[id(grids)],
+            JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: made[grids],
             COUNT: len(mesh.vertices), GAP: plan.limbs.gap,
         })  # fmt: skip
         place += 1
