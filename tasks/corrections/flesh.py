@@ -7,6 +7,7 @@ ride on the body.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -21,6 +22,7 @@ from ...deformers.anatomy.presets import CENTRAL, Rig
 from ...deformers.corrections.rotation_choice import (
     MOVED,
     ChosenRotations,
+    choose_angles,
     find_axis,
     measure_angles,
     pose_joint,
@@ -60,9 +62,12 @@ FIRM = 2.3
 LEAST_FLESH = 3e-3
 """Share of the flesh that follows both sides of a joint, for it to be looked at: fingers, toes and faces have less."""
 
-HINGE, BALL, COLLAR, TRUNK = (45.0, 90.0, 135.0), 90.0, 25.0, 45.0
+HINGE, BALL, COLLAR, TRUNK = tuple(22.5 * step for step in range(1, 7)), 90.0, 25.0, 45.0
 """Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine, neck
 and tail. What Particles change there grows with the angle, but for hinges, where it sets in late."""
+
+FOR_EACH = 45.0
+"""Degrees of a hinge's largest bend for each of its keys. Where they are is what is interpolated best."""
 
 ENDS, MOST_END = ("hand", "foot", "toes"), 45.0
 """Parts at the end of a limb, and the degrees that these are bent by at most, where a preset tells them."""
@@ -89,9 +94,7 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     skeleton = find_skeleton(armature)
     character, bends, _, notes = yield from find_bends(skinned, skeleton)
     meshes = character.meshes
-    tried = yield partial(_try_all, character, bends, skeleton.joints)
-    for bend, (offsets, gains) in zip(bends, tried, strict=True):
-        bend.offsets, bend.gains = offsets, gains
+    yield partial(_try_all, character, bends, skeleton.joints)
     chosen = choose_bends(bends, skeleton.joints)
     if not chosen:
         raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
@@ -120,7 +123,7 @@ def find_bends(
     joints = _find_fleshy_joints(armature, skeleton, character)
     poses = yield from read_frames(armature, skeleton, joints, 0.25)
     is_moved = any(measure_angles(one.rotations).max(initial=0.0) > np.radians(TRUNK) for one in joints)
-    bends = [Bends(one, *_list_bends(armature, skeleton, one, is_moved), [], np.zeros(0)) for one in joints]
+    bends = [Bends(one, *_list_bends(armature, skeleton, one, is_moved)) for one in joints]
     return character, bends, poses, notes
 
 
@@ -247,22 +250,20 @@ def _dress(meshes: list[ComparedMesh], _progress: Progress) -> FleshyCharacter:
     return FleshyCharacter.of(meshes)
 
 
-def _try_all(
-    character: FleshyCharacter, bends: list[Bends], joints: Joints, progress: Progress
-) -> list[tuple[list[list[np.ndarray]], np.ndarray]]:
-    """What Particles change where each joint is bent alone: `offsets` and `gains` of each of `bends`."""
-    done, total, tried = 0, sum(len(bend.rotations) for bend in bends), []
+def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, progress: Progress) -> None:
+    """Set what Particles change where each joint is bent alone: `offsets`, `products` and `gains`."""
+    done, total = 0, sum(len(bend.rotations) for bend in bends)
     for bend in bends:
-        gains, found = [], []
+        gains = []
         for rotation in bend.rotations:
             offsets, tucked = character.find_changes(pose_joint(joints, bend.joint.joint, rotation, bend.joint.axes))
             gain, largest = character.measure(offsets)
             gains.append(gain + TUCKED * tucked if largest > LEAST_CHANGE else 0.0)
-            found.append(offsets)
+            bend.offsets.append(offsets)
             done += 1
             progress(0.25 + 0.35 * done / total)
-        tried.append((found, np.array(gains)))
-    return tried
+        weighed = np.array([character.weigh(offsets).ravel() for offsets in bend.offsets])
+        bend.products, bend.gains = weighed @ weighed.T, np.array(gains)
 
 
 def choose_bends(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
@@ -271,15 +272,30 @@ def choose_bends(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
     Their `chosen` rotations are set: all directions, so that what is right in one does not show in another.
     """
     room, chosen = MOST_KEYS, []
-    groups = [(group, np.max([bend.gains for bend in group], axis=0)) for group in _pair(bends, joints)]
-    for group, gains in sorted(groups, key=lambda each: -each[1].max() / len(each[1])):
-        cost = len(group) * len(gains)
-        if gains.any() and cost <= room:
-            room -= cost
+    groups = [(group, _count_keys(group[0]), max(bend.gains.max() for bend in group)) for group in _pair(bends, joints)]
+    for group, count, gain in sorted(groups, key=lambda each: -each[2] / each[1]):
+        if gain > 0.0 and len(group) * count <= room:
+            room -= len(group) * count
+            keyed = _choose_keyed(group, count)
             for bend in group:
-                bend.joint.chosen = ChosenRotations(bend.rotations, bend.is_hinge)
+                bend.joint.chosen = ChosenRotations(bend.rotations[keyed], bend.is_hinge)
                 chosen.append(bend)
     return chosen
+
+
+def _count_keys(bend: Bends) -> int:
+    """How many keys a joint takes."""
+    if not bend.is_hinge:
+        return len(bend.rotations)
+    return math.ceil(np.degrees(measure_angles(bend.rotations).max()) / FOR_EACH - 1e-6)
+
+
+def _choose_keyed(group: Sequence[Bends], count: int) -> np.ndarray:
+    """Which rotations of a joint and of its mirror image have keys."""
+    if not group[0].is_hinge:
+        return np.arange(count)
+    products = np.sum([bend.products for bend in group], axis=0)
+    return choose_angles(measure_angles(group[0].rotations), products, count)
 
 
 def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 import numpy as np
@@ -50,15 +50,18 @@ class Bends:
     rotations : float array, shape (R, 4)
     offsets : list of lists of float32 arrays
         Of each rotation and mesh.
+    products : float array, shape (R, R)
+        Inner products of what Particles change there.
     gains : float array, shape (R,)
-        What Particles change there; 0 where it is too little.
+        What that counts; 0 where it is too little.
     """
 
     joint: BentJoint
     rotations: np.ndarray
     is_hinge: bool
-    offsets: list[list[np.ndarray]]
-    gains: np.ndarray
+    offsets: list[list[np.ndarray]] = field(default_factory=list)
+    products: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    gains: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 def bend_between(bends: Sequence[Bends], joints: Joints) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -120,11 +120,14 @@ class FleshyCharacter:
 
     def measure(self, offsets: Sequence[np.ndarray]) -> tuple[float, float]:
         """Sum of the squares of offsets, by `shares`, and the largest, in sizes of the character."""
-        squares = [
-            np.square(each @ mesh.space[:3, :3].T).sum(axis=1) for each, mesh in zip(offsets, self.meshes, strict=True)
-        ]
-        total = sum(float(shares @ each) for shares, each in zip(self.shares, squares, strict=True))
-        return total, float(np.sqrt(max(each.max(initial=0.0) for each in squares))) / self.size
+        weighed, shares = self.weigh(offsets), np.concatenate(self.shares)
+        squares = np.square(weighed).sum(axis=1)
+        return float(squares.sum()), float(np.sqrt((squares / np.maximum(shares, 1e-30)).max(initial=0.0))) / self.size
+
+    def weigh(self, offsets: Sequence[np.ndarray]) -> np.ndarray:
+        """Offsets of all meshes, armature space, times the root of their `shares`: shape (V, 3)."""
+        moved = np.concatenate([each @ mesh.space[:3, :3].T for each, mesh in zip(offsets, self.meshes, strict=True)])
+        return np.sqrt(np.concatenate(self.shares))[:, None] * moved
 
 
 def read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:

@@ -105,7 +105,7 @@ def test_where_skin_does_not_go_on_there_is_no_flesh(scene: bpy.types.Scene) -> 
 def test_keys_go_where_each_gains_most(monkeypatch: pytest.MonkeyPatch) -> None:
     gains = {"wide": np.array([3.0, 1.0, 1.0, 1.0]), "thin": np.array([2.0, 2.0])}
     bends = [
-        Bends(BentJoint(name, index, "", name, np.eye(3)), np.eye(4)[: len(gains[name])], False, [], gains[name])
+        Bends(BentJoint(name, index, "", name, np.eye(3)), np.eye(4)[: len(gains[name])], False, gains=gains[name])
         for index, name in enumerate(gains)
     ]
     for room, chosen in ((6, ["thin", "wide"]), (5, ["thin"]), (1, [])):
