@@ -70,18 +70,37 @@ def find_pairs(weights: Weights, joints: Joints) -> np.ndarray:
     return pairs[(first != second) & (parents[first] != second) & (parents[second] != first)]
 
 
-def do_signs_agree(reach: Reach, joints: Joints, pairs: np.ndarray) -> bool:
-    """Whether the quaternions of some pairs of joints agree in all poses.
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """Which joints vertices follow at once.
 
-    Parameters
+    Attributes
     ----------
+    weights : Weights
+        Normalized, ordered by vertex, and at each in the order in which Blender adds them up. What stays at rest is a
+        joint of its own.
     pairs : int array, shape (P, 2)
-        From `find_pairs`. What stays at rest is a joint of its own.
+        From `find_pairs`.
+    """
+
+    weights: Weights
+    pairs: np.ndarray
+
+    @classmethod
+    def of(cls, weights: Weights, joints: Joints) -> Followed:
+        return cls(weights, find_pairs(weights, joints))
+
+
+def do_signs_agree(reach: Reach, joints: Joints, followed: Followed) -> bool:
+    """Whether Blender, vertex by vertex, takes the signs that quaternions have along the skeleton, in all poses.
+
+    It does where those of all joints that a vertex follows agree. Where two do not, its order tells: each is compared
+    with the sum of those before it, so a stray weight that comes late changes nothing.
     """
     count = len(joints.parents)
-    if not len(pairs):
+    if not len(followed.pairs):
         return True
-    first, second = pairs.T
+    first, second = followed.pairs.T
     if reach.is_free.any():
         above = np.zeros((count + 1, count), bool)
         above[:count] = joints.chains.below
@@ -92,8 +111,41 @@ def do_signs_agree(reach: Reach, joints: Joints, pairs: np.ndarray) -> bool:
         at_rest = np.tile(np.eye(1, 4), (len(reach.rotations), 1, 1))
         reach.known[joints] = np.concatenate([_align(reach.rotations, joints), at_rest], axis=1)
     signed = reach.known[joints]
-    products = np.einsum("spi,spi->sp", signed[:, first], signed[:, second])
-    return bool((products >= LEAST_AGREEMENT).all())
+    disagree = np.einsum("spi,spi->sp", signed[:, first], signed[:, second]) < LEAST_AGREEMENT
+    samples, pairs = disagree.any(axis=1), disagree.any(axis=0)
+    if not pairs.any():
+        return True
+    table, values = _list_influences(followed.weights, followed.pairs[pairs], count + 1)
+    return all(_agree_in_order(rotations, table, values) for rotations in signed[samples])
+
+
+def _list_influences(weights: Weights, pairs: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of vertices that follow both joints of a pair: joints, shape (V, K), and weights, 0 after the last."""
+    kept = weights.values > LEAST_WEIGHT
+    vertices, joints, values = weights.vertices[kept], weights.joints[kept], weights.values[kept]
+    follows = np.zeros((vertices.max() + 1, count), bool)
+    follows[vertices, joints] = True
+    first, second = follows[:, pairs].transpose(2, 0, 1)
+    rows = np.flatnonzero((first & second).any(axis=1))
+    own = np.isin(vertices, rows)
+    rows, places = np.searchsorted(rows, vertices[own]), np.arange(own.sum())
+    places -= np.maximum.accumulate(np.where(np.diff(rows, prepend=-1) > 0, places, 0))
+    table = np.zeros((rows.max() + 1, places.max() + 1), np.intp)
+    shares = np.zeros(table.shape)
+    table[rows, places], shares[rows, places] = joints[own], values[own]
+    return table, shares
+
+
+def _agree_in_order(rotations: np.ndarray, joints: np.ndarray, values: np.ndarray) -> bool:
+    """Whether each quaternion agrees with the sum of those before it; quaternions (B, 4), the rest (V, K)."""
+    total = values[:, :1] * rotations[joints[:, 0]]
+    for own, shares in zip(joints.T[1:], values.T[1:, :, None], strict=True):
+        added = rotations[own]
+        agreement = np.einsum("vi,vi->v", total, added) / np.linalg.norm(total, axis=1)
+        if (agreement[shares[:, 0] > 0.0] < LEAST_AGREEMENT).any():
+            return False
+        total += shares * added
+    return True
 
 
 def _align(rotations: np.ndarray, joints: Joints) -> np.ndarray:

@@ -20,7 +20,7 @@ from ...bridge.modifiers import (
     remove_modifier,
 )
 from ...deformers import SkinningError
-from ...deformers.rig.reach import Reach, do_signs_agree, find_pairs
+from ...deformers.rig.reach import Followed, Reach, do_signs_agree
 from ...deformers.rig.rest import Joints, Rest, normalize_weights
 from ...deformers.skinning import dlb, dlbnt, ssd
 from ...nodes.groups import VERSION, VERSION_KEY, is_deformation, is_native_group
@@ -41,13 +41,10 @@ PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True, dlbnt.INFO.key: Tru
 """The methods that the Armature modifier has, and its Preserve Volume."""
 
 
-def find_native_pairs(source: SkinSource, rest: Rest) -> np.ndarray | None:
-    """Pairs of joints whose quaternions must agree for Blender's own modifier to blend as the method does.
+def find_followed(source: SkinSource, rest: Rest) -> Followed | None:
+    """The joints whose quaternions must agree for Blender's own modifier to blend as the method does.
 
-    Returns
-    -------
-    int array, shape (P, 2), or None
-        None where it does not, however its bones are posed.
+    None where it does not, however its bones are posed.
     """
     choices, joints, replaced = source.choices, source.skeleton.joints, source.skinned.replaced
     if choices.method not in PRESERVES_VOLUME or max(choices.params.bulge_limit, choices.params.contact) > 0.0:
@@ -58,11 +55,9 @@ def find_native_pairs(source: SkinSource, rest: Rest) -> np.ndarray | None:
         return None
     if joints.spread is not None and not (PRESERVES_VOLUME[choices.method] and _keeps_angles(source.space)):
         return None
-    if not PRESERVES_VOLUME[choices.method]:
-        return np.zeros((0, 2), np.intp)
-    if source.skeleton.bendy or uses_envelopes(replaced, source.skeleton):
+    if PRESERVES_VOLUME[choices.method] and (source.skeleton.bendy or uses_envelopes(replaced, source.skeleton)):
         return None
-    return find_pairs(normalize_weights(rest.weights, len(rest.points), len(joints.parents)), joints)
+    return Followed.of(normalize_weights(rest.weights, len(rest.points), len(joints.parents)), joints)
 
 
 def shares_influences(obj: bpy.types.Object) -> bool:
@@ -80,21 +75,13 @@ def _keeps_angles(space: Matrix) -> bool:
     return bool(np.abs(square - np.eye(3) * square[0, 0]).max() < SAME_SCALE * square[0, 0])
 
 
-def is_native(method: str, joints: Joints, reach: Reach, pairs: np.ndarray | None) -> bool:
-    """Whether Blender's own modifier blends joints as a method does, by what they can do.
-
-    Parameters
-    ----------
-    pairs : int array, shape (P, 2), or None
-        From `find_native_pairs`.
-    """
-    if pairs is None:
-        return False
+def is_native(method: str, joints: Joints, reach: Reach, followed: Followed) -> bool:
+    """Whether Blender's own modifier blends joints as a method does, by what they can do; see `find_followed`."""
     if joints.spread is not None:
         chosen = joints.spread.joints
         if reach.is_free[chosen].any() or (reach.twists[chosen] > LARGEST_TWIST).any():
             return False
-    return not PRESERVES_VOLUME[method] or (not reach.problem and do_signs_agree(reach, joints, pairs))
+    return not PRESERVES_VOLUME[method] or (not reach.problem and do_signs_agree(reach, joints, followed))
 
 
 def install_armatures(bound: BoundObject, method: str, linear_group: str) -> None:

@@ -404,13 +404,13 @@ def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None)
             return True
         if setup.twists is not None and _has_moved(setup.bound_space, space):
             return True
-    if setup.pairs is None or not PRESERVES_VOLUME[method]:
+    if setup.followed is None or not PRESERVES_VOLUME[method]:
         return False
     reach = find_reach(skeleton, bound.armature)
     if reach is seen.reach:
         return False
     seen.reach = reach
-    return is_native(method, skeleton.joints, reach, setup.pairs) != (setup.influences is None)
+    return is_native(method, skeleton.joints, reach, setup.followed) != (setup.influences is None)
 
 
 def _write_inputs(supple: bpy.types.Modifier, inputs: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from ...bridge.rigs.twists import list_actions
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.fraction_weights import extend_weights
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
+from ...deformers.rig.reach import Followed
 from ...deformers.rig.rest import Rest, Weights, normalize_weights
 from ...deformers.rig.sdef import SdefPairs
 from ...deformers.rig.twist_packing import fill_faces, pack_twists
@@ -30,7 +31,7 @@ from ..subject.character import Character, changes_topology, check_modifiers_bel
 from ..subject.stack import SkinnedObject
 from ..subject.surfaces import is_found_before, with_surfaces
 from ..subject.twist import find_reach
-from .by_armature import find_native_pairs, is_native
+from .by_armature import find_followed, is_native
 from .model import Choices, SkinSource
 from .node_checks import (
     check_bones,
@@ -72,15 +73,15 @@ class NodeSetup:
         What vertices take of spread twists, from `pack_twists`; None where there are none.
     influences : Influences or None
         What nodes blend; None where Blender's own Armature modifier does.
-    pairs : int array, shape (P, 2), or None
-        Joints that must agree for that: see `find_native_pairs`.
+    followed : Followed or None
+        Joints that must agree for that: see `find_followed`.
     """
 
     character: Character
     choices: Choices
     linear: np.ndarray | None
     twists: np.ndarray | None
-    pairs: np.ndarray | None
+    followed: Followed | None
     influences: Influences | None = None
     centers: RotationCenters | None = None
     shares: JointShares | None = None
@@ -140,10 +141,10 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     is_interpolable = is_interpolated(obj, above)
     shares = _find_twist_shares(rest, is_interpolable)
     is_left = has_keyed_toggles(skinned) or (shares is not None and _is_moved(skinned))
-    pairs = None if is_left else find_native_pairs(source, rest)
-    if pairs is not None and is_native(choices.method, skeleton.joints, find_reach(skeleton, skinned.armature), pairs):
+    followed, joints = None if is_left else find_followed(source, rest), skeleton.joints
+    if followed is not None and is_native(choices.method, joints, find_reach(skeleton, skinned.armature), followed):
         twists = _pack_twists(obj, rest, shares, is_interpolable)
-        return NodeSetup(character, choices, linear, twists, pairs)
+        return NodeSetup(character, choices, linear, twists, followed)
     check_modifiers_above(skinned, above)
     check_bones(skinned, skeleton)
     if METHODS[choices.method].sees_all_meshes:
@@ -156,7 +157,7 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
         shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, of_joints)
     twists = _pack_twists(obj, rest, shares, is_interpolable)
     blended = influences, centers, of_joints, at_rest, shape_changes, is_found_before(rest)
-    return NodeSetup(character, choices, linear, twists, pairs, *blended)
+    return NodeSetup(character, choices, linear, twists, followed, *blended)
 
 
 def _may_move(skinned: SkinnedObject) -> bool:

@@ -109,7 +109,7 @@ def nothing_is_removed_in_handlers(scene: bpy.types.Scene) -> Iterator[None]:
 @pytest.fixture
 def nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nodes blend the joints, also where Blender's own modifier would."""
-    monkeypatch.setattr("supple.tasks.skin.node_setup.find_native_pairs", lambda *_: None)
+    monkeypatch.setattr("supple.tasks.skin.node_setup.find_followed", lambda *_: None)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.deformers.rig.reach import Reach, do_signs_agree, find_pairs
+from supple.deformers.rig.reach import Followed, Reach, do_signs_agree, find_pairs
 from supple.deformers.rig.rest import Joints, Weights
 
 from ..cases import each
@@ -25,6 +25,13 @@ def reach(*samples: tuple[float, ...], free: tuple[int, ...] = ()) -> Reach:
     is_free = np.isin(np.arange(4), free)
     turns = np.array([[turn(degrees) for degrees in sample] for sample in samples])
     return Reach("", turns, is_free, np.zeros(4), np.ones(4, bool))
+
+
+def follow(*vertices: dict[int, float]) -> Followed:
+    """Vertices that follow joints, by their weights, in this order."""
+    owners = np.repeat(np.arange(len(vertices)), [len(one) for one in vertices])
+    joints, values = (np.array([each for one in vertices for each in part(one)]) for part in (dict.keys, dict.values))
+    return Followed.of(Weights(owners, joints.astype(int), values.astype(float)), FORK)
 
 
 @each(
@@ -65,11 +72,11 @@ def test_weights_of_nothing_make_no_pair() -> None:
     ],
 )  # fmt: skip
 def test_whether_signs_agree(samples, pairs, expected) -> None:
-    found = reach(*samples)
-    assert do_signs_agree(found, FORK, np.array(pairs, int).reshape(-1, 2)) is expected
+    found, followed = reach(*samples), follow(*({first: 0.5, second: 0.5} for first, second in pairs))
+    assert do_signs_agree(found, FORK, followed) is expected
     signs = np.where(np.random.default_rng(0).random(found.rotations.shape[:2]) < 0.5, -1.0, 1.0)
     other = Reach("", found.rotations * signs[..., None], found.is_free, found.twists, found.bones)
-    assert do_signs_agree(other, FORK, np.array(pairs, int).reshape(-1, 2)) is expected  # whatever signs were read
+    assert do_signs_agree(other, FORK, followed) is expected  # whatever signs were read
 
 
 @each(
@@ -81,10 +88,27 @@ def test_whether_signs_agree(samples, pairs, expected) -> None:
 )  # fmt: skip
 def test_joints_that_may_rotate_in_any_way(free, pairs, expected) -> None:
     """Free joints on the way from one of a pair to the other are asked for; what is above both is not."""
-    assert do_signs_agree(reach((0, 0, 0, 0), free=free), FORK, np.array(pairs)) is expected
+    followed = follow(*({first: 0.5, second: 0.5} for first, second in pairs))
+    assert do_signs_agree(reach((0, 0, 0, 0), free=free), FORK, followed) is expected
 
 
 @pytest.mark.parametrize("degrees", [160.0, 175.0])
 def test_what_nearly_disagrees_is_not_taken(degrees: float) -> None:
     """What is between two samples may differ from both."""
-    assert do_signs_agree(reach((0, degrees, 0, 0)), FORK, np.array([[1, 2]])) is (degrees < 162.7)
+    assert do_signs_agree(reach((0, degrees, 0, 0)), FORK, follow({1: 0.5, 2: 0.5})) is (degrees < 162.7)
+
+
+@each(
+    ("vertex", "expected"),
+    [
+        ({1: 0.5, 2: 0.5}, False),
+        ({0: 0.8, 1: 0.1, 2: 0.1}, True),  # both agree with what comes first
+        ({1: 0.1, 2: 0.1, 0: 0.8}, False),  # the second is compared with the first
+        ({1: 0.1, 0: 0.8, 2: 0.1}, True),
+        ({1: 0.6, 0: 0.3, 2: 0.1}, False),  # the sum is nearer to the first
+        ({0: 0.8, 1: 0.1, 2: 0.1, 3: 0.0}, True),
+    ],
+)  # fmt: skip
+def test_where_two_disagree_the_order_at_a_vertex_tells(vertex: dict[int, float], expected: bool) -> None:
+    """Turned by 100 degrees to either side of their parent, they disagree with each other, but not with it."""
+    assert do_signs_agree(reach((0, 100, -100, -100)), FORK, follow({0: 1.0}, vertex, {1: 0.5, 0: 0.5})) is expected
