@@ -125,21 +125,28 @@ def test_twists_are_spread_before_the_blend(subtests: pytest.Subtests):
                 assert is_native(obj)
 
 
+APART = "bones that share vertices are apart by more than half a turn"
 CASES = {
     "a bone is scaled": lambda armature: turn(armature, LAST, (0.4, 0.0, 0.0), (1.0, 1.4, 0.8)),
     "a bone is mirrored": lambda armature: turn(armature, LAST, (0.4, 0.0, 0.0), (-1.0, 1.0, 1.0)),
-    "bones that share vertices are apart by more than half a turn": lambda armature: (
+    APART: lambda armature: (
         turn(armature, MIDDLE, (radians(110), 0, 0)),
         turn(armature, LAST, (radians(110), 0, 0)),
     ),
 }
 
 
-def bridge(obj: bpy.types.Object) -> None:
-    """Give vertices in the middle some weight of the last bone and of the first."""
+def bridge(obj: bpy.types.Object, is_late: bool = False) -> None:
+    """Give vertices in the middle some weight of the last bone and of the first, before their own, or after it."""
     ring = [v.index for v in obj.data.vertices if 1.3 < v.co.y < 1.7]
-    for name in ("bone.0", LAST):
-        obj.vertex_groups[name].add(ring, 0.2, "REPLACE")
+    own = {index: [(entry.group, entry.weight) for entry in obj.data.vertices[index].groups] for index in ring}
+    for group in obj.vertex_groups:
+        group.remove(ring)
+    given = [(obj.vertex_groups[name].index, 0.2) for name in ("bone.0", LAST)]
+    for index, entries in own.items():
+        kept = [entry for entry in entries if entry[0] not in dict(given)]
+        for group, weight in [*kept, *given] if is_late else [*given, *kept]:
+            obj.vertex_groups[group].add([index], weight, "REPLACE")
 
 
 @pytest.mark.versions
@@ -164,6 +171,17 @@ def test_nodes_blend_where_blender_would_not_as_the_method_does(case: str, monke
     CASES[case](armature)
     update()
     assert not is_native(obj)
+    assert_alike(obj, twin)
+
+
+@pytest.mark.versions
+def test_blender_blends_where_weights_come_late_that_disagree():
+    obj, armature = add_tube()
+    bridge(obj, is_late=True)
+    twin = bind_both(obj)
+    CASES[APART](armature)
+    update()
+    assert is_native(obj)
     assert_alike(obj, twin)
 
 
