@@ -88,6 +88,7 @@ class Followed:
 
     @classmethod
     def of(cls, weights: Weights, joints: Joints) -> Followed:
+        """What normalized weights follow."""
         return cls(weights, find_pairs(weights, joints))
 
 
