@@ -76,20 +76,15 @@ class Followed:
 
     Attributes
     ----------
-    weights : Weights
-        Normalized, ordered by vertex, and at each in the order in which Blender adds them up. What stays at rest is a
-        joint of its own.
     pairs : int array, shape (P, 2)
-        From `find_pairs`.
+        From `find_pairs`. What stays at rest is a joint of its own.
+    weights : Weights or None
+        Normalized, ordered by vertex, and at each in the order in which Blender adds them up; None where that is not
+        known, as modifiers that interpolate weights put them in another.
     """
 
-    weights: Weights
     pairs: np.ndarray
-
-    @classmethod
-    def of(cls, weights: Weights, joints: Joints) -> Followed:
-        """What normalized weights follow."""
-        return cls(weights, find_pairs(weights, joints))
+    weights: Weights | None
 
 
 def do_signs_agree(reach: Reach, joints: Joints, followed: Followed) -> bool:
@@ -114,8 +109,8 @@ def do_signs_agree(reach: Reach, joints: Joints, followed: Followed) -> bool:
     signed = reach.known[joints]
     disagree = np.einsum("spi,spi->sp", signed[:, first], signed[:, second]) < LEAST_AGREEMENT
     samples, pairs = disagree.any(axis=1), disagree.any(axis=0)
-    if not pairs.any():
-        return True
+    if not pairs.any() or followed.weights is None:
+        return not pairs.any()
     table, values = _list_influences(followed.weights, followed.pairs[pairs], count + 1)
     return all(_agree_in_order(rotations, table, values) for rotations in signed[samples])
 

@@ -20,7 +20,7 @@ from ...bridge.modifiers import (
     remove_modifier,
 )
 from ...deformers import SkinningError
-from ...deformers.rig.reach import Followed, Reach, do_signs_agree
+from ...deformers.rig.reach import Followed, Reach, do_signs_agree, find_pairs
 from ...deformers.rig.rest import Joints, Rest, normalize_weights
 from ...deformers.skinning import dlb, dlbnt, ssd
 from ...nodes.groups import VERSION, VERSION_KEY, is_deformation, is_native_group
@@ -41,10 +41,10 @@ PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True, dlbnt.INFO.key: Tru
 """The methods that the Armature modifier has, and its Preserve Volume."""
 
 
-def find_followed(source: SkinSource, rest: Rest) -> Followed | None:
+def find_followed(source: SkinSource, rest: Rest, is_interpolated: bool) -> Followed | None:
     """The joints whose quaternions must agree for Blender's own modifier to blend as the method does.
 
-    None where it does not, however its bones are posed.
+    None where it does not, however its bones are posed. `is_interpolated`: whether modifiers above interpolate weights.
     """
     choices, joints, replaced = source.choices, source.skeleton.joints, source.skinned.replaced
     if choices.method not in PRESERVES_VOLUME or max(choices.params.bulge_limit, choices.params.contact) > 0.0:
@@ -57,7 +57,8 @@ def find_followed(source: SkinSource, rest: Rest) -> Followed | None:
         return None
     if PRESERVES_VOLUME[choices.method] and (source.skeleton.bendy or uses_envelopes(replaced, source.skeleton)):
         return None
-    return Followed.of(normalize_weights(rest.weights, len(rest.points), len(joints.parents)), joints)
+    weights = normalize_weights(rest.weights, len(rest.points), len(joints.parents))
+    return Followed(find_pairs(weights, joints), None if is_interpolated else weights)
 
 
 def shares_influences(obj: bpy.types.Object) -> bool:

@@ -31,7 +31,8 @@ def follow(*vertices: dict[int, float]) -> Followed:
     """Vertices that follow joints, by their weights, in this order."""
     owners = np.repeat(np.arange(len(vertices)), [len(one) for one in vertices])
     joints, values = (np.array([each for one in vertices for each in part(one)]) for part in (dict.keys, dict.values))
-    return Followed.of(Weights(owners, joints.astype(int), values.astype(float)), FORK)
+    weights = Weights(owners, joints.astype(int), values.astype(float))
+    return Followed(find_pairs(weights, FORK), weights)
 
 
 @each(
@@ -111,4 +112,6 @@ def test_what_nearly_disagrees_is_not_taken(degrees: float) -> None:
 )  # fmt: skip
 def test_where_two_disagree_the_order_at_a_vertex_tells(vertex: dict[int, float], expected: bool) -> None:
     """Turned by 100 degrees to either side of their parent, they disagree with each other, but not with it."""
-    assert do_signs_agree(reach((0, 100, -100, -100)), FORK, follow({0: 1.0}, vertex, {1: 0.5, 0: 0.5})) is expected
+    followed, found = follow({0: 1.0}, vertex, {1: 0.5, 0: 0.5}), reach((0, 100, -100, -100))
+    assert do_signs_agree(found, FORK, followed) is expected
+    assert not do_signs_agree(found, FORK, Followed(followed.pairs, None)), "without an order, all must agree"
