@@ -94,7 +94,7 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     skeleton = find_skeleton(armature)
     character, bends, _, notes = yield from find_bends(skinned, skeleton)
     meshes = character.meshes
-    yield partial(_try_all, character, bends, skeleton.joints)
+    bends = yield partial(_try_all, character, bends, skeleton.joints)
     chosen = choose_bends(bends, skeleton.joints)
     if not chosen:
         raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
@@ -250,8 +250,8 @@ def _dress(meshes: list[ComparedMesh], _progress: Progress) -> FleshyCharacter:
     return FleshyCharacter.of(meshes)
 
 
-def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, progress: Progress) -> None:
-    """Set what Particles change where each joint is bent alone: `offsets`, `products` and `gains`."""
+def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, progress: Progress) -> list[Bends]:
+    """The bends, with what Particles change where each joint is bent alone: `offsets`, `products` and `gains`."""
     done, total = 0, sum(len(bend.rotations) for bend in bends)
     for bend in bends:
         gains = []
@@ -264,6 +264,7 @@ def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, pro
             progress(0.25 + 0.35 * done / total)
         weighed = np.array([character.weigh(offsets).ravel() for offsets in bend.offsets])
         bend.products, bend.gains = weighed @ weighed.T, np.array(gains)
+    return bends
 
 
 def choose_bends(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
