@@ -124,8 +124,8 @@ def _list_influences(weights: Weights, pairs: np.ndarray, count: int) -> tuple[n
     first, second = follows[:, pairs].transpose(2, 0, 1)
     rows = np.flatnonzero((first & second).any(axis=1))
     own = np.isin(vertices, rows)
-    rows, places = np.searchsorted(rows, vertices[own]), np.arange(own.sum())
-    places -= np.maximum.accumulate(np.where(np.diff(rows, prepend=-1) > 0, places, 0))
+    rows = np.searchsorted(rows, vertices[own])
+    places = np.arange(len(rows)) - np.searchsorted(rows, rows)
     table = np.zeros((rows.max() + 1, places.max() + 1), np.intp)
     shares = np.zeros(table.shape)
     table[rows, places], shares[rows, places] = joints[own], values[own]

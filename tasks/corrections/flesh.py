@@ -7,7 +7,6 @@ ride on the body.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -66,8 +65,8 @@ HINGE, BALL, COLLAR, TRUNK = tuple(22.5 * step for step in range(1, 7)), 90.0, 2
 """Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine, neck
 and tail. What Particles change there grows with the angle, but for hinges, where it sets in late."""
 
-FOR_EACH = 45.0
-"""Degrees of a hinge's largest bend for each of its keys. Where they are is what is interpolated best."""
+FOR_EACH = 2
+"""Bends of a hinge for each of its keys, which are where the others are interpolated best."""
 
 ENDS, MOST_END = ("hand", "foot", "toes"), 45.0
 """Parts at the end of a limb, and the degrees that these are bent by at most, where a preset tells them."""
@@ -254,16 +253,16 @@ def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, pro
     """The bends, with what Particles change where each joint is bent alone: `offsets`, `products` and `gains`."""
     done, total = 0, sum(len(bend.rotations) for bend in bends)
     for bend in bends:
-        gains = []
+        weighed, gains = [], []
         for rotation in bend.rotations:
             offsets, tucked = character.find_changes(pose_joint(joints, bend.joint.joint, rotation, bend.joint.axes))
-            gain, largest = character.measure(offsets)
-            gains.append(gain + TUCKED * tucked if largest > LEAST_CHANGE else 0.0)
+            own, largest = character.measure(offsets)
+            gains.append(own @ own + TUCKED * tucked if largest > LEAST_CHANGE else 0.0)
+            weighed.append(own)
             bend.offsets.append(offsets)
             done += 1
             progress(0.25 + 0.35 * done / total)
-        weighed = np.array([character.weigh(offsets).ravel() for offsets in bend.offsets])
-        bend.products, bend.gains = weighed @ weighed.T, np.array(gains)
+        bend.products, bend.gains = np.inner(weighed, weighed), np.array(gains)
     return bends
 
 
@@ -286,9 +285,7 @@ def choose_bends(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
 
 def _count_keys(bend: Bends) -> int:
     """How many keys a joint takes."""
-    if not bend.is_hinge:
-        return len(bend.rotations)
-    return math.ceil(np.degrees(measure_angles(bend.rotations).max()) / FOR_EACH - 1e-6)
+    return len(bend.rotations) // (FOR_EACH if bend.is_hinge else 1)
 
 
 def _choose_keyed(group: Sequence[Bends], count: int) -> np.ndarray:

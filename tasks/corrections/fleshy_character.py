@@ -118,16 +118,11 @@ class FleshyCharacter:
         riders, count = self.riders[number], len(self.meshes[number].source.rest.points)
         return riders is not None and len(riders.vertices) == count and riders.rides.min() > CARRIED
 
-    def measure(self, offsets: Sequence[np.ndarray]) -> tuple[float, float]:
-        """Sum of the squares of offsets, by `shares`, and the largest, in sizes of the character."""
-        weighed, shares = self.weigh(offsets), np.concatenate(self.shares)
-        squares = np.square(weighed).sum(axis=1)
-        return float(squares.sum()), float(np.sqrt((squares / np.maximum(shares, 1e-30)).max(initial=0.0))) / self.size
-
-    def weigh(self, offsets: Sequence[np.ndarray]) -> np.ndarray:
-        """Offsets of all meshes, armature space, times the root of their `shares`: shape (V, 3)."""
+    def measure(self, offsets: Sequence[np.ndarray]) -> tuple[np.ndarray, float]:
+        """Offsets, flat, weighed by `shares` so that their squares count; and the largest, in sizes of a character."""
         moved = np.concatenate([each @ mesh.space[:3, :3].T for each, mesh in zip(offsets, self.meshes, strict=True)])
-        return np.sqrt(np.concatenate(self.shares))[:, None] * moved
+        weighed = np.sqrt(np.concatenate(self.shares))[:, None] * moved
+        return weighed.ravel(), float(np.linalg.norm(moved, axis=1).max(initial=0.0)) / self.size
 
 
 def read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:

@@ -141,8 +141,10 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     is_interpolable = is_interpolated(obj, above)
     shares = _find_twist_shares(rest, is_interpolable)
     is_left = has_keyed_toggles(skinned) or (shares is not None and _is_moved(skinned))
-    followed, joints = None if is_left else find_followed(source, rest, is_interpolable), skeleton.joints
-    if followed is not None and is_native(choices.method, joints, find_reach(skeleton, skinned.armature), followed):
+    followed = None if is_left else find_followed(source, rest, is_interpolable)
+    if followed is not None and is_native(
+        choices.method, skeleton.joints, find_reach(skeleton, skinned.armature), followed
+    ):
         twists = _pack_twists(obj, rest, shares, is_interpolable)
         return NodeSetup(character, choices, linear, twists, followed)
     check_modifiers_above(skinned, above)

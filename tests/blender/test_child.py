@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Quaternion, Vector
 from scenes_child import die, raise_error, return_first, tell_and_wait
+from scenes_particles import add_body
 from scenes_weights import add_small_tube, weights_of
 
-from scenes import add_tube
+from scenes import add_tube, reset
 from supple.bridge.files import child
 from supple.bridge.files.child import Child
 from supple.bridge.files.temporary import temporary_folder
 from supple.deformers import SkinningError
 from supple.options import CheckOptions, WeightOptions
 from supple.tasks.check.run import check_character
+from supple.tasks.corrections.flesh import add_flesh
 from supple.tasks.corrections.from_source import correct_from
+from supple.tasks.corrections.keys import read_offsets
 from supple.tasks.skin.bind import bind
 from supple.tasks.steps import StepsBeside, take_all, within
 from supple.tasks.weights import automatic as weights
@@ -89,6 +92,21 @@ def test_what_is_computed_is_the_same():
     pose = checked_here.poses[0]
     np.testing.assert_array_equal(first.deform("DLB", pose), second.deform("DLB", pose))
     assert not list_left()
+
+
+def test_flesh_is_the_same():
+    """Its steps change what they are given: all that goes on from there must have come back."""
+    found = []
+    for take in (take_all, lambda steps: take_beside(steps)[0]):
+        reset()
+        obj, _ = add_body()
+        bind([obj], "DLBNT")
+        take(add_flesh([obj]))
+        found.append({key.name: read_offsets(obj, key.name) for key in obj.data.shape_keys.key_blocks[1:]})
+    here, there = found
+    assert here.keys() == there.keys() != set()
+    for name, offsets in here.items():
+        assert there[name] == pytest.approx(offsets, abs=1e-6)
 
 
 @pytest.mark.versions
