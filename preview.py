@@ -14,6 +14,7 @@ from .bridge.animation.correction_drivers import own_properties
 from .bridge.changes import find_changes, list_updates, moves_meshes
 from .bridge.files.render_frames import print_line
 from .bridge.handlers import install, uninstall
+from .bridge.held import note_rewind
 from .bridge.meshes.data import read_key_values, read_object_ids
 from .bridge.per_object import PerObject, forget_all, forget_missing, forget_undone
 from .bridge.removal import forget_put_off, in_handler, run_put_off
@@ -362,6 +363,7 @@ def _before_undo(*_) -> None:
 
 @persistent
 def _on_undo(*_) -> None:
+    note_rewind()
     forget_put_off()
     forget_undone()
     for evaluator in EVALUATORS.values():

@@ -2,6 +2,7 @@
 
 from . import (
     bake,
+    base,
     bind,
     character,
     check,
@@ -63,5 +64,6 @@ def register() -> None:
 
 
 def unregister() -> None:
+    base.unregister()
     for part in reversed(PARTS):
         part.unregister()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,14 +17,13 @@ from ..tasks.bake.caches import bake_caches
 from ..tasks.bake.parts import name_stems
 from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.skin.baked import clear_bake, show_cache
+from ..tasks.steps import Steps
 from ..tasks.subject.frames import frame_range
-from .base import SuppleOperator, WaitingOperator
+from .base import SuppleOperator
+from .computing import ComputingOperator
 
 RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
 """Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""
-
-BETWEEN_REDRAWS = 0.2
-"""Seconds of baking between two redraws of the window, which may take longer than a frame."""
 
 
 def _list_chosen(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
@@ -45,11 +44,12 @@ def _list_baked(context: bpy.types.Context, whole: bool) -> list[bpy.types.Objec
     return [obj for obj in _list_chosen(context, whole) if settings_of(obj).bake != "NONE"]
 
 
-class BakeOperator(WaitingOperator):
-    """Mix-in: a frame range, run in one go from Python and frame by frame from the user interface."""
+class BakeOperator(ComputingOperator):
+    """Mix-in: the bake of a frame range."""
 
-    is_interactive = False
-    """Whether a user waits in front of a window: set by `invoke`."""
+    subject = "the bake"
+    canceled = "Bake canceled: no frames were saved"
+    step_time = 0.2  # a redraw of the window may take longer than a frame
 
     frame_start: IntProperty(
         name="Start Frame", description="First frame to bake. Follows the scene if not set", default=1
@@ -80,46 +80,19 @@ class BakeOperator(WaitingOperator):
                 setattr(self, name, getattr(context.scene, name))
 
     def run(self, context: bpy.types.Context) -> Any:
-        is_interactive, self.is_interactive = self.is_interactive, False  # Repeat Last and Redo execute this instance
         self.choose(context)
-        if is_interactive:
-            return self.run_modal(context)
-        for _ in self.start(context):
-            pass
-        return self.describe(len(self.frames(context)))
+        return self.take(context, self._list_steps(context))
 
-    def run_modal(self, context: bpy.types.Context) -> set[str]:
-        """Go on frame by frame, with a progress bar."""
-        self._count = len(self.frames(context))
-        self._steps = self.start(context)
-        self.begin_waiting(context, 0.001, self._count)
-        context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
-        return {"RUNNING_MODAL"}
+    def _list_steps(self, context: bpy.types.Context) -> Steps[int]:
+        count = len(self.frames(context))
+        with closing(cast(Any, self.start(context))) as steps:
+            for done in steps:
+                yield done / count
+        return count
 
-    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        if event.type == "ESC":
-            self._steps.close()
-            self.tell("Bake canceled: no frames were saved")
-            return self._end(context, {"CANCELLED"})
-        if event.type != "TIMER":
-            return {"RUNNING_MODAL"}
-        result = self.attempt(lambda: self._go_on(context))
-        return result if "RUNNING_MODAL" in result else self._end(context, result)
-
-    def _go_on(self, context: bpy.types.Context) -> Any:
-        """Bake frames for a moment; once all are baked, what to say of them."""
-        deadline = time.monotonic() + BETWEEN_REDRAWS
-        done = next(self._steps, None)
-        while done is not None and time.monotonic() < deadline:
-            done = next(self._steps, None)
-        if done is None:
-            return self.describe(len(self.frames(context)))
-        self.show_waiting(context, done, f"frame {done} of {self._count} baked. Esc to cancel")
-        return {"RUNNING_MODAL"}
-
-    def _end(self, context: bpy.types.Context, result: set[str]) -> set[str]:
-        self.end_waiting(context)
-        return result
+    def finish(self, _context: bpy.types.Context, count: int) -> str:
+        """Say what was baked."""
+        return self.describe(count)
 
 
 def needs_bound(context: bpy.types.Context) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, cast
 
 import bpy
@@ -66,13 +67,43 @@ class SuppleOperator:
         self.report({level}, f"{translate(text)} ({code})" if code else translate(text))
 
 
+class Waiting:
+    """Progress of an operator that goes on between two drawings of the window, and what ends with it."""
+
+    def __init__(self, context: bpy.types.Context, seconds: float, most: int) -> None:
+        self.ends = ExitStack()
+        self._timer = context.window_manager.event_timer_add(seconds, window=context.window)
+        context.window_manager.progress_begin(0, most)
+        _under_way.append(self)
+
+    def end(self, context: bpy.types.Context) -> None:
+        """Take progress away, and draw 3D Views and their panels again."""
+        if self not in _under_way:  # the extension was disabled
+            return
+        _under_way.remove(self)
+        with self.ends:
+            context.window_manager.event_timer_remove(self._timer)
+            context.window_manager.progress_end()
+            if context.workspace is not None:  # a window is closed
+                context.workspace.status_text_set(None)
+            redraw(context.window_manager, context)
+
+
+_under_way: list[Waiting] = []
+
+
+def unregister() -> None:
+    """End what is under way: of an operator that is no longer registered, Blender calls nothing."""
+    for waiting in _under_way[:]:
+        waiting.end(bpy.context)
+
+
 class WaitingOperator(SuppleOperator):
     """Mix-in: goes on between two drawings of the window, with progress; once it ends, panels show what has come."""
 
     def begin_waiting(self, context: bpy.types.Context, seconds: float, most: int) -> None:
         """Have `modal` called again and again, so many seconds apart, and show progress from 0 to `most`."""
-        self._timer = context.window_manager.event_timer_add(seconds, window=context.window)
-        context.window_manager.progress_begin(0, most)
+        self._waiting = Waiting(context, seconds, most)
 
     def show_waiting(self, context: bpy.types.Context, done: int, status: str) -> None:
         """Show progress under the mouse, and a text in the status bar."""
@@ -81,7 +112,4 @@ class WaitingOperator(SuppleOperator):
 
     def end_waiting(self, context: bpy.types.Context) -> None:
         """Take progress away, and draw 3D Views and their panels again."""
-        context.window_manager.event_timer_remove(self._timer)
-        context.window_manager.progress_end()
-        context.workspace.status_text_set(None)
-        redraw(context.window_manager, context)
+        self._waiting.end(context)

@@ -8,14 +8,11 @@ from typing import Any, cast
 
 import bpy
 
-from ..tasks.steps import Steps, StepsBeside, only, take_all
+from ..tasks.steps import EditedMeanwhileError, Steps, StepsBeside, only, take_all
 from .base import WaitingOperator
 
 CHECK_INTERVAL = 0.02
 """Seconds after which steps go on."""
-
-STEP_TIME = 0.05
-"""Seconds for which steps are taken before the window is drawn."""
 
 STATUS_INTERVAL = 0.5
 """Least seconds between two changes of the status bar: each has Blender draw it, which takes from the computing."""
@@ -29,6 +26,8 @@ class ComputingOperator(WaitingOperator):
     once progress is shown, and it is shown until all that follows what was done has followed.
     """
 
+    step_time = 0.05
+    """Seconds for which steps are taken before the window is drawn."""
     computes = False
     """Whether its steps are sure to have something computed: the other Blender is started right away then."""
 
@@ -61,6 +60,7 @@ class ComputingOperator(WaitingOperator):
         self._steps = StepsBeside(steps, self.computes)
         self._status, self._status_time, self._start = "", 0.0, time.monotonic()
         self.begin_waiting(context, CHECK_INTERVAL, 100)
+        self._waiting.ends.callback(self._steps.close)
         self.show_progress(context)
         context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
         return {"RUNNING_MODAL"}
@@ -84,11 +84,14 @@ class ComputingOperator(WaitingOperator):
         """Take steps for a moment; after the last, `finish`. Returns and raises as `run` does."""
         assert self._steps is not None  # until `end`
         try:
-            self._steps.take(STEP_TIME)
+            self._steps.take(self.step_time)
         except StopIteration as end:
             result = self.finish(context, end.value)
             context.view_layer.update()  # what follows a change may take as long as the change
             return result
+        except EditedMeanwhileError as error:
+            self.tell(str(error), "WARNING")
+            return self.stop()
         self.show_progress(context)
         return {"RUNNING_MODAL"}
 
@@ -118,9 +121,7 @@ class ComputingOperator(WaitingOperator):
             self.end(context)
 
     def end(self, context: bpy.types.Context) -> None:
-        steps, self._steps = self._steps, None
-        if steps is not None:
-            steps.close()
+        self._steps = None
         self.end_waiting(context)
 
 

@@ -87,14 +87,15 @@ def left_mode(context: bpy.types.Context) -> Iterator[None]:
     """
     active = context.active_object
     mode: Any = active.mode if active is not None and active.type == "MESH" else "OBJECT"
+    uid = active.session_uid if active is not None else 0
     if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
         bpy.ops.ed.undo_push(message="Set Object Mode")
     try:
         yield
     except (SkinningError, GeneratorExit):
-        mode_set: Any = bpy.ops.object.mode_set
-        if mode != "OBJECT" and mode_set.poll():
+        mode_set, active = cast(Any, bpy.ops.object.mode_set), bpy.context.active_object
+        if mode != "OBJECT" and active is not None and active.session_uid == uid and mode_set.poll():
             mode_set(mode=mode)
         raise
 

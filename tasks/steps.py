@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ..bridge.files.child import Child
+from ..bridge.held import Held
+from ..deformers import SkinningError
 
 T = TypeVar("T")
 
@@ -96,8 +98,17 @@ def _compute_within(function: Callable[[Progress], Any], start: float, share: fl
     return function(lambda done: progress(start + share * done))
 
 
+class EditedMeanwhileError(SkinningError):
+    """The file was edited between two steps, in what they may hold."""
+
+    def __init__(self) -> None:
+        super().__init__("The file was edited meanwhile: start again, and wait until it is done")
+
+
 class StepsBeside:
     """Steps that are taken a few at a time; what is to be computed, another Blender computes meanwhile.
+
+    Steps hold data of Blender's from one to the next. So none is taken once that data has changed: they are closed.
 
     Parameters
     ----------
@@ -106,7 +117,7 @@ class StepsBeside:
     """
 
     def __init__(self, steps: Steps, computes: bool = False) -> None:
-        self._steps, self._share, self._is_computing = steps, 0.0, False
+        self._steps, self._share, self._is_computing, self._held = steps, 0.0, False, Held()
         self._child: Child | _Here | None = _start() if computes else None
 
     @property
@@ -115,18 +126,34 @@ class StepsBeside:
         return max(self._share, self._child.share if self._child is not None and self._is_computing else 0.0)
 
     def take(self, seconds: float) -> None:
-        """Take steps for a while, or until something is computed; raises StopIteration with what they return."""
-        until = time.monotonic() + seconds
-        while not (self._is_computing and self._child is not None and not self._child.is_done):
+        """Take steps for a while, or until something is computed.
+
+        Raises
+        ------
+        StopIteration
+            With what they return.
+        EditedMeanwhileError
+            If the file was edited since the last step. What they have begun is taken back.
+        """
+        if self._held.is_changed():
+            self.close()
+            raise EditedMeanwhileError
+        if self._is_waiting:
+            return
+        until, is_going = time.monotonic() + seconds, True
+        while is_going:
             step = self._find_next()
             if callable(step):
                 self._order(step)
-            elif step is None:
-                return
-            else:
+            elif step is not None:
                 self._share = max(self._share, step)
-            if time.monotonic() > until:
-                return
+            is_going = step is not None and not self._is_waiting and time.monotonic() <= until
+        self._held.note()
+
+    @property
+    def _is_waiting(self) -> bool:
+        """Whether the other Blender computes."""
+        return self._is_computing and self._child is not None and not self._child.is_done
 
     def close(self) -> None:
         """End them: what they have begun is taken back, and what is being computed ends."""

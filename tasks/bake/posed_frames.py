@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import bpy
 import numpy as np
 
+from ...bridge.held import find_again
 from ...bridge.meshes.data import mesh_of, read_evaluated_points
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
@@ -78,7 +79,7 @@ def posed_frames(
     SkinningError
         Where an object can not be deformed; names the frame.
     """
-    current, sub = scene.frame_current, scene.frame_subframe
+    current, sub, scene_name = scene.frame_current, scene.frame_subframe, scene.name
     passes, ends = list_passes(objects), ExitStack()
     try:
         for before, together in enumerate(passes):
@@ -97,7 +98,8 @@ def posed_frames(
             ends.enter_context(without_changes())  # modifiers that are back as they were
     finally:
         with ends:
-            scene.frame_set(current, subframe=sub)
+            if (scene_now := bpy.data.scenes.get(scene_name)) is not None:
+                scene_now.frame_set(current, subframe=sub)
 
 
 def _pose(objects: Sequence[bpy.types.Object], is_first: bool) -> dict[bpy.types.Object, np.ndarray]:
@@ -131,32 +133,37 @@ def _read_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.nd
 @contextmanager
 def _stack_down_to_supple(obj: bpy.types.Object) -> Iterator[None]:
     """Evaluate meanwhile only the modifiers that render above Supple's, and Supple's."""
-    names, first, last = (
-        [modifier.name for modifier in obj.modifiers],
-        find_supple_modifier(obj),
-        find_last_modifier(obj),
-    )
+    first, last, uid = find_supple_modifier(obj), find_last_modifier(obj), obj.session_uid
     start, end = (obj.modifiers.find(modifier.name) for modifier in (first, last))
-    before = [modifier.show_viewport for modifier in obj.modifiers]
+    before = {modifier.name: modifier.show_viewport for modifier in obj.modifiers}
     for index, modifier in enumerate(obj.modifiers):
         modifier.show_viewport = start <= index <= end or (index < start and modifier.show_render)
     try:
         yield
     finally:
-        for name, shown in zip(names, before, strict=True):
-            if name in obj.modifiers:
-                obj.modifiers[name].show_viewport = shown
+        now = find_again(uid)
+        for modifier in now.modifiers if now is not None else ():
+            modifier.show_viewport = before.get(modifier.name, modifier.show_viewport)
 
 
 @contextmanager
 def _without_baked_keys(obj: bpy.types.Object) -> Iterator[None]:
     """Mute the keys of an earlier bake meanwhile: they would be in every frame."""
-    names, keys = settings_of(obj).baked_keys.split("\n"), obj.data.shape_keys
-    muted = [key for key in keys.key_blocks if key.name in names and not key.mute] if keys is not None else []
-    for key in muted:
-        key.mute = True
+    names, uid = settings_of(obj).baked_keys.split("\n"), obj.session_uid
+    muted = [key.name for key in _list_keys(obj) if key.name in names and not key.mute]
+    _mute(obj, muted, True)
     try:
         yield
     finally:
-        for key in muted:
-            key.mute = False
+        if (now := find_again(uid)) is not None:
+            _mute(now, muted, False)
+
+
+def _mute(obj: bpy.types.Object, names: Collection[str], is_muted: bool) -> None:
+    for key in _list_keys(obj):
+        if key.name in names:
+            key.mute = is_muted
+
+
+def _list_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    return [] if obj.data.shape_keys is None else [*obj.data.shape_keys.key_blocks]

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ...bridge.animation.curves import key_spike
+from ...bridge.held import find_again
 from ...bridge.meshes.data import read_evaluated_points, read_key_points, write_key_points
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
@@ -66,7 +67,7 @@ class _KeyBake:
     """
 
     def __init__(self, obj: bpy.types.Object) -> None:
-        self._obj, self._settings = obj, settings_of(obj)
+        self._obj, self._settings, self._uid = obj, settings_of(obj), obj.session_uid
         self._before = self._settings.baked_keys
         self._earlier = [name for name in self._before.split("\n") if name]
         self.made = [] if obj.data.shape_keys is not None else [obj.shape_key_add(name="Basis").name]
@@ -86,9 +87,10 @@ class _KeyBake:
         write_key_points(key, points - mixed + self._basis)
 
     def undo(self) -> None:
-        """Remove what was made."""
-        remove_keys(self._obj, self.made)
-        self._settings.baked_keys = self._before
+        """Remove what was made, unless the object was deleted."""
+        if (obj := find_again(self._uid)) is not None:
+            remove_keys(obj, self.made)
+            settings_of(obj).baked_keys = self._before
 
 
 def _show_keys(obj: bpy.types.Object, made: list[str], frames: Sequence[int]) -> None:

@@ -173,13 +173,18 @@ def evaluate(body: PosedArmature, layout: Layout, clip: Clip, first_frame: int) 
     """The matrices of all bones when channels are as in a clip; yields the share of the frames that are read."""
     with ExitStack() as afterward:
         action = new_action("Supple Motion", layout.list_curves(clip, first_frame))
-        afterward.callback(bpy.data.actions.remove, action)
+        afterward.callback(_remove_action, action.session_uid)
         parts = []
         for start in range(0, len(clip), AT_A_TIME):
             frames = range(first_frame + start, first_frame + min(start + AT_A_TIME, len(clip)))
             parts += _read_frames(body.armature, action, frames)
             yield min(1.0, (start + AT_A_TIME) / len(clip))
     return join_frames(parts)
+
+
+def _remove_action(uid: int) -> None:
+    for action in [each for each in bpy.data.actions if each.session_uid == uid]:
+        bpy.data.actions.remove(action)
 
 
 def _read_frames(armature: bpy.types.Object, action: bpy.types.Action, frames: Sequence[int]) -> list[Matrices]:

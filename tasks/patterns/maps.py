@@ -235,7 +235,7 @@ def write_maps(
     laid = bind_map(obj, width, width, kinds)
     largest, name = measure_range(laid.heights), bpy.path.clean_name(obj.name)
     description = _describe_maps(obj, laid, largest, file_format)
-    current, sub = scene.frame_current, scene.frame_subframe
+    current, sub, scene_name = scene.frame_current, scene.frame_subframe, scene.name
     try:
         with filling(folder) as staging:
             for done, frame in enumerate(frames, start=1):
@@ -250,7 +250,8 @@ def write_maps(
                 yield done
             _write_sidecar(folder, staging, name, description, frames, file_format)
     finally:
-        scene.frame_set(current, subframe=sub)
+        if (scene_now := bpy.data.scenes.get(scene_name)) is not None:
+            scene_now.frame_set(current, subframe=sub)
 
 
 def _to_gray(drawn: np.ndarray, largest: float) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 import bpy
@@ -89,24 +89,31 @@ def add_set(
         )
     usable = [obj for obj in meshes if _is_usable(obj)]
     report = SetReport(anatomy.rig.preset.name, skipped=problems)
-    spots = _find_spots(anatomy, region)
+    spots, known = _find_spots(anatomy, region), {image.session_uid for image in bpy.data.images}
     try:
         for number, spot in enumerate(spots):
             yield number / (len(spots) + 1)
             _add(report, usable, armature, anatomy, spot, folds)
-        if not report.added:
-            raise SkinningError(
-                f"No pattern was added to '{armature.name}': {'; '.join(report.skipped) or 'the body has no landmarks'}"
-            )
         for number, obj in enumerate(report.added):
             yield (len(spots) + number / len(report.added)) / (len(spots) + 1)
             update(obj)
-    except GeneratorExit:
-        for obj, names in report.added.items():
-            remove_last(obj, len(names))
-            update(obj)
+    except BaseException:
+        _take_back(report, known)
         raise
+    if not report.added:
+        raise SkinningError(
+            f"No pattern was added to '{armature.name}': {'; '.join(report.skipped) or 'the body has no landmarks'}"
+        )
     return report
+
+
+def _take_back(report: SetReport, known: Set[int]) -> None:
+    """Remove what was added, from meshes that are still there, and images that were not known before."""
+    for obj in [obj for obj in bpy.data.objects if obj in report.added]:
+        remove_last(obj, len(report.added[obj]))
+        update(obj)
+    for image in [image for image in bpy.data.images if image.session_uid not in known and MADE_KEY in image]:
+        bpy.data.images.remove(image)
 
 
 def _is_usable(obj: bpy.types.Object) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 
 from ...bridge import modifiers
+from ...bridge.held import find_again
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs import carriers
 from ...bridge.rigs.carriers import is_hidden_object
@@ -134,14 +135,15 @@ def prepare_supple(objects: Sequence[bpy.types.Object], method: str = DEFAULT_ME
                 if obj.is_editable:
                     settings = settings_of(obj)
                     chosen = list_defaults(method) | (RIGID if is_rigid(obj) else {})
-                    former += [(settings, name, getattr(settings, name)) for name in chosen]
+                    former += [(obj.session_uid, name, getattr(settings, name)) for name in chosen]
                     for name, value in chosen.items():
                         setattr(settings, name, value)
         return (yield from prepare_each(objects, method))
     except BaseException:
         with muted():
-            for settings, name, value in former:
-                setattr(settings, name, value)
+            for uid, name, value in former:
+                if (obj := find_again(uid)) is not None:  # it may have been deleted between two steps
+                    setattr(settings_of(obj), name, value)
         raise
 
 

@@ -55,11 +55,12 @@ class Step:
 @contextmanager
 def at_bake_quality(obj: bpy.types.Object) -> Iterator[None]:
     """Deform an object meanwhile with the iterations of a bake, and leave it to the bake."""
-    _baked.add(obj.session_uid)
+    uid = obj.session_uid
+    _baked.add(uid)
     try:
         yield
     finally:
-        _baked.discard(obj.session_uid)
+        _baked.discard(uid)
 
 
 def is_baking(obj: bpy.types.Object) -> bool:

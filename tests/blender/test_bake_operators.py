@@ -27,7 +27,6 @@ from scenes_bake import (
 
 from scenes import add_face_key, bind, reset, select, supple_modifier
 from supple.deformers import SkinningError
-from supple.operators.bake import BakeOperator
 from supple.tasks.bake.posed_frames import check_bakeable
 from supple.tasks.skin.baked import CACHE_MODIFIER, show_cache
 from supple.tasks.subject.frames import frame_range
@@ -272,26 +271,3 @@ def test_a_cache_that_cannot_be_shown(tmp_path, subtests):
                 show_cache(obj, tmp_path / "a.pc2")
             assert changes(before, everything(obj)) == {}
     assert_live(obj, armature)
-
-
-def test_a_bake_from_the_window_is_repeated_in_one_go():
-    """Blender executes the same instance again on Repeat Last, and ends where that runs on."""
-    ran = []
-
-    class Bake(BakeOperator):
-        choose = describe = report = lambda self, *_: ""
-        frames = lambda self, _: ()  # noqa: E731
-
-        def start(self, context):
-            ran.append("at once")
-            return iter(())
-
-        def run_modal(self, context):
-            ran.append("frame by frame")
-            return {"RUNNING_MODAL"}
-
-    operator = Bake()
-    operator.is_interactive = True
-    assert operator.execute(bpy.context) == {"RUNNING_MODAL"}
-    assert operator.execute(bpy.context) == {"FINISHED"}
-    assert ran == ["frame by frame", "at once"]

@@ -10,7 +10,6 @@ import bpy
 import pytest
 
 from supple.deformers import SkinningError
-from supple.operators.bake import BakeOperator
 from supple.operators.computing import ComputingOperator
 from supple.operators.mouse_tools import ModalTool
 
@@ -81,9 +80,6 @@ def begin(cls: type, end: str, window: Window) -> Any:
         operator = make(cls, finish=lambda *_: {"FINISHED"}, computes=False)
         operator.is_interactive = True
         assert operator.take(window, take_steps(end)) == {"RUNNING_MODAL"}
-    elif issubclass(cls, BakeOperator):
-        operator = make(cls, start=lambda *_: take_steps(end), frames=lambda *_: range(2), describe=lambda *_: "Baked")
-        assert operator.run_modal(window) == {"RUNNING_MODAL"}
     else:
         assert issubclass(cls, ModalTool), f"How does {cls.__name__} end?"
         operator = make(cls, prepare=ignore, react=lambda *_: {"FINISHED" if end == "done" else "CANCELLED"})
@@ -111,3 +107,11 @@ def test_each_end_redraws_the_sidebar(subtests, end):
             assert result == {"FINISHED" if end == "done" else "CANCELLED"}
             assert window.drawn > 0
             assert closed == ([] if issubclass(cls, ModalTool) else [end])
+
+
+def test_what_a_window_has_started_is_repeated_in_one_go():
+    """Blender executes the same instance again on Repeat Last, and ends where that runs on."""
+    cls = next(cls for cls in list_modal() if issubclass(cls, ComputingOperator))
+    operator, window = begin(cls, "done", Window()), Window()
+    assert operator.take(window, take_steps("done")) == {"FINISHED"}
+    operator.end(window)

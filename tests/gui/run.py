@@ -28,6 +28,7 @@ from drag import drag_skin
 from engine_copy import copy_for_engines
 from farm import send_to_farm
 from fit import fit_skeleton
+from interrupted import interrupt_commands
 from layers import keep_outside
 from motion import loop_motions
 from patterns import place_patterns
@@ -79,7 +80,7 @@ def steps() -> Iterator[float]:
     for test in (
         use_character, compare_methods, check_character, copy_for_engines, correct_poses, send_to_farm, place_patterns,
         edit_weights, drag_skin, loop_motions, swing_tail, fit_skeleton,
-        keep_outside,
+        keep_outside, interrupt_commands,
     ):  # fmt: skip
         yield from test(window)
     yield from session(window, "NODES")
@@ -351,7 +352,7 @@ def run() -> None:
         finish()
         return None
 
-    bpy.app.timers.register(pace(advance), first_interval=1.5)
+    bpy.app.timers.register(pace(advance), first_interval=1.5, persistent=True)
 
 
 def pace(advance: Callable[[], float | None]) -> Callable[[], float | None]:

@@ -171,7 +171,7 @@ def dump() -> dict[str, Any]:
                 found[f"{path}.users"] = data.users
             if name == "node_groups":
                 continue  # only Supple makes any here
-            found |= dict(_values(data, path, 0))
+            found |= dict(read_values(data, path, 0))
             if name == "meshes":
                 found |= _mesh_values(data, path)
             if name == "objects":
@@ -190,7 +190,7 @@ def _name(data: bpy.types.ID) -> str:
     return _keyed.get(data.name_full, data.name_full) if isinstance(data, bpy.types.Action) else data.name_full
 
 
-def _values(owner: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+def read_values(owner: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
     """All properties of a struct and of those inside it; pointers to others by name."""
     if depth <= 7:
         keys = (
@@ -223,12 +223,12 @@ def _value(owner: Any, prop: Any, path: str, depth: int) -> Iterator[tuple[str, 
                 if item is None or isinstance(item, bpy.types.ID):
                     yield f"{path}[{index}]", item and _name(item)
                 else:
-                    yield from _values(item, f"{path}[{index} {getattr(item, 'name', '')}]", depth + 1)
+                    yield from read_values(item, f"{path}[{index} {getattr(item, 'name', '')}]", depth + 1)
     elif prop.type == "POINTER":
         if prop.identifier == "pose" and not owner.visible_get():
             return  # animated where something that is evaluated depends on it
         if value is not None and prop.identifier in INSIDE:
-            yield from _values(value, path, depth + 1)
+            yield from read_values(value, path, depth + 1)
         else:
             is_data = isinstance(value, bpy.types.ID)
             yield path, _name(value) if is_data else getattr(value, "name", None if value is None else "something")

@@ -1,0 +1,57 @@
+"""What a long command holds of the file between two of its steps: Blender frees it when somebody edits on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+_rewinds = 0
+
+
+def note_rewind() -> None:
+    """Note that undo or redo has replaced data-blocks, whose parts are others then."""
+    global _rewinds
+    _rewinds += 1
+
+
+def find_again(uid: int) -> bpy.types.Object | None:
+    """The object with a `session_uid`, as the file has it now; None if it was deleted."""
+    return next((obj for obj in bpy.data.objects if obj.session_uid == uid), None)
+
+
+class Held:
+    """All data that a command may hold: meshes, armatures and their parts, actions, scenes.
+
+    To pose, to play and to move the view changes none of it, nor does what others add to the file.
+    """
+
+    def __init__(self) -> None:
+        self.note()
+
+    def note(self) -> None:
+        """Take the file as it is."""
+        self._parts, self._rewinds = _read_parts(), _rewinds
+
+    def is_changed(self) -> bool:
+        """Whether something of it was deleted, replaced or edited since it was noted."""
+        return _rewinds != self._rewinds or not self._parts.items() <= _read_parts().items()
+
+
+def _read_parts() -> dict[int, tuple]:
+    """By `session_uid`, which no two data-blocks share: where each data-block is in memory, and what is in it."""
+    data = bpy.data
+    objects = [obj for obj in data.objects if obj.type in ("MESH", "ARMATURE")]
+    parts: dict[int, tuple] = {other.session_uid: (other.as_pointer(),) for other in (*data.actions, *data.scenes)}
+    return parts | {obj.session_uid: (obj.as_pointer(), *_read_object(obj)) for obj in objects}
+
+
+def _read_object(obj: bpy.types.Object) -> tuple:
+    own: Any = obj.data
+    modifiers = tuple(modifier.as_pointer() for modifier in obj.modifiers if modifier.type == "ARMATURE")
+    if obj.type == "MESH":
+        keys = own.shape_keys
+        counts = len(own.vertices), len(keys.key_blocks) if keys is not None else 0, len(obj.vertex_groups)
+        return own.session_uid, own.is_editmode, modifiers, counts
+    bones = obj.pose.bones if obj.pose is not None else ()
+    return own.session_uid, own.is_editmode, len(own.bones), tuple(bone.as_pointer() for bone in bones[:1])
