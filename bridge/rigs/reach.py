@@ -42,7 +42,7 @@ SCALED = 5e-5
 stretches skin, too."""
 
 MOST_SAMPLES = 256
-"""Poses that are looked at of all actions, about, at most."""
+"""Poses that are looked at of all actions, about, at most, besides those where a channel is at an end of its range."""
 
 
 def read_reach(
@@ -155,12 +155,17 @@ class _Bones:
 
 
 def _choose_frames(keys: Keys, most: int) -> np.ndarray:
-    """Frames of keys that rotate, so many at most; one where there are none."""
-    pairs = [pairs[:, 0] for (_, channel), axes in keys.items() if channel in SIZES for pairs in axes.values()]
-    frames = np.unique(np.concatenate([np.zeros(0), *pairs]))
+    """Frames of keys that rotate: those where a channel is at an end of its range, and so many at most of the others.
+
+    One frame if nothing rotates.
+    """
+    curves = [pairs for (_, channel), axes in keys.items() if channel in SIZES for pairs in axes.values() if len(pairs)]
+    frames = np.unique(np.concatenate([np.zeros(0), *(pairs[:, 0] for pairs in curves)]))
     if not len(frames):
         return np.zeros(1)
-    return frames[np.unique(np.linspace(0, len(frames) - 1, min(len(frames), most)).astype(np.intp))]
+    ends = [pairs[[pairs[:, 1].argmin(), pairs[:, 1].argmax()], 0] for pairs in curves]
+    even = frames[np.linspace(0, len(frames) - 1, min(len(frames), most)).astype(np.intp)]
+    return np.unique(np.concatenate([even, *ends]))
 
 
 def _find_problem(

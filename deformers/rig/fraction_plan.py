@@ -8,6 +8,7 @@ import numpy as np
 
 from .fractions import Fractions
 from .rest import Joints
+from .skeleton import Chains
 from .spread_twists import SpreadTwists
 
 MOST = 5
@@ -150,8 +151,9 @@ def find_long_bones(joints: Joints, handles: np.ndarray | None = None) -> LongBo
         return LongBones(counts, is_long)
     size = measure_size(joints)
     (paired, *_), heirs, inner = find_paired(joints), find_heirs(parents), []
+    before_each = _measure_before(joints, heirs)
     for joint in np.flatnonzero(parents >= 0).tolist():
-        line = _list_line(joint, parents, centers, heirs)
+        line = _list_line(joint, parents, centers, heirs, before_each)
         counts[joint] = len(line)
         is_long[joint] = paired[joint] and heirs[parents[joint]] == joint and _is_long(joint, line, joints, heirs, size)
         inner += line[:-1] if is_long[joint] else []
@@ -203,8 +205,10 @@ def find_heirs(parents: np.ndarray) -> np.ndarray:
     return heirs
 
 
-def _list_line(joint: int, parents: np.ndarray, centers: np.ndarray, heirs: np.ndarray) -> list[int]:
-    """Bones before a joint that count as one, from the last to the first."""
+def _list_line(
+    joint: int, parents: np.ndarray, centers: np.ndarray, heirs: np.ndarray, before_each: np.ndarray
+) -> list[int]:
+    """Bones before a joint that count as one, from the last to the first; `before_each` is from `_measure_before`."""
     line = [int(parents[joint])]
     length = float(np.linalg.norm(centers[joint] - centers[line[0]]))
     before = line[0]
@@ -213,20 +217,19 @@ def _list_line(joint: int, parents: np.ndarray, centers: np.ndarray, heirs: np.n
         if _find_angle(step, centers[joint] - centers[before]) > IN_LINE:
             break
         length += float(np.linalg.norm(step))
-        if length > LONGER * _measure_before(above, parents, centers, heirs):
+        if length > LONGER * before_each[above]:
             break
         line.append(above)
         before = above
     return line
 
 
-def _measure_before(joint: int, parents: np.ndarray, centers: np.ndarray, heirs: np.ndarray) -> float:
-    """Length of the bones before a joint, up to where the skeleton branches."""
-    length = 0.0
-    while (above := int(parents[joint])) >= 0 and heirs[above] == joint:
-        length += float(np.linalg.norm(centers[joint] - centers[above]))
-        joint = above
-    return length
+def _measure_before(joints: Joints, heirs: np.ndarray) -> np.ndarray:
+    """Length of the bones before each joint, up to where the skeleton branches, shape (B,)."""
+    parents, centers = joints.parents, np.asarray(joints.centers, np.float64)
+    is_heir = (parents >= 0) & (heirs[parents] == np.arange(len(parents)))
+    steps = np.where(is_heir, np.linalg.norm(centers - centers[parents], axis=1), 0.0)
+    return Chains(np.where(is_heir, parents, -1)).sum(steps)
 
 
 def _is_long(joint: int, line: list[int], joints: Joints, heirs: np.ndarray, size: float) -> bool:

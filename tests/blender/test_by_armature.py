@@ -251,6 +251,19 @@ def test_what_may_scale_or_turn_bones_is_left_to_nodes(subtests: pytest.Subtests
             assert settings_of(obj).evaluate == "NODES"
 
 
+def test_one_frame_in_a_long_action_is_not_missed():
+    """Three bones curl in a single frame, where Blender's own blend tears."""
+    obj, armature, twin = bound_both()
+    for frame in range(1, 901):
+        for bone in armature.pose.bones:
+            bone.rotation_euler.x = radians(170.0 if frame == 447 else 5.0)
+            bone.keyframe_insert("rotation_euler", index=0, frame=frame)
+    update()
+    for frame in (446, 447):
+        bpy.context.scene.frame_set(frame)
+        assert_alike(obj, twin)
+
+
 def test_switches_by_hand_and_in_the_panel():
     obj, _, _ = bound_both()
     own = list_own_armatures(obj)
