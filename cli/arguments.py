@@ -208,6 +208,8 @@ COMMANDS = (
              help=f"frames to bake at a time; {CHUNK} by default"),
         take("--engine", choices=tuple(ENGINES), required=True, help="render farm manager that runs the job"),
         take("--render", action="store_true", help="also render the frames, from the bake"),
+        take("--allow-scripts", action="store_true",
+             help="let workers run scripts in the file, such as drivers in Python, even if this Blender does not"),
         take("--no-task-chunking", action="store_true",
              help="with openjd: list the chunks in the job, for farms without the TASK_CHUNKING extension"),
         take_path("--output", "DIR", "folder of the job", required=True),

@@ -8,10 +8,10 @@ import bpy
 
 from ..bridge.files.blend_files import open_file
 from ..tasks.farm.commands import FarmJob
-from ..tasks.farm.job import find_objects, write_job
+from ..tasks.farm.job import describe_scripts, find_objects, write_job
 from .bakes import warn_of_scripts
 from .commands import choose_frames, choose_settings
-from .messages import answer
+from .messages import answer, tell
 from .options import words_of_choices
 
 
@@ -26,7 +26,9 @@ def make_job(arguments: argparse.Namespace) -> None:
         output=arguments.output.absolute(),
         render=arguments.render,
         task_chunking=not arguments.no_task_chunking,
+        runs_python=arguments.allow_scripts,
     )
     choose_settings(find_objects(job), arguments)  # here to find what is wrong with them
     warn_of_scripts()
+    tell(f"supple: {describe_scripts(job)}")
     answer(map(str, write_job(job, arguments.engine)))

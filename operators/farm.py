@@ -11,7 +11,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from ..settings.character import find_shown
 from ..tasks.farm.commands import CHUNK, FarmJob
 from ..tasks.farm.engines import ENGINES
-from ..tasks.farm.job import check_on_disk, write_job
+from ..tasks.farm.job import check_on_disk, describe_scripts, write_job
 from ..tasks.farm.readme import README
 from ..tasks.reports import farm_reports
 from ..tasks.subject.frames import describe_frames, frame_range, parse_frames
@@ -51,10 +51,18 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
     )
     render: BoolProperty(name="Render", description="Also render the frames, from the bake", options={"SKIP_SAVE"})
 
+    scripts: BoolProperty(
+        name="Allow Scripts",
+        description="Let workers run scripts in the file, such as drivers in Python, even if this Blender does not. "
+        "Only for files that you trust",
+        options={"SKIP_SAVE"},
+    )
+
     def run(self, context: bpy.types.Context) -> str:
-        engine = ENGINES[self.engine.lower()]
-        write_job(self.describe_job(context), self.engine.lower(), self.save)
+        engine, job = ENGINES[self.engine.lower()], self.describe_job(context)
+        write_job(job, self.engine.lower(), self.save)
         report = f"Job for {engine.label} written to '{self.directory}'. {README} there has the command that submits it"
+        self.tell(describe_scripts(job))
         return farm_reports.keep(cast(bpy.types.Object, find_shown(context)), report)
 
     def describe_job(self, context: bpy.types.Context) -> FarmJob:
@@ -69,6 +77,7 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
             choices=(),
             output=Path(bpy.path.abspath(self.directory)),
             render=self.render,
+            runs_python=self.scripts,
         )
 
     def _take_defaults(self, context: bpy.types.Context) -> None:
@@ -94,7 +103,7 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
             self.layout.label(text=translate(f"'{file}' has unsaved changes: it is saved first"), icon="FILE_TICK")
         column = self.layout.column()
         column.use_property_split = True
-        for name in ("engine", "directory", "frames", "chunk", "render"):
+        for name in ("engine", "directory", "frames", "chunk", "render", "scripts"):
             column.prop(self, name)
 
 

@@ -37,7 +37,7 @@ class FarmJob:
     task_chunking : bool
         Whether an engine may cut the frames by itself, so that whoever submits the job can change them.
     runs_python : bool
-        Whether workers run Python of the file, such as drivers; `write_job` has them do as this Blender did.
+        Whether workers run Python of the file, such as drivers, even if this Blender was not told to.
     expect : str
         What each worker must have, as `Inputs.describe` says it; `write_job` fills it in.
     assets : tuple of str
@@ -55,6 +55,11 @@ class FarmJob:
     runs_python: bool = False
     expect: str = ""
     assets: tuple[str, ...] = ()
+
+    @property
+    def switch(self) -> str:
+        """What tells a worker's Blender whether it runs Python of the file, whatever its preferences are."""
+        return "--enable-autoexec" if self.runs_python else "--disable-autoexec"
 
     @property
     def baked_name(self) -> str:

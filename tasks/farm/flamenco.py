@@ -55,5 +55,6 @@ def _settings(job: FarmJob) -> dict[str, Any]:
         "options": " ".join(words),
         "output": str(job.output),
         "render": job.render,
+        "scripts": job.runs_python,
         "expect": job.expect,
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import bpy
 
-from ...bridge.files.blend_files import save_file
+from ...bridge.files.blend_files import are_scripts_allowed, save_file
 from ...bridge.files.writing import filling
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
@@ -21,6 +21,18 @@ from .assets import find_assets
 from .commands import FarmJob
 from .engines import ENGINES
 from .readme import README, describe_submission
+
+
+def describe_scripts(job: FarmJob) -> str:
+    """Whether workers run Python of the file, and why, in a sentence."""
+    if job.runs_python:
+        return "Scripts in the file, such as drivers in Python, run on workers: the job allows them (Allow Scripts)"
+    if are_scripts_allowed(job.file):
+        return "Scripts in the file, such as drivers in Python, run on workers, as they do in this Blender"
+    return (
+        "Scripts in the file, such as drivers in Python, do not run on workers: if you trust the file, write the job "
+        "with Allow Scripts"
+    )
 
 
 def write_job(job: FarmJob, engine: str, saves: bool = False) -> list[Path]:
@@ -41,9 +53,9 @@ def write_job(job: FarmJob, engine: str, saves: bool = False) -> list[Path]:
         save_file()
     else:
         check_saved(job.file)
-    expect, runs_python = read_inputs(job.file).describe(), not bpy.app.autoexec_fail
+    expect, runs_python = read_inputs(job.file).describe(), job.runs_python or are_scripts_allowed(job.file)
     whole = replace(job, expect=expect, runs_python=runs_python, assets=tuple(find_assets()))
-    texts = ENGINES[engine].describe(whole) | {README: describe_submission(whole, engine)}
+    texts = ENGINES[engine].describe(whole) | {README: describe_submission(whole, engine, describe_scripts(job))}
     with filling(job.output) as folder:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -195,8 +195,7 @@ def _supple(job: FarmJob, *words: str) -> dict[str, Any]:
 
 
 def _blender(job: FarmJob, *words: str) -> dict[str, Any]:
-    allowed = ["--enable-autoexec"] if job.runs_python else []
-    return {"command": "{{Param.Blender}}", "args": [*allowed, *words]}
+    return {"command": "{{Param.Blender}}", "args": [job.switch, *words]}
 
 
 def _after(*steps: str) -> dict[str, Any]:

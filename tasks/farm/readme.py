@@ -19,8 +19,14 @@ MANAGER = "http://localhost:8080"
 """Where Flamenco Manager is reached on its own machine."""
 
 
-def describe_submission(job: FarmJob, engine: str) -> str:
-    """The text for a job of an engine of `ENGINES`: commands for the shell of this machine, with full paths."""
+def describe_submission(job: FarmJob, engine: str, scripts: str) -> str:
+    """The text for a job of an engine of `ENGINES`: commands for the shell of this machine, with full paths.
+
+    Parameters
+    ----------
+    scripts : str
+        A sentence on Python of the file.
+    """
     words = {
         "file": job.file,
         "folder": job.output,
@@ -34,6 +40,7 @@ def describe_submission(job: FarmJob, engine: str) -> str:
     text = Path(__file__).with_name(f"readme-{engine}.txt").read_text(encoding="utf-8")
     return text.format(
         frames=describe_frames(job.frames),
+        scripts=scripts,
         last_step="Render" if job.render else "Join",
         copy="copy" if sys.platform == "win32" else "cp",
         **{name: _quote(str(word)) for name, word in words.items()},

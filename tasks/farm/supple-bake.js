@@ -35,6 +35,8 @@ var JOB_TYPE = {
           description: "Where chunks, caches and frames go, for all workers. Empty: a folder beside the .blend file" },
         { key: "render", type: "bool", default: false,
           description: "Render the frames after the bake. Workers need no Supple for that" },
+        { key: "scripts", type: "bool", default: false,
+          description: "Allow scripts in the .blend file, such as drivers in Python, to run on workers" },
         { key: "render_folder", type: "string", subtype: "dir_path", default: "", visible: "submission",
           description: "Where rendered frames go. Empty: 'frames' in the folder above" },
 
@@ -58,14 +60,14 @@ function compileJob(job) {
     var chunks = cutFrames(bake.ranges, bake.chunkSize);
     var chunkFolder = inFolder(bake.output, "chunks"), caches = inFolder(bake.output, "caches");
 
-    var check = suppleTask("check", "info", bake.file, bake.expect);
+    var check = suppleTask(bake, "check", "info", bake.file, bake.expect);
     check.addCommand(author.Command("make-directory", { path: bake.output }, 0));
     job.addTask(check);
-    var join = suppleTask("join", "join", chunkFolder,
+    var join = suppleTask(bake, "join", "join", chunkFolder,
         ["--frames=" + describeFrames(bake.ranges), "--output", caches].concat(bake.expect));
     chunks.forEach(function (chunk) {
         var frames = describeFrames([chunk]);
-        var task = suppleTask("bake-" + frames, "bake", bake.file,
+        var task = suppleTask(bake, "bake-" + frames, "bake", bake.file,
             bake.chosen.concat(["--part", "--frames=" + frames, "--output", chunkFolder], bake.expect));
         task.addDependency(check);
         job.addTask(task); // Flamenco copies it: what is added to a task later is lost
@@ -81,7 +83,7 @@ function compileJob(job) {
 function addRenders(job, bake, chunks, caches, join) {
     var baked = inFolder(bake.output, path.stem(bake.file).replace(/\.flamenco$/, "") + "_baked.blend");
     var script = inFolder(bake.output, "render_frames.py");
-    var apply = suppleTask("apply", "apply", bake.file,
+    var apply = suppleTask(bake, "apply", "apply", bake.file,
         ["--cache", caches, "--output", baked, "--render-script", script].concat(bake.objects));
     apply.addDependency(join);
     job.addTask(apply);
@@ -89,7 +91,7 @@ function addRenders(job, bake, chunks, caches, join) {
         var frames = describeFrames([chunk]);
         var task = author.Task("render-" + frames, "blender");
         task.addCommand(author.Command("blender-render", {
-            exe: "{blender}", exeArgs: "{blenderArgs}", argsBefore: ["--python-exit-code", "1", "--python"],
+            exe: "{blender}", exeArgs: "{blenderArgs}", argsBefore: [bake.scripts, "--python-exit-code", "1", "--python"],
             blendfile: script, args: ["--", baked, "--frames=" + frames, "--output", bake.renderOutput]
         }, countFrames(chunk)));
         task.addDependency(apply);
@@ -102,11 +104,11 @@ function addRenders(job, bake, chunks, caches, join) {
 // It is the command for Blender that Flamenco has, for that finds Blender on each system and adds the Manager's own
 // arguments. It puts what it takes for the .blend file after 'argsBefore', which is where Supple wants its first word.
 // Paths are words of their own: else Flamenco does not find its variables in them.
-function suppleTask(name, command, first, words) {
+function suppleTask(bake, name, command, first, words) {
     var task = author.Task(name, "blender");
     task.addCommand(author.Command("blender-render", {
-        exe: "{blender}", exeArgs: "{blenderArgs}", argsBefore: ["--command", "supple", command], blendfile: first,
-        args: words
+        exe: "{blender}", exeArgs: "{blenderArgs}", argsBefore: [bake.scripts, "--command", "supple", command],
+        blendfile: first, args: words
     }, 0));
     return task;
 }
@@ -124,6 +126,7 @@ function readSettings(settings) {
         chosen: (objects.length ? objects : ["--all"]).concat(method === AS_BOUND ? [] : ["--method", method], options),
         output: settings.output,
         render: settings.render,
+        scripts: settings.scripts ? "--enable-autoexec" : "--disable-autoexec", // after the Manager's own: the last counts
         expect: settings.expect ? ["--expect", settings.expect] : []
     };
     if (!bake.file) {

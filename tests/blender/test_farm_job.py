@@ -52,7 +52,7 @@ def test_the_steps_of_a_job(tmp_path, bound_file):
     assert [step["name"] for step in template["steps"]] == ["Check", "Bake", "Join"]
     assert template["extensions"] == ["TASK_CHUNKING"]
     bake = words_of(template, "Bake")
-    start = ["{{Param.Blender}}", "--enable-autoexec", "--command", "supple"]
+    start = ["{{Param.Blender}}", "--disable-autoexec", "--command", "supple"]
     assert bake[:6] == [*start, "bake", "{{Param.SceneFile}}"]
     assert "--all" in bake
     assert "--frames={{Task.Param.Chunk}}" in bake
@@ -73,7 +73,7 @@ def test_workers_run_no_python_that_was_not_run_here(tmp_path, bound_file, capsy
     armature.driver_add("location", 0).driver.expression = "somewhere(frame)"
     save(bound_file)
     template = write(bound_file, tmp_path / "job")
-    assert "--enable-autoexec" not in words_of(template, "Bake")
+    assert words_of(template, "Bake")[1] == "--disable-autoexec"
     assert "has not run the file's Python" in capsys.readouterr().err
 
 
@@ -86,7 +86,7 @@ def test_a_job_that_renders(tmp_path, bound_file):
     assert after == ["", "Check", "Bake", "Join", "Apply"]
     baked = "{{Param.OutputFolder}}/bound_baked.blend"
     assert baked in words_of(template, "Apply")
-    assert words_of(template, "Render")[1:3] == ["--enable-autoexec", "--background"]
+    assert words_of(template, "Render")[1:3] == ["--disable-autoexec", "--background"]
     assert words_of(template, "Render")[7:9] == ["--", baked]
     (script,) = template["steps"][-1]["script"]["embeddedFiles"]
     assert not re.search(r"\{\{|\}\}", script["data"])  # the engine would read a name there

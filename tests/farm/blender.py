@@ -3,8 +3,8 @@
     python blender.py --command supple bake hero.blend ...
     python blender.py --background --python-exit-code 1 --python script.py -- words
 
-It understands these two, also with `-b -y` before them, and ends with the exit code that Blender would. The second runs
-without Supple.
+It understands these two, also with `SWITCHES` before them, and ends with the exit code that Blender would. The second
+runs without Supple.
 """
 
 from __future__ import annotations
@@ -19,16 +19,21 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 
-SWITCHES = ("--background", "-b", "-y", "--enable-autoexec")
-"""What changes nothing here: there is no window, and the files of tests have no scripts."""
+SWITCHES = {"--background": None, "-b": None, "-y": True, "--enable-autoexec": True, "--disable-autoexec": False}
+"""Whether they let scripts of files run. There is no window."""
 
 
 def main(words: list[str]) -> int:
+    runs_scripts = False
     while words[:1] and words[0] in SWITCHES:
+        runs_scripts = SWITCHES[words[0]] if SWITCHES[words[0]] is not None else runs_scripts
         words = words[1:]
     with tempfile.TemporaryDirectory(prefix="supple-farm-") as folder:
         os.environ["BLENDER_USER_RESOURCES"] = folder  # read once, by the import of bpy
         os.environ.pop("OCIO", None)
+        import bpy
+
+        bpy.context.preferences.filepaths.use_scripts_auto_execute = runs_scripts
         if words[:2] == ["--command", "supple"]:
             return run_command(words[2:], Path(folder))
         if words[:3:2] == ["--python-exit-code", "--python"]:
@@ -53,4 +58,6 @@ def run_script(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stdout.flush(), sys.stderr.flush()
+    os._exit(code)  # the module of 4.2 frees drivers in Python once Python has ended, and crashes

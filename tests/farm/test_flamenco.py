@@ -265,7 +265,7 @@ def test_submitted_job_compiles_to_what_was_asked(compile_jobs: Compiler) -> Non
     assert set(submitted["settings"]) <= {setting["key"] for setting in answer["jobType"]["settings"]}
     tasks = {task["name"]: " ".join(words_of(task)) for task in answer["jobs"][0]["tasks"]}
     assert tasks["bake-20-24:2"] == (
-        "{blender} {blenderArgs} --command supple bake /shot/hero.blend --object=Body --object=Coat --method CENTERS "
+        "{blender} {blenderArgs} --disable-autoexec --command supple bake /shot/hero.blend --object=Body --object=Coat --method CENTERS "
         "--sharpness 0.3 --part --frames=20-24:2 --output /shot/farm/chunks "
         "--expect supple=0.1.0,blender=5.2,file=3fa9"
     )
