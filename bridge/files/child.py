@@ -45,10 +45,10 @@ def find_command() -> list[str]:
     return [sys.executable]  # Blender as a module of Python
 
 
-def start_blender(
-    command: Sequence[str], script: Path, *words: str, has_input: bool = False
-) -> subprocess.Popen[bytes]:
+def start_blender(command: Sequence[str], script: Path, *words: str) -> subprocess.Popen[bytes]:
     """Start a Blender without window that runs a script of Supple's; raises OSError where the system refuses.
+
+    The script is to end once its input does, which is when this Blender has ended.
 
     Parameters
     ----------
@@ -56,16 +56,24 @@ def start_blender(
         From `find_command`.
     words : sequence of str
         What the script is given.
-    has_input : bool
-        Whether something can be written to it; else it reads nothing.
     """
     between = ["--"] if len(command) > 1 else []
     return subprocess.Popen(
         [*command, str(script), *between, *words],
-        stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,  # whatever Blender prints, also names of the file
         stderr=subprocess.DEVNULL,
     )
+
+
+def end_blender(process: subprocess.Popen[bytes]) -> None:
+    """End what `start_blender` has started, whatever it is at."""
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    with suppress(OSError):
+        assert process.stdin is not None
+        process.stdin.close()
 
 
 class Child:
@@ -85,7 +93,7 @@ class Child:
         self._folder = self._stack.enter_context(temporary_folder())
         words = str(self._folder), str(ROOT), PACKAGE
         try:
-            self.process = start_blender(find_command(), SESSION, *words, has_input=True)
+            self.process = start_blender(find_command(), SESSION, *words)
         except OSError:
             self._stack.close()
             raise
@@ -147,12 +155,7 @@ class Child:
 
     def end(self) -> None:
         """End it, whatever it is at; its files go, too."""
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        with suppress(OSError):
-            assert self.process.stdin is not None
-            self.process.stdin.close()
+        end_blender(self.process)
         self._stack.close()
 
     def _file(self, name: str) -> Path:

@@ -1,11 +1,15 @@
 """What a `Child` runs: it computes what it is ordered to, until nobody can order any more.
 
 Run as a script, with a folder, and where the package of Supple is and what it is called. It reads the numbers of orders
-from its input, a line each, and ends with it: so it outlives no Blender.
+from its input, a line each, and ends with it, however busy it is: so it outlives no Blender.
 """
 
 import importlib
+import os
+import queue
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +21,21 @@ def main(folder: Path, root: str, package: str) -> None:
         module = ModuleType(".".join(parts[:count]))
         module.__path__ = [root] if count == len(parts) else []
         sys.modules[module.__name__] = module
-    importlib.import_module(f"{package}.bridge.files.child").answer_orders(folder, sys.stdin)
+    importlib.import_module(f"{package}.bridge.files.child").answer_orders(folder, list_orders())
+
+
+def list_orders() -> Iterator[str]:
+    """Lines of the input, as they come; at its end the process ends."""
+    orders: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            orders.put(line)
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        yield orders.get()
 
 
 if __name__ == "__main__":

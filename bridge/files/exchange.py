@@ -16,7 +16,7 @@ from typing import Any
 import bpy
 
 from ...deformers import SkinningError
-from .child import start_blender
+from .child import end_blender, start_blender
 from .temporary import writing_temporary
 from .writing import BLOCK
 
@@ -88,9 +88,7 @@ def run_session(
             yield read_share(share)
             yield None
     finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        end_blender(process)
     with writing_temporary():
         _check_room(folder)
     found = folder / "result.json"

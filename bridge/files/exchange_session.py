@@ -6,7 +6,9 @@ It adds the share that is done to a file that the job names, a line each time, a
 """
 
 import json
+import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -32,7 +34,8 @@ ROUNDING = 1e-6
 
 
 def main(path: Path) -> None:
-    """Do a job, and leave its result beside it."""
+    """Do a job, and leave its result beside it; end at once if the Blender that wants it ends."""
+    threading.Thread(target=_end_with_input, daemon=True).start()
     job = json.loads(path.read_text(encoding="utf-8"))
     result: dict[str, Any] = {"error": ""}
     try:
@@ -43,6 +46,11 @@ def main(path: Path) -> None:
     except Exception as error:  # noqa: BLE001 - whatever it is, the user's Blender has to know
         result = {"error": str(error).strip() or type(error).__name__, "traceback": traceback.format_exc()}
     (path.parent / "result.json").write_text(json.dumps(result), encoding="utf-8")
+
+
+def _end_with_input() -> None:
+    sys.stdin.read()
+    os._exit(1)
 
 
 def _report(job: dict[str, Any], share: float) -> None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import bpy
 
 
 def find_user_folder(name: str, create: bool = False) -> Path:
-    """The folder of this name, made if wanted; raises OSError where it can not be made."""
+    """The folder of this name, made if wanted; raises OSError where it can not be made.
+
+    It is not left to Blender to make it, which gives an empty path then: that is the current folder.
+    """
     package = __package__.removesuffix(".bridge.files")
-    return Path(bpy.utils.extension_path_user(package, path=name, create=create))
+    folder = bpy.utils.extension_path_user(package, path=name)
+    if not folder:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    if create:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    return Path(folder)

@@ -193,7 +193,7 @@ def _reported(path: Path) -> Iterator[None]:
             remedy = "another folder, or reconnect its drive"
         elif getattr(error, "winerror", None) in IN_USE:
             remedy = "another name, or close the program that has it open"
-        raise SkinningError(f"Cannot write '{path}' ({error.strerror}): choose {remedy}") from error
+        raise SkinningError(f"Cannot write '{path}' ({error.strerror or error}): choose {remedy}") from error
 
 
 def _find_target(path: Path, follows_link: bool = True) -> Path:

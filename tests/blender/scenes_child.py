@@ -3,6 +3,8 @@
 import os
 import time
 
+import numpy as np
+
 
 def return_first(value, _progress):
     """What was given."""
@@ -24,3 +26,19 @@ def tell_and_wait(share, progress):
     progress(share)
     time.sleep(min(share, 30.0))
     return share
+
+
+def count_forever(progress):
+    """Busy in Python."""
+    progress(0.5)
+    number = 0
+    while True:
+        number += 1
+
+
+def multiply_forever(progress):
+    """Busy in NumPy, seconds at a time."""
+    progress(0.5)
+    matrix = np.ones((3000, 3000))
+    while True:
+        matrix @ matrix

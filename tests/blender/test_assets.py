@@ -12,8 +12,11 @@ from pictures import prepare_pictures, read_picture
 from scenes_patterns import add_own, add_skin, make_material
 
 from scenes import clear
+from supple.bridge.files.user_folders import find_user_folder
+from supple.bridge.files.writing import filling
 from supple.bridge.images.data import read_image
 from supple.bridge.images.thumbnails import SIZE
+from supple.deformers import SkinningError
 from supple.tasks.patterns import assets, library
 
 
@@ -118,3 +121,33 @@ def shade(group: bpy.types.NodeTree, amount: float, path: Path) -> np.ndarray:
     bpy.context.scene.render.filepath = str(path)
     bpy.ops.render.render(write_still=True)
     return read_picture(path).astype(float)
+
+
+def test_a_user_folder_that_can_not_be_made_is_said_and_the_current_folder_is_left_alone(tmp_path: Path, monkeypatch):
+    root = find_user_folder("patterns").parent
+    aside = root.with_name("aside")
+    if root.exists():
+        root.rename(aside)
+    root.parent.mkdir(parents=True, exist_ok=True)
+    root.write_text("a file in place of the folder")
+    monkeypatch.chdir(tmp_path)
+    for name in ("photo.png", assets.BLEND_FILE):
+        (tmp_path / name).write_text("the user's own")
+    add_own(add_skin()[0]).name = "photo"
+    try:
+        for operator in (bpy.ops.supple.pattern_save, bpy.ops.supple.asset_library_add):
+            with pytest.raises(RuntimeError, match=r"Cannot write '.*' .*Not a directory"):
+                operator()
+        assert assets.find_registered() is None
+        assert library.saved_entries() == {}
+        assert {path.read_text() for path in tmp_path.iterdir()} == {"the user's own"}
+    finally:
+        root.unlink()
+        if aside.exists():
+            aside.rename(root)
+
+
+def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path: Path, monkeypatch):
+    """As Blender's own when it writes a library on a full disk."""
+    with pytest.raises(SkinningError, match="the disk is full"), filling(tmp_path):
+        raise OSError("the disk is full")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mathutils import Matrix, Quaternion, Vector
-from scenes_child import die, raise_error, return_first, tell_and_wait
+from scenes_child import count_forever, die, multiply_forever, raise_error, return_first, tell_and_wait
 from scenes_particles import add_body
 from scenes_weights import add_small_tube, weights_of
 
@@ -157,17 +157,24 @@ def test_one_that_dies_is_told_of(started):
         wait_for(started)
 
 
-def test_it_ends_with_who_orders_and_at_once_when_told():
+def test_it_ends_at_once_when_told():
     beside = Child()
     beside.order(partial(tell_and_wait, 1000.0))
     start = time.monotonic()
     beside.end()
     assert time.monotonic() - start < 1.0
     assert not list_left()
-    beside = Child()
-    beside.process.stdin.close()  # as where the one that orders was killed
-    assert beside.process.wait(SOON) == 0
-    beside.end()
+
+
+@pytest.mark.parametrize("keep_busy", [count_forever, multiply_forever])
+def test_it_ends_with_who_orders_however_busy_it_is(started, keep_busy):
+    started.order(partial(keep_busy))
+    until = time.monotonic() + SOON
+    while started.share != 0.5 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert started.share == 0.5
+    started.process.stdin.close()  # as where the one that orders was killed
+    assert started.process.wait(2.0) == 0
 
 
 def test_where_none_can_be_started_it_is_computed_here(monkeypatch):

@@ -265,8 +265,8 @@ def test_submitted_job_compiles_to_what_was_asked(compile_jobs: Compiler) -> Non
     assert set(submitted["settings"]) <= {setting["key"] for setting in answer["jobType"]["settings"]}
     tasks = {task["name"]: " ".join(words_of(task)) for task in answer["jobs"][0]["tasks"]}
     assert tasks["bake-20-24:2"] == (
-        "{blender} {blenderArgs} --disable-autoexec --command supple bake /shot/hero.blend --object=Body --object=Coat --method CENTERS "
-        "--sharpness 0.3 --part --frames=20-24:2 --output /shot/farm/chunks "
+        "{blender} {blenderArgs} --disable-autoexec --command supple bake /shot/hero.blend --object=Body --object=Coat "
+        "--method CENTERS --sharpness 0.3 --part --frames=20-24:2 --output /shot/farm/chunks "
         "--expect supple=0.1.0,blender=5.2,file=3fa9"
     )
     assert list(tasks)[-4:] == ["render--4--2", "render--1", "render-20-24:2", "render-26-26:2"]
