@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import bpy
 from bpy.props import EnumProperty, StringProperty
 
 from ..bridge.rigs.carriers import is_hidden_object
+from ..bridge.rigs.hanging import find_holder
 from ..deformers import METHODS, SkinningError
 from ..options import LOOKS, Look, WeightOptions
 from ..settings.character import find_armature, list_meshes, list_ticked
@@ -19,11 +20,11 @@ from ..tasks.corrections.flesh import add_flesh, remove_flesh
 from ..tasks.layers.add import offer_layers
 from ..tasks.skin.bind import prepare_each, prepare_supple, unbind
 from ..tasks.skin.step import without_changes
-from ..tasks.steps import Steps, take_all
+from ..tasks.steps import Steps, take_all, within
 from ..tasks.subject.character import has_armature_modifier, lacks_weights
 from ..tasks.subject.corrected import list_flesh
 from ..tasks.subject.looks import read_look
-from ..tasks.subject.stack import find_armature_modifier, flip, is_flipped
+from ..tasks.subject.stack import armature_modifiers, find_armature_modifier, flip, is_flipped
 from ..tasks.weights import automatic as weights
 from ..tasks.weights.automatic import Result
 from .base import SuppleOperator
@@ -40,7 +41,7 @@ def needs_bound_character(context: bpy.types.Context) -> str:
 
 def needs_character(context: bpy.types.Context) -> str:
     """Meshes to bind, or to give another look."""
-    if list_to_make(context) or any(settings_of(obj).is_bound for obj in list_ticked(context)):
+    if any(unbound or bound for _, unbound, bound in list_characters(context)[0]):
         return ""
     return "Select a mesh that has an Armature modifier, its armature, or meshes and an armature"
 
@@ -88,20 +89,38 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
     def run(self, context: bpy.types.Context) -> Any:
         self._is_watched, self._bound, self._has_weights = self.is_interactive, 0, False
         look, is_chosen = LOOKS[self.look], self.properties.is_property_set("look")
-        unbound = list_to_make(context)
-        bound = [obj for obj in list_ticked(context) if settings_of(obj).is_bound]
+        characters, left = list_characters(context)
         if not is_chosen:  # others stay as they are
-            bound = [obj for obj in bound if unbound and is_of_look(obj) and list_flesh([obj])]
+            characters = [
+                (armature, unbound, [obj for obj in bound if unbound and is_of_look(obj) and list_flesh([obj])])
+                for armature, unbound, bound in characters
+            ]
+        if left:
+            self.tell(f"Left as they are: {', '.join(obj.name for obj in left)}")
         if not look.method:
             self.is_interactive = False  # Redo executes this instance
-            return remove_look(bound)
-        if not unbound and not bound:
+            return remove_look([obj for _, _, bound in characters for obj in bound])
+        if not any(unbound or bound for _, unbound, bound in characters):
             raise SkinningError("All ticked meshes are bound: choose a look for them")
-        armature = find_armature(context) or chosen_armature(context)
-        assert armature is not None  # as `poll` has seen
-        changed, self.computes = [obj for obj in bound if not is_of_look(obj)], look.has_flesh
+        self.computes = look.has_flesh
         context.view_layer.update()  # objects may have moved
-        return self.take(context, self.list_steps(armature, [*unbound, *changed], bound, look))
+        return self.take(context, self.list_all_steps(characters, look))
+
+    def list_all_steps(self, characters: Sequence[Character], look: Look) -> Steps[str]:
+        """Make one character after the other; what was done, in words."""
+        said = []
+        for number, (armature, unbound, bound) in enumerate(characters):
+            if unbound or bound:
+                changed = [obj for obj in bound if not is_of_look(obj)]
+                steps = self.list_steps(armature, [*unbound, *changed], bound, look)
+                try:
+                    done = yield from within(steps, number / len(characters), 1.0 / len(characters))
+                except SkinningError as error:
+                    if len(characters) == 1:
+                        raise
+                    done = str(error)
+                said.append(done if len(characters) == 1 else f"{armature.name}: {done}")
+        return ". ".join(said)
 
     def list_steps(
         self,
@@ -124,7 +143,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             bpy.context.view_layer.update()
         prepared = yield from prepare_supple([bpy.data.objects[name] for name in names], look.method)
         made = bind_now(bpy.context, prepared)
-        self._bound = len(made)
+        self._bound += len(made)
         for _, error in prepared.failed:
             self.tell(str(error), "WARNING")
         kept = [obj for obj in bound if obj not in to_bind]
@@ -135,7 +154,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         ticked = [obj for obj in list_meshes(bpy.context, armature) if settings_of(obj).is_ticked]
         if offer := offer_layers(armature, ticked):
             self.tell(offer)
-        done, all_of_them, method = self._bound + len(kept), len(names) + len(kept), METHODS[look.method].label
+        done, all_of_them, method = len(made) + len(kept), len(names) + len(kept), METHODS[look.method].label
         return "; ".join([describe_bound(done, all_of_them, method), *parts])
 
     def add_flesh(self, meshes: list[bpy.types.Object]) -> Steps[None]:
@@ -189,15 +208,32 @@ def remove_look(bound: list[bpy.types.Object]) -> str:
     return f"{len(bound)} meshes are deformed by Blender's own Armature modifier"
 
 
-def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """Ticked meshes that are not bound, and beside a selected armature selected ones that nothing deforms yet."""
-    found = [obj for obj in list_ticked(context) if not settings_of(obj).is_bound]
-    armature = find_armature(context) or chosen_armature(context)
-    if armature is not None and armature in context.selected_objects:
-        free = [obj for obj in context.selected_objects if obj.type == "MESH" and not has_armature_modifier(obj)]
-        free = [obj for obj in free if not settings_of(obj).is_handle]
-        found += [obj for obj in free if obj not in found and not is_hidden_object(obj)]
-    return found
+Character = tuple[bpy.types.Object, list[bpy.types.Object], list[bpy.types.Object]]
+"""An armature, its meshes that are to be bound, and those that are bound."""
+
+
+def list_characters(context: bpy.types.Context) -> tuple[list[Character], list[bpy.types.Object]]:
+    """The active character and the selected ones, and selected meshes that belong to none: what hangs on a bone.
+
+    Beside its ticked meshes, a selected armature gets selected ones that nothing deforms yet: all if it is the only
+    one, otherwise those parented to it.
+    """
+    meshes = [obj for obj in context.selected_objects if obj.type == "MESH" and not is_hidden_object(obj)]
+    selected = [obj for obj in context.selected_objects if obj.type == "ARMATURE"]
+    chosen = [find_armature(context), chosen_armature(context), *selected]
+    chosen += [modifier.object for obj in meshes for modifier in armature_modifiers(obj)]
+    armatures = [armature for armature in dict.fromkeys(chosen) if armature is not None]
+    free = [obj for obj in meshes if not has_armature_modifier(obj) and not settings_of(obj).is_handle]
+    hanging = {obj for obj in free if find_holder(obj) is not None}
+    characters, left = [], list(free)
+    for armature in armatures:
+        ticked = list_ticked(context, armature)
+        own = [obj for obj in free if obj not in hanging and (len(selected) == 1 or obj.parent == armature)]
+        own = own if armature in selected else []
+        left = [obj for obj in left if obj not in own]
+        unbound = [obj for obj in ticked if not settings_of(obj).is_bound]
+        characters.append((armature, [*unbound, *own], [obj for obj in ticked if settings_of(obj).is_bound]))
+    return characters, left
 
 
 class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):

@@ -9,6 +9,7 @@ from typing import Any
 
 import bpy
 
+from ..bridge.rigs.hanging import find_holder
 from ..deformers import Option
 from .choices import properties_of
 from .objects import PATTERN_OPTIONS, SKIN_OPTIONS, settings_of
@@ -18,11 +19,11 @@ _listed: dict[int, list[bpy.types.Object]] = {}
 
 
 def find_armature(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The active armature, or that of the active mesh."""
+    """The active armature, or that of the active object: which deforms it, or on a bone of which it hangs."""
     active = context.active_object
     if active is None or active.type == "ARMATURE":
         return active
-    return next(_armatures_of(active), None)
+    return next(_armatures_of(active), None) or find_holder(active)
 
 
 def _armatures_of(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
@@ -59,9 +60,9 @@ def listed_once(context: bpy.types.Context) -> Iterator[None]:
         _listed.clear()
 
 
-def list_ticked(context: bpy.types.Context) -> list[bpy.types.Object]:
+def list_ticked(context: bpy.types.Context, armature: bpy.types.Object | None = None) -> list[bpy.types.Object]:
     """Those of them that are ticked."""
-    return [obj for obj in list_meshes(context) if settings_of(obj).is_ticked]
+    return [obj for obj in list_meshes(context, armature) if settings_of(obj).is_ticked]
 
 
 def find_shown(context: bpy.types.Context) -> bpy.types.Object | None:

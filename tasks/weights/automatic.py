@@ -18,6 +18,7 @@ from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.meshes.visibility import make_crossing_test
 from ...bridge.meshes.weights import write_weights
 from ...bridge.rigs.handles import read_handles
+from ...bridge.rigs.hanging import find_holder
 from ...deformers import SkinningError
 from ...deformers.automatic_weights import DEFAULT_METHOD, SOLVERS
 from ...deformers.automatic_weights.handles import Handles
@@ -27,6 +28,7 @@ from ...deformers.weight_editing import edits as weight_edits
 from ...deformers.weight_editing.mirror import mirror_weights, pair_names
 from ...options import WeightOptions
 from ...settings.objects import settings_of
+from ..subject.character import has_armature_modifier
 from .copies import Copies, complete_sides, join_copies, read_copies
 from .edits import describe_loss
 from .parts import (
@@ -149,8 +151,17 @@ def assign_weights(
 def prepare(
     objects: Iterable[bpy.types.Object], options: WeightOptions, armature: bpy.types.Object | None = None
 ) -> list[Job]:
-    """Read all that weights are computed from; nothing is changed."""
-    return [_prepare_skin(skin, options) for skin in read_skins(objects, armature)]
+    """Read all that weights are computed from; nothing is changed. What hangs on a bone gets no weights."""
+    objects = list(objects)
+    hanging = [obj for obj in objects if not has_armature_modifier(obj) and find_holder(obj) is not None]
+    if hanging and len(hanging) == len(objects):
+        raise SkinningError(
+            f"'{hanging[0].name}' hangs on a bone, which would move it twice: clear its parent or constraint first"
+        )
+    jobs = [_prepare_skin(skin, options) for skin in read_skins([o for o in objects if o not in hanging], armature)]
+    if hanging:
+        jobs[0] = replace(jobs[0], notes=(*jobs[0].notes, f"Left as they are: {list_names([o.name for o in hanging])}."))
+    return jobs
 
 
 def _prepare_skin(skin: WeightedSkin, options: WeightOptions) -> Job:

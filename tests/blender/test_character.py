@@ -292,6 +292,64 @@ def test_make_supple_makes_weights_of_a_mesh_in_edit_mode(character, subtests, c
             assert_whole(sleeve)
 
 
+def hang(obj: bpy.types.Object, armature: bpy.types.Object, how: str) -> None:
+    """Have a bone move an object as a whole."""
+    if how == "parent":
+        obj.parent, obj.parent_type, obj.parent_bone = armature, "BONE", "bone.2"
+    elif how == "object between":
+        holder = bpy.data.objects.new("Hand", None)
+        bpy.context.scene.collection.objects.link(holder)
+        hang(holder, armature, "parent")
+        obj.parent = holder
+    else:
+        constraint = obj.constraints.new(how)
+        target = constraint if how != "ARMATURE" else constraint.targets.new()
+        target.target, target.subtarget = armature, "bone.2"
+
+
+@pytest.mark.parametrize("is_active", [False, True])
+def test_what_hangs_on_a_bone_is_left_as_it_is(character, subtests, capfd, is_active):
+    body, sleeve, armature = character
+    props = {}
+    for how in ("parent", "object between", "CHILD_OF", "COPY_TRANSFORMS", "ARMATURE"):
+        bpy.ops.mesh.primitive_cube_add(size=0.2, location=(0.0, 2.8, 0.5))
+        props[how] = bpy.context.object
+        props[how].name = f"Prop {how}"
+        hang(props[how], armature, how)
+    bpy.context.view_layer.update()
+    select(armature, body, sleeve, *props.values())
+    bpy.context.view_layer.objects.active = props["parent"] if is_active else armature
+    before = {how: (np.array(obj.matrix_world), evaluated_points(obj)) for how, obj in props.items()}
+    assert bpy.ops.supple.make() == {"FINISHED"}
+    assert settings_of(body).is_bound
+    assert settings_of(sleeve).is_bound
+    said = capfd.readouterr().out
+    for how, obj in props.items():
+        with subtests.test(how):
+            assert not obj.modifiers
+            assert not obj.vertex_groups
+            assert obj.data.shape_keys is None
+            assert np.array_equal(before[how][0], np.array(obj.matrix_world))
+            assert np.array_equal(before[how][1], evaluated_points(obj))
+            assert obj.name in said.partition("Left as they are:")[2]
+    with pytest.raises(RuntimeError, match="hangs on a bone"):
+        select(props["CHILD_OF"], armature)
+        bpy.ops.supple.weights_auto()
+
+
+def test_two_selected_characters_are_both_made(character):
+    body, _, armature = character
+    other, other_armature = add_tube()
+    bare = add_twin(other)
+    bare.modifiers.clear()
+    bare.vertex_groups.clear()
+    bare.parent = other_armature
+    select(body, armature, other, other_armature, bare)
+    assert bpy.ops.supple.make(look="FAST") == {"FINISHED"}
+    assert all(settings_of(obj).is_bound for obj in (body, other, bare))
+    assert armature_modifier(bare).object == other_armature
+
+
 def test_make_supple_is_one_step_of_undo(character):
     _, sleeve, _ = character
     sleeve.vertex_groups.clear()
