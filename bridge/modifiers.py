@@ -155,10 +155,12 @@ def add_modifier(
         Where it goes, 0 for the top.
     """
     active = obj.modifiers.active.name if obj.modifiers.active else ""
-    obj.modifiers.new(name, kind)
-    obj.modifiers.move(len(obj.modifiers) - 1, index)
-    obj.modifiers.active = obj.modifiers.get(active) or obj.modifiers[index]
-    return obj.modifiers[index]
+    is_pinned = index > 0 and obj.modifiers[index - 1].use_pin_to_last
+    new = obj.modifiers.new(name, kind)  # above those that are pinned to the end of the stack
+    new.use_pin_to_last = is_pinned
+    obj.modifiers.move(obj.modifiers.find(new.name), index)
+    obj.modifiers.active = obj.modifiers.get(active) or new
+    return new
 
 
 def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, successor: bpy.types.Modifier | None) -> None:

@@ -11,10 +11,9 @@ import bpy
 from bpy.props import EnumProperty, StringProperty
 
 from ..bridge.rigs.carriers import is_hidden_object
-from ..bridge.rigs.hanging import find_holder
 from ..deformers import METHODS, SkinningError
 from ..options import LOOKS, Look, WeightOptions
-from ..settings.character import find_armature, list_meshes, list_ticked
+from ..settings.character import find_armature, find_holder, list_meshes, list_ticked
 from ..settings.objects import settings_of
 from ..tasks.corrections.flesh import add_flesh, remove_flesh
 from ..tasks.layers.add import offer_layers

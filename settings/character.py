@@ -9,13 +9,16 @@ from typing import Any
 
 import bpy
 
-from ..bridge.rigs.hanging import find_holder
 from ..deformers import Option
 from .choices import properties_of
 from .objects import PATTERN_OPTIONS, SKIN_OPTIONS, settings_of
 
 _listed: dict[int, list[bpy.types.Object]] = {}
 """Meshes of an armature, by `session_uid`, while a panel is drawn."""
+
+
+HOLDING = {"ARMATURE", "CHILD_OF", "COPY_LOCATION", "COPY_TRANSFORMS"}
+"""Constraints by which an object goes along with a bone."""
 
 
 def find_armature(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -30,6 +33,29 @@ def _armatures_of(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
     for modifier in obj.modifiers:
         if modifier.type == "ARMATURE" and modifier.object is not None:
             yield modifier.object
+
+
+def find_holder(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The armature of the bone that an object hangs on, by its parent or a constraint, also by an object between."""
+    seen = set[bpy.types.Object]()
+    above: bpy.types.Object | None = obj
+    while above is not None and above not in seen:
+        seen.add(above)
+        for holder, bone in _list_holders(above):
+            if bone and holder is not None and holder.type == "ARMATURE":
+                return holder
+        above = above.parent
+    return None
+
+
+def _list_holders(obj: bpy.types.Object) -> Iterator[tuple[bpy.types.Object | None, str]]:
+    if obj.parent_type == "BONE":
+        yield obj.parent, obj.parent_bone
+    for constraint in obj.constraints:
+        own: Any = constraint
+        if constraint.type in HOLDING and constraint.enabled and constraint.influence > 0.0:
+            for target in own.targets if constraint.type == "ARMATURE" else (own,):
+                yield target.target, target.subtarget
 
 
 def list_objects(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:

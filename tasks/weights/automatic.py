@@ -18,7 +18,6 @@ from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.meshes.visibility import make_crossing_test
 from ...bridge.meshes.weights import write_weights
 from ...bridge.rigs.handles import read_handles
-from ...bridge.rigs.hanging import find_holder
 from ...deformers import SkinningError
 from ...deformers.automatic_weights import DEFAULT_METHOD, SOLVERS
 from ...deformers.automatic_weights.handles import Handles
@@ -27,6 +26,7 @@ from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits as weight_edits
 from ...deformers.weight_editing.mirror import mirror_weights, pair_names
 from ...options import WeightOptions
+from ...settings.character import find_holder
 from ...settings.objects import settings_of
 from ..subject.character import has_armature_modifier
 from .copies import Copies, complete_sides, join_copies, read_copies
@@ -160,7 +160,8 @@ def prepare(
         )
     jobs = [_prepare_skin(skin, options) for skin in read_skins([o for o in objects if o not in hanging], armature)]
     if hanging:
-        jobs[0] = replace(jobs[0], notes=(*jobs[0].notes, f"Left as they are: {list_names([o.name for o in hanging])}."))
+        note = f"Left as they are: {list_names([obj.name for obj in hanging])}."
+        jobs[0] = replace(jobs[0], notes=(*jobs[0].notes, note))
     return jobs
 
 

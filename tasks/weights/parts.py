@@ -13,6 +13,7 @@ from mathutils import Matrix
 
 from ...bridge.meshes.data import mesh_of, read_key_points, read_points, read_triangles
 from ...bridge.meshes.weights import read_weights
+from ...bridge.modifiers import add_modifier
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
@@ -151,14 +152,15 @@ def add_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object) -> 
     if empty:
         empty[0].object = armature
         return message
-    kinds = [modifier.type for modifier in obj.modifiers]
-    mirrors = [index for index, kind in enumerate(kinds) if kind == "MIRROR"]
+    mirrors = [index for index, other in enumerate(obj.modifiers) if other.type == "MIRROR"]
     start = mirrors[-1] + 1 if mirrors else 0
-    changing = [index for index, other in enumerate(obj.modifiers) if index >= start and changes_topology(other)]
-    modifier: Any = obj.modifiers.new("Armature", "ARMATURE")
+    below = [
+        index
+        for index, other in enumerate(obj.modifiers)
+        if index >= start and (changes_topology(other) or other.use_pin_to_last)
+    ]
+    modifier: Any = add_modifier(obj, "Armature", "ARMATURE", min(below, default=len(obj.modifiers)))
     modifier.object = armature
-    if changing:
-        obj.modifiers.move(len(kinds), changing[0])
     return message
 
 

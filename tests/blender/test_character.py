@@ -332,8 +332,8 @@ def test_what_hangs_on_a_bone_is_left_as_it_is(character, subtests, capfd, is_ac
             assert np.array_equal(before[how][0], np.array(obj.matrix_world))
             assert np.array_equal(before[how][1], evaluated_points(obj))
             assert obj.name in said.partition("Left as they are:")[2]
+    select(props["CHILD_OF"], armature)
     with pytest.raises(RuntimeError, match="hangs on a bone"):
-        select(props["CHILD_OF"], armature)
         bpy.ops.supple.weights_auto()
 
 
