@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import cast
 
 import bpy
 
+from ..bridge.held import Held
 from ..deformers import SkinningError
 from ..settings.character import find_pattern_mesh
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
 from ..tasks.patterns.edit import check_index
+from ..tasks.steps import EditedMeanwhileError
 from ..translations import translate
 from ..viewport.pattern_view import PatternView
 from ..viewport.view import Mouse, read_mouse
@@ -43,6 +45,7 @@ class ModalTool(WaitingOperator):
     """What follows at the end and may take long, as in "the skin follows": it is said before."""
 
     _began: ExitStack
+    _held: Held
     _result: set[str] | None = None
     """How the tool ends, while what follows is waited for."""
 
@@ -64,6 +67,7 @@ class ModalTool(WaitingOperator):
         window.cursor_modal_set("CROSSHAIR")
         self._area = area
         self.show_message(context)
+        self._held = Held()
         context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
         return {"RUNNING_MODAL"}
 
@@ -86,6 +90,23 @@ class ModalTool(WaitingOperator):
         raise AssertionError("each tool has its own")
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if self._held.is_changed():
+            return self._give_up(context)
+        try:
+            return self._handle(context, event)
+        finally:
+            self._held.note()
+
+    def _give_up(self, context: bpy.types.Context) -> set[str]:
+        """End the tool after somebody else has edited the file: what it has read may be freed, and is not touched."""
+        self.tell(str(EditedMeanwhileError()), "WARNING")
+        with suppress(ReferenceError):
+            self._end(context)
+        if self._result is not None:
+            self.end_waiting(context)
+        return {"CANCELLED"}
+
+    def _handle(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         message = None
         if self._result is not None:
             return self._let_follow(context) if event.type == "TIMER" else {"RUNNING_MODAL"}

@@ -115,3 +115,20 @@ def test_what_a_window_has_started_is_repeated_in_one_go():
     operator, window = begin(cls, "done", Window()), Window()
     assert operator.take(window, take_steps("done")) == {"FINISHED"}
     operator.end(window)
+
+
+def test_a_tool_ends_where_somebody_else_edits_the_file(subtests):
+    for cls in (cls for cls in list_modal() if issubclass(cls, ModalTool)):
+        with subtests.test(cls.__name__):
+            mesh = bpy.data.meshes.new("Edited")
+            mesh.vertices.add(3)
+            obj = bpy.data.objects.new("Edited", mesh)
+            window = Window()
+            operator = begin(cls, "done", window)
+            obj.data.vertices.add(1)
+            reacted: list[object] = []
+            operator.react = lambda *_, reacted=reacted: reacted.append(1)
+            event = SimpleNamespace(type="MOUSEMOVE", value="NOTHING", mouse_x=0, mouse_y=0)
+            assert operator.modal(window, event) == {"CANCELLED"}
+            assert not reacted
+            assert window.drawn > 0

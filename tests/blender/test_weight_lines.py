@@ -22,6 +22,7 @@ from scenes import (
     turn,
     update,
 )
+from supple.bridge.held import Held
 from supple.deformers import SkinningError
 from supple.deformers.weight_editing.line_fields import HANDLES, LineProblem
 from supple.operators.mouse_tools import ModalTool
@@ -359,7 +360,7 @@ def test_a_tool_that_fails_gives_all_back():
     lines = read_lines(obj, bones=["bone.1"])
 
     class FailingTool(ModalTool):
-        _began = ExitStack()
+        _began, _held = ExitStack(), Held()
 
         def react(self, context, event, mouse):
             set_moves(lines, {("bone.1", 0): ([0.2] * HANDLES, [1.0] * HANDLES)})
