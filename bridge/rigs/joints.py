@@ -54,7 +54,7 @@ REACH = 256.0
 """Distance of a joint's points from its origin, about, in sizes of the skeleton: the farther, the less does rounding
 matter of a character that has walked away from its armature's origin."""
 
-NODES_NAME, ARMATURE_NAME = "Supple", "Armature"
+NODES_NAME, ARMATURE_NAME, FOLLOW_NAME = "Supple", "Armature", "Supple Space"
 """Names of its modifiers."""
 
 
@@ -139,7 +139,8 @@ def ensure_joints_copy(linked: bpy.types.Object, armature: bpy.types.Object) -> 
         if is_joints_copy(obj, linked, armature):
             return obj
     copy, former = linked.copy(), find_posing(linked)
-    cast(Any, copy.modifiers[ARMATURE_NAME]).object = copy.parent = armature
+    cast(Any, copy.modifiers[ARMATURE_NAME]).object, copy.parent = armature, None
+    follow(copy, armature)
     retarget_drivers(copy, former, armature)
     return copy
 
@@ -219,8 +220,14 @@ def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bp
     count, levels = len(parents) + 1, Chains(parents).level_count
     for name, value in (("Count", count), ("Reach", _find_reach(skeleton)), ("Levels", levels)):
         write_input(nodes, name, value)
-    obj.parent = armature  # its space is the armature's
+    follow(obj, armature)
     return obj
+
+
+def follow(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Have an object's space be an armature's. As a child of it, exporters would write it into files."""
+    own: Any = obj.constraints.get(FOLLOW_NAME) or obj.constraints.new("COPY_TRANSFORMS")
+    own.name, own.target = FOLLOW_NAME, armature
 
 
 def _with_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Object:
