@@ -38,5 +38,7 @@ def test_no_helper_is_exported(tmp_path, subtests):
     for method, evaluate in (("DLBNT", "NODES"), ("DLBNT", "PYTHON"), ("CENTERS", "NODES")):
         for use_selection in (False, True):
             with subtests.test(f"{method} {evaluate}, selected: {use_selection}"):
-                bind(build(), method=method, evaluate=evaluate)
+                obj = build()
+                bind(obj, method=method, evaluate=evaluate)
+                select(obj, obj.find_armature())
                 assert export(tmp_path / "bound.glb", use_selection=use_selection) == wanted
