@@ -131,15 +131,15 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         if not look.has_flesh:
             remove_flesh(bound)
         elif made or kept:
-            yield from self.add_flesh([*made, *kept])
+            parts += yield from self.add_flesh([*made, *kept])
         ticked = [obj for obj in list_meshes(bpy.context, armature) if settings_of(obj).is_ticked]
         if offer := offer_layers(armature, ticked):
             self.tell(offer)
         done, all_of_them, method = self._bound + len(kept), len(names) + len(kept), METHODS[look.method].label
         return "; ".join([describe_bound(done, all_of_them, method), *parts])
 
-    def add_flesh(self, meshes: list[bpy.types.Object]) -> Steps[None]:
-        """Add flesh, once what is bound is seen."""
+    def add_flesh(self, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
+        """Add flesh, once what is bound is seen; what is to be said beside what was bound."""
         self.subject, self._start = "the flesh", time.monotonic()
         if self._is_watched:
             yield None
@@ -148,9 +148,10 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             report = yield from (out_of_mode(bpy.context, steps) if self._is_watched else steps)
         except SkinningError as error:
             self.tell(str(error))
-            return
-        for line in report.describe():
+            return []
+        for line in report.describe() if report.keys else report.notes:
             self.tell(line)
+        return [] if report.keys else ["no flesh was needed"]
 
     def stop(self) -> Any:
         if not self._bound and self._has_weights:

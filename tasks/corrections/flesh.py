@@ -16,7 +16,7 @@ import numpy as np
 from ...bridge.meshes.data import mesh_of
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.rest_bones import read_rest_bones
-from ...deformers import SkinningError
+from ...deformers import METHODS, SkinningError
 from ...deformers.anatomy.presets import CENTRAL, Rig
 from ...deformers.corrections.rotation_choice import (
     MOVED,
@@ -79,7 +79,7 @@ TUCKED = 30.0
 
 
 def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
-    """Correct a character after Particles, at the joints that gain most by it.
+    """Correct a character after Particles, at the joints that gain most by it; no keys where none does.
 
     Yields and raises as `correct_from`.
     """
@@ -95,14 +95,14 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     meshes = character.meshes
     bends = yield partial(_try_all, character, bends, skeleton.joints)
     chosen = choose_bends(bends, skeleton.joints)
-    if not chosen:
-        raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
-    planned = [
-        [plan_keys(mesh, bend.joint, FLESH, "ANGLE" if bend.is_hinge else "DIRECTIONS") for bend in chosen]
-        for mesh in meshes
-    ]
-    fitted = yield partial(fit_bends, character, chosen, planned, skeleton.joints)
-    report = store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
+    report = CorrectedFrom(METHODS[FLESH].label, (), (), notes=tuple(notes))
+    if chosen:
+        planned = [
+            [plan_keys(mesh, bend.joint, FLESH, "ANGLE" if bend.is_hinge else "DIRECTIONS") for bend in chosen]
+            for mesh in meshes
+        ]
+        fitted = yield partial(fit_bends, character, chosen, planned, skeleton.joints)
+        report = store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
     for obj, name in list_flesh(objects):
         if (obj.name, name) not in report.keys:  # of joints that gain no longer
             remove(obj, armature, name)
@@ -299,7 +299,7 @@ def _choose_keyed(group: Sequence[Bends], count: int) -> np.ndarray:
 def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
     """Each joint with its mirror image, where there is one."""
     _, axis, middle = find_paired(joints)
-    centers = np.array([joints.centers[bend.joint.joint] for bend in bends], float)
+    centers = np.asarray(joints.centers, float)[[bend.joint.joint for bend in bends]]
     mirrored, left = centers.copy(), list(range(len(bends)))
     mirrored[:, axis] = 2.0 * middle - mirrored[:, axis]
     while left:

@@ -90,6 +90,8 @@ class CorrectedFrom:
 
     def describe(self) -> list[str]:
         """All of it in sentences."""
+        if not self.keys:
+            return [f"No correction is needed: {self.source} do not change the skin at any joint", *self.notes]
         count, bones = len(self.keys), ", ".join(self.bones)
         lines = [f"{count} corrections from {self.source}, driven by {bones}"]
         if self.before:

@@ -14,7 +14,19 @@ from scenes_cli import DONE, main
 from scenes_corrections import shown
 from scenes_particles import add_body, edit
 
-from scenes import add_twin, armature_modifier, bind, diagonal, rest_points, save, select, turn, update
+from scenes import (
+    add_twin,
+    armature_modifier,
+    bind,
+    clear,
+    diagonal,
+    edit_bones,
+    rest_points,
+    save,
+    select,
+    turn,
+    update,
+)
 from supple.bridge.rigs.armatures import read_pose
 from supple.deformers import Joints, SkinningError
 from supple.deformers.corrections.rotation_choice import measure_angles, turn_about
@@ -251,6 +263,42 @@ def test_what_can_not_be(scene: bpy.types.Scene, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(SkinningError, match="vertices are too many"):
         make(other)
     assert other.data.shape_keys is None
+
+
+def harden(obj: bpy.types.Object) -> None:
+    """Each vertex follows one bone alone, as those of robots and toys do."""
+    for vertex in obj.data.vertices:
+        for entry in vertex.groups:
+            entry.weight = float(entry.group == int(vertex.co.y * 0.999))
+
+
+def branch(obj: bpy.types.Object) -> None:
+    """Both bones end at the first, as jaws and ears do: no limb has a joint."""
+
+    def move(bones: bpy.types.ArmatureEditBones) -> None:
+        bones["bone.2"].use_connect, bones["bone.2"].parent = False, bones["bone.0"]
+
+    edit_bones(obj.find_armature(), move)
+
+
+def stiffen(obj: bpy.types.Object) -> None:
+    """One bone deforms."""
+    for bone in obj.find_armature().data.bones:
+        bone.use_deform = bone.name == "bone.0"
+
+
+def test_where_no_joint_gains(subtests, scene: bpy.types.Scene, capfd: pytest.CaptureFixture[str]) -> None:
+    for change in (branch, harden, stiffen):
+        with subtests.test(change.__name__):
+            clear()
+            obj, _ = add_body()
+            change(obj)
+            select(obj)
+            assert bpy.ops.supple.make() == {"FINISHED"}
+            assert "1 mesh is bound by DQ with Stretch; no flesh was needed" in capfd.readouterr().out
+            assert bpy.ops.supple.flesh_add() == {"FINISHED"}
+            assert "No correction is needed: Particles do not change the skin" in capfd.readouterr().out
+            assert obj.data.shape_keys is None
 
 
 def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
