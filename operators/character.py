@@ -114,13 +114,9 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         parts, names = [], [obj.name for obj in to_bind]
         unweighted = [obj for obj in to_bind if lacks_weights(obj, armature)]
         if unweighted:
-            words = ", ".join(obj.name for obj in unweighted)
-            jobs = weights.prepare(unweighted, WeightOptions(), armature)
-            results = yield partial(weights.compute_all, jobs)
-            for report in weights.apply(jobs, results):
-                self.tell(" ".join(report.summarize()))
-            self._has_weights = True
-            parts.append(f"weights were made for {words}")
+            made_for = yield from self.weight(unweighted, armature, len(to_bind) + len(bound) > len(unweighted))
+            names = [obj.name for obj in to_bind if obj not in unweighted or obj.name in made_for]
+            parts += [f"weights were made for {', '.join(made_for)}"] if made_for else []
             bpy.context.view_layer.update()
         prepared = yield from prepare_supple([bpy.data.objects[name] for name in names], look.method)
         made = bind_now(bpy.context, prepared)
@@ -135,8 +131,24 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         ticked = [obj for obj in list_meshes(bpy.context, armature) if settings_of(obj).is_ticked]
         if offer := offer_layers(armature, ticked):
             self.tell(offer)
-        done, all_of_them, method = self._bound + len(kept), len(names) + len(kept), METHODS[look.method].label
+        done, all_of_them, method = self._bound + len(kept), len(to_bind) + len(kept), METHODS[look.method].label
         return "; ".join([describe_bound(done, all_of_them, method), *parts])
+
+    def weight(self, meshes: list[bpy.types.Object], armature: bpy.types.Object, has_others: bool) -> Steps[list[str]]:
+        """Make the weights of meshes; the names of those that got some. Only beside others may it be none."""
+        try:
+            jobs = weights.prepare(meshes, WeightOptions(), armature)
+        except SkinningError as error:
+            if not has_others:
+                raise
+            self.tell(str(error), "WARNING")
+            return []
+        made_for = [obj.name for job in jobs for part in job.skin.parts for obj in (part.obj, *part.sharers)]
+        results = yield partial(weights.compute_all, jobs)
+        for report in weights.apply(jobs, results):
+            self.tell(" ".join(report.summarize()), "WARNING" if report.left_out else "INFO")
+        self._has_weights = True
+        return made_for
 
     def add_flesh(self, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
         """Add flesh, once what is bound is seen; what is to be said beside what was bound."""
@@ -149,7 +161,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         except SkinningError as error:
             self.tell(str(error))
             return []
-        for line in report.describe() if report.keys else report.notes:
+        for line in report.describe() if report.keys else (*report.notes, *report.left_out):
             self.tell(line)
         return [] if report.keys else ["no flesh was needed"]
 

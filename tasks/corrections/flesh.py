@@ -46,11 +46,11 @@ from .from_method import (
     CorrectedFrom,
     Fitted,
     bind_both,
-    plan_keys,
+    find_correctable,
+    plan_all,
     store_fitted,
 )
 from .keys import remove
-from .posed_copy import check_correctable
 
 MOST_KEYS = 32
 """Corrections of a character, at most."""
@@ -83,27 +83,25 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
 
     Yields and raises as `correct_from`.
     """
-    skinned = [check_correctable(obj) for obj in objects]
+    skinned, left_out = find_correctable(objects)
     armature = skinned[0].armature
-    if any(one.armature != armature for one in skinned):
-        raise SkinningError("The meshes belong to several armatures: correct one character at a time")
     vertices = sum(len(mesh_of(one.obj).vertices) for one in skinned)
     if MOST_KEYS * vertices > MOST_OFFSETS:
         raise SkinningError(f"{vertices:,} vertices are too many for flesh: correct single joints with From Particles")
     skeleton = find_skeleton(armature)
-    character, bends, _, notes = yield from find_bends(skinned, skeleton)
+    character, bends, _, unbound = yield from find_bends(skinned, skeleton)
+    left_out = (*left_out, *unbound)
     meshes = character.meshes
     bends = yield partial(_try_all, character, bends, skeleton.joints)
     chosen = choose_bends(bends, skeleton.joints)
-    report = CorrectedFrom(METHODS[FLESH].label, (), (), notes=tuple(notes))
+    report = CorrectedFrom(METHODS[FLESH].label, (), (), left_out=left_out)
     if chosen:
-        planned = [
-            [plan_keys(mesh, bend.joint, FLESH, "ANGLE" if bend.is_hinge else "DIRECTIONS") for bend in chosen]
-            for mesh in meshes
-        ]
-        fitted = yield partial(fit_bends, character, chosen, planned, skeleton.joints)
-        report = store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
-    for obj, name in list_flesh(objects):
+        planned, unplanned = plan_all(meshes, [bend.joint for bend in chosen], FLESH, "DIRECTIONS")
+        keys = dict(planned)
+        fitted = yield partial(fit_bends, character, chosen, [keys.get(mesh, ()) for mesh in meshes], skeleton.joints)
+        meshes = [mesh for mesh in meshes if mesh in keys]
+        report = store_fitted(fitted, FLESH, list(_describe(fitted, chosen)), (*left_out, *unplanned))
+    for obj, name in list_flesh(mesh.skinned.obj for mesh in meshes):
         if (obj.name, name) not in report.keys:  # of joints that gain no longer
             remove(obj, armature, name)
     return report
@@ -111,19 +109,20 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
 
 def find_bends(
     skinned: Sequence[SkinnedObject], skeleton: Skeleton
-) -> Steps[tuple[FleshyCharacter, list[Bends], np.ndarray, list[str]]]:
-    """The character, the joints that may gain and their bends, the frames of the actions, (F, B, 4, 4), and notes."""
+) -> Steps[tuple[FleshyCharacter, list[Bends], np.ndarray, tuple[str, ...]]]:
+    """The character, the joints that may gain and their bends, the frames of the actions, (F, B, 4, 4); and which
+    meshes are left out."""
     armature = skinned[0].armature
-    meshes, notes = yield from bind_both(skinned, skeleton, FLESH, 0.1, must_be_filled=False, firmness=FIRM)
+    meshes, left_out = yield from bind_both(skinned, skeleton, FLESH, 0.1, must_be_filled=False, firmness=FIRM)
     if not any(mesh.source.binding.count for mesh in meshes):
         said = dict.fromkeys(message for mesh in meshes for message in mesh.source.binding.messages)
-        raise SkinningError(". ".join([*notes, *said]))
+        raise SkinningError(". ".join([*left_out, *said]))
     character = yield partial(_dress, meshes)
     joints = _find_fleshy_joints(armature, skeleton, character)
     poses = yield from read_frames(armature, skeleton, joints, 0.25)
     is_moved = any(measure_angles(one.rotations).max(initial=0.0) > np.radians(TRUNK) for one in joints)
     bends = [Bends(one, *_list_bends(armature, skeleton, one, is_moved)) for one in joints]
-    return character, bends, poses, notes
+    return character, bends, poses, left_out
 
 
 def remove_flesh(objects: Sequence[bpy.types.Object]) -> int:

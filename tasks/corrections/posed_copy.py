@@ -22,7 +22,7 @@ from ...settings.objects import settings_of
 from ..skin.poses import find_skeleton
 from ..subject.character import find_method_in_use, find_skinned
 from ..subject.corrected import as_numbers
-from ..subject.stack import SkinnedObject, check_not_linked
+from ..subject.stack import SkinnedObject, check_has_vertices, check_not_linked
 from .names import follow_names, rename
 from .posed_skin import bound_skins, read_posed_skin
 from .poses import parse_bone_pose, read_bone_pose
@@ -166,6 +166,7 @@ def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
         raise SkinningError(f"'{obj.name}' is what you sculpt: press Keep or Discard")
     if find_posed_copy(obj) is not None:
         raise SkinningError(f"'{obj.name}' is already being corrected: press Keep or Discard first")
+    check_has_vertices(obj)
     skinned = find_skinned(obj)
     check_takes_keys(obj)
     follow_names(obj)

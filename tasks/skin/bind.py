@@ -20,6 +20,7 @@ from ...deformers.method import EVALUATIONS
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, needs_supple, settings_of
+from ..left_out import LeftOut, check_any
 from ..reports import particle_reports
 from ..steps import Steps, take_all
 from ..subject.character import is_rigid
@@ -27,6 +28,7 @@ from ..subject.looks import RIGID, list_defaults
 from ..subject.stack import (
     BoundObject,
     SkinnedObject,
+    check_has_vertices,
     check_not_baked,
     check_not_linked,
     either,
@@ -94,7 +96,7 @@ class Prepared:
     ready: list[tuple[SkinnedObject, Setup]]
     states: list[tuple]
     """Of what is ready, its mesh: what `changes.note_followed` takes."""
-    failed: list[tuple[bpy.types.Object, SkinningError]]
+    failed: LeftOut
 
 
 def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None) -> Steps:
@@ -174,12 +176,31 @@ def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None 
     SkinningError
         Where an object can not be bound; nothing is changed then.
     """
-    if not (objects := list(objects)):
-        raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
-    prepared = take_all(prepare_each(objects, method, evaluate))
+    prepared = _prepare_all(objects, method, evaluate)
     for _, error in prepared.failed:
         raise error
     bind_prepared(prepared)
+
+
+def bind_each(
+    objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None
+) -> tuple[list[bpy.types.Object], LeftOut]:
+    """The same, but what can not be bound is left out: those that were bound, and the others.
+
+    Raises
+    ------
+    SkinningError
+        Where no object can be bound; nothing is changed then.
+    """
+    prepared = _prepare_all(objects, method, evaluate)
+    check_any(prepared.ready, prepared.failed)
+    return bind_prepared(prepared), prepared.failed
+
+
+def _prepare_all(objects: Iterable[bpy.types.Object], method: str | None, evaluate: str | None) -> Prepared:
+    if not (objects := list(objects)):
+        raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
+    return take_all(prepare_each(objects, method, evaluate))
 
 
 def describe_particles(obj: bpy.types.Object) -> str:
@@ -236,8 +257,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     check_not_linked(obj)
     if obj.mode == "EDIT":
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first", remedy="OBJECT_MODE")
-    if not obj.data.vertices:
-        raise SkinningError(f"'{obj.name}' has no vertices: select another mesh")
+    check_has_vertices(obj)
     has_supple = settings_of(obj).is_bound or any(map(modifiers.is_supple_modifier, obj.modifiers))
     replaced = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
     if not has_supple and not (replaced.show_viewport or replaced.show_render):

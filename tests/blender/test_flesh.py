@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from scenes_cli import DONE, main
 from scenes_corrections import shown
-from scenes_particles import add_body, edit
+from scenes_particles import add_body, edit, remove_faces
 
 from scenes import (
+    add_face_key,
     add_twin,
     armature_modifier,
     bind,
@@ -39,6 +40,7 @@ from supple.tasks.corrections.from_method import CorrectedFrom, bind_both
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 from supple.tasks.subject.character import find_skinned
+from supple.tasks.subject.corrected import list_flesh
 from supple.tasks.subject.looks import read_look
 
 CHAIN = Joints(np.array([[0.0, 0, 0], [0, 0, 1]]), np.array([-1, 0]), np.array([[0.0, 0, 1], [0, 0, 2]]))
@@ -299,6 +301,57 @@ def test_where_no_joint_gains(subtests, scene: bpy.types.Scene, capfd: pytest.Ca
             assert bpy.ops.supple.flesh_add() == {"FINISHED"}
             assert "No correction is needed: Particles do not change the skin" in capfd.readouterr().out
             assert obj.data.shape_keys is None
+
+
+def share(obj: bpy.types.Object) -> None:
+    bpy.data.objects.new("Unlinked", obj.data)
+
+
+def make_absolute(obj: bpy.types.Object) -> None:
+    add_face_key(obj)
+    obj.data.shape_keys.use_relative = False
+
+
+def pin(obj: bpy.types.Object) -> None:
+    add_face_key(obj)
+    obj.active_shape_key_index, obj.show_only_shape_key = 1, True
+
+
+def empty(obj: bpy.types.Object) -> None:
+    obj.data.clear_geometry()
+
+
+def make_whiskers(obj: bpy.types.Object) -> None:
+    remove_faces(obj)
+    obj.vertex_groups.clear()
+
+
+def lock_all(obj: bpy.types.Object) -> None:
+    names = [group.name for group in obj.vertex_groups]
+    obj.vertex_groups.clear()
+    for name in names:
+        obj.vertex_groups.new(name=name).lock_weight = True
+
+
+def test_one_mesh_that_can_not_be_done_holds_up_no_other(
+    subtests, scene: bpy.types.Scene, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for spoil in (share, make_absolute, pin, empty, make_whiskers, lock_all):
+        with subtests.test(spoil.__name__):
+            clear()
+            obj, armature = add_body()
+            odd = add_twin(obj)
+            odd.name = "Odd"
+            spoil(odd)
+            keys = odd.data.shape_keys and odd.data.shape_keys.key_blocks.keys()
+            select(armature)
+            capfd.readouterr()
+            assert bpy.ops.supple.make() == {"FINISHED"}
+            assert "Odd" in capfd.readouterr().out
+            assert settings_of(obj).is_bound
+            assert len(list_flesh([obj])) == 8
+            assert settings_of(odd).is_bound == (spoil in (share, make_absolute, pin))
+            assert (odd.data.shape_keys and odd.data.shape_keys.key_blocks.keys()) == keys
 
 
 def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
