@@ -24,7 +24,7 @@ from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.export import check_path
 from ..tasks.engine_copy.run import make_engine_copy
 from ..tasks.handles.add import add_handles
-from ..tasks.left_out import describe_left_out, sort_out
+from ..tasks.left_out import choose_usable, describe_left_out
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.show import describe
 from ..tasks.skin.bind import bind_each, describe_particles
@@ -92,7 +92,7 @@ def bind_characters(arguments: argparse.Namespace) -> bool:
     report_particles(objects)
     look = LOOKS.get((arguments.look or "").upper())
     if look is not None and not look.has_flesh:
-        remove_flesh(objects)
+        left_out += describe_left_out(remove_flesh(objects)[1])
     for armature in dict.fromkeys(find_deforming_armature(obj) for obj in objects if look and look.has_flesh):
         own = [obj for obj in objects if find_deforming_armature(obj) == armature]
         report = take_all(add_flesh(own), tell_shares("the flesh"))
@@ -229,7 +229,7 @@ def weight_meshes(arguments: argparse.Namespace) -> bool:
             "No mesh has an Armature modifier: name the meshes to weight with --object, and their armature with "
             "--armature"
         )
-    objects, undeformed = sort_out(objects, lambda obj: _check_deformed(obj, armature))
+    objects, undeformed = choose_usable(objects, lambda obj: _check_deformed(obj, armature))
     left_out = list(describe_left_out(undeformed))
     method = WEIGHT_METHODS[arguments.method] if arguments.method else ""
     options = read_options(WeightOptions, arguments, method=method)
@@ -246,9 +246,8 @@ def weight_meshes(arguments: argparse.Namespace) -> bool:
     return tell_left_out(left_out)
 
 
-def _check_deformed(obj: bpy.types.Object, armature: bpy.types.Object | None) -> bpy.types.Object:
+def _check_deformed(obj: bpy.types.Object, armature: bpy.types.Object | None) -> None:
     """Raise SkinningError for a mesh without an armature, naming the option that gives it one."""
     is_child = obj.parent is not None and obj.parent.type == "ARMATURE"
     if armature is None and not has_armature_modifier(obj) and not is_child:
         raise SkinningError(f"No armature deforms '{obj.name}': name one with --armature")
-    return obj

@@ -94,7 +94,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             bound = [obj for obj in bound if unbound and is_of_look(obj) and list_flesh([obj])]
         if not look.method:
             self.is_interactive = False  # Redo executes this instance
-            return remove_look(bound)
+            return self.remove_look(bound)
         if not unbound and not bound:
             raise SkinningError("All ticked meshes are bound: choose a look for them")
         armature = find_armature(context) or chosen_armature(context)
@@ -125,7 +125,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             self.tell(str(error), "WARNING")
         kept = [obj for obj in bound if obj not in to_bind]
         if not look.has_flesh:
-            remove_flesh(bound)
+            self.tell_left_out(remove_flesh(bound)[1])
         elif made or kept:
             parts += yield from self.add_flesh([*made, *kept])
         ticked = [obj for obj in list_meshes(bpy.context, armature) if settings_of(obj).is_ticked]
@@ -165,6 +165,16 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             self.tell(line)
         return [] if report.keys else ["no flesh was needed"]
 
+    def remove_look(self, bound: list[bpy.types.Object]) -> str:
+        """Show characters as Blender's own modifier deforms them, without flesh."""
+        if not bound:
+            return "Blender's own Armature modifier deforms these meshes already"
+        self.tell_left_out([*unbind(bound), *remove_flesh(bound)[1]])
+        count = sum(not settings_of(obj).is_bound for obj in bound)
+        if count == 1:
+            return "1 mesh is deformed by Blender's own Armature modifier"
+        return f"{count} meshes are deformed by Blender's own Armature modifier"
+
     def stop(self) -> Any:
         if not self._bound and self._has_weights:
             self.tell("Make Supple canceled: weights were made, no mesh was bound")
@@ -189,17 +199,6 @@ def describe_bound(done: int, count: int, method: str) -> str:
 def is_of_look(obj: bpy.types.Object) -> bool:
     """Whether a mesh is bound by the method and the settings of a look, with or without flesh."""
     return bool(LOOKS[look].method) if (look := read_look([obj])) in LOOKS else False
-
-
-def remove_look(bound: list[bpy.types.Object]) -> str:
-    """Show characters as Blender's own modifier deforms them, without flesh."""
-    if not bound:
-        return "Blender's own Armature modifier deforms these meshes already"
-    unbind(bound)
-    remove_flesh(bound)
-    if len(bound) == 1:
-        return "1 mesh is deformed by Blender's own Armature modifier"
-    return f"{len(bound)} meshes are deformed by Blender's own Armature modifier"
 
 
 def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:

@@ -34,6 +34,19 @@ def sort_out(objects: Iterable[bpy.types.Object], check: Callable[[bpy.types.Obj
     return done, left_out
 
 
+def choose_usable(
+    objects: Iterable[bpy.types.Object], *checks: Callable[[bpy.types.Object], None]
+) -> tuple[list[bpy.types.Object], LeftOut]:
+    """The objects that no check refuses, and the others; raises as `sort_out`."""
+
+    def check(obj: bpy.types.Object) -> bpy.types.Object:
+        for one in checks:
+            one(obj)
+        return obj
+
+    return sort_out(objects, check)
+
+
 def check_any(done: Sized, left_out: LeftOut) -> None:
     """Raise SkinningError where nothing is left to be done, with the reasons."""
     if left_out and not done:

@@ -32,11 +32,12 @@ from ...deformers.particles.continuity import find_continuous
 from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
+from ..left_out import LeftOut, choose_usable
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
 from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
 from ..subject.rig_presets import find_rig_of
-from ..subject.stack import SkinnedObject
+from ..subject.stack import SkinnedObject, check_not_linked
 from .flesh_fit import LEAST_CHANGE, Bends, fit_bends
 from .fleshy_character import FleshyCharacter, read_skin
 from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
@@ -51,6 +52,7 @@ from .from_method import (
     store_fitted,
 )
 from .keys import remove
+from .posed_copy import check_own_mesh
 
 MOST_KEYS = 32
 """Corrections of a character, at most."""
@@ -125,12 +127,14 @@ def find_bends(
     return character, bends, poses, left_out
 
 
-def remove_flesh(objects: Sequence[bpy.types.Object]) -> int:
-    """Remove the corrections of meshes that were made after Particles; how many there were."""
-    found = list_flesh(objects)
+def remove_flesh(objects: Sequence[bpy.types.Object]) -> tuple[int, LeftOut]:
+    """Remove the corrections of meshes that were made after Particles: how many there were, and what is linked."""
+    fleshy = [obj for obj in objects if list_flesh([obj])]
+    free, left_out = choose_usable(fleshy, check_not_linked, check_own_mesh)
+    found = list_flesh(free)
     for obj, name in found:
         remove(obj, find_deforming_armature(obj), name)
-    return len(found)
+    return len(found), left_out
 
 
 def _find_fleshy_joints(armature: bpy.types.Object, skeleton: Skeleton, character: FleshyCharacter) -> list[BentJoint]:

@@ -10,6 +10,7 @@ import bpy
 from ...deformers import SkinningError
 from ...deformers.anatomy.landmarks import Spot, find_spot, sides_of
 from ...settings.objects import settings_of
+from ..left_out import choose_usable
 from ..steps import Steps
 from ..subject.character import has_armature_modifier, list_deformed
 from ..subject.rig_presets import read_all_landmarks, read_presets
@@ -87,8 +88,9 @@ def add_set(
             f"No rig preset matches the bone names of '{armature.name}': add each pattern by itself, or write a "
             f"preset for this rig{'. '.join(['', *problems])}"
         )
-    usable = [obj for obj in meshes if _is_usable(obj)]
-    report = SetReport(anatomy.rig.preset.name, skipped=problems)
+    usable, unusable = choose_usable(meshes, check_mesh)
+    skipped = [*problems, *(f"{obj.name} ({error})" for obj, error in unusable)]
+    report = SetReport(anatomy.rig.preset.name, skipped=skipped)
     spots = _find_spots(anatomy, region)
     try:
         for number, spot in enumerate(spots):
@@ -107,14 +109,6 @@ def add_set(
             update(obj)
         raise
     return report
-
-
-def _is_usable(obj: bpy.types.Object) -> bool:
-    try:
-        check_mesh(obj)
-    except SkinningError:
-        return False
-    return True
 
 
 def _find_spots(anatomy: Anatomy, region: str) -> list[Spot]:

@@ -20,7 +20,7 @@ from ...deformers.method import EVALUATIONS
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, needs_supple, settings_of
-from ..left_out import LeftOut, check_any
+from ..left_out import LeftOut, check_any, choose_usable
 from ..reports import particle_reports
 from ..steps import Steps, take_all
 from ..subject.character import is_rigid
@@ -397,24 +397,27 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
     return bound
 
 
-def unbind(objects: Iterable[bpy.types.Object]) -> None:
+def unbind(objects: Iterable[bpy.types.Object]) -> LeftOut:
     """Let Armature modifiers deform characters again, as before Bind. Bakes are removed; patterns do without Bind.
+
+    Returns
+    -------
+    LeftOut
+        Objects that are linked, or whose bake is not to be removed: they stay as they are.
 
     Raises
     ------
     SkinningError
-        Where none of the objects is bound, or a bake is not to be removed.
+        Where none of the objects is bound, or all are left out.
     """
     bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
     if not bound:
         raise SkinningError("Nothing to unbind: select a mesh that is bound")
-    for obj in bound:
-        check_not_linked(obj)
-    for obj in bound:
-        check_clearable(obj)
-    for obj in bound:
+    free, left_out = choose_usable(bound, check_not_linked, check_clearable)
+    for obj in free:
         _unbind_one(obj)
     remove_unused()
+    return left_out
 
 
 def _unbind_one(obj: bpy.types.Object) -> None:

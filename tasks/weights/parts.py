@@ -18,7 +18,7 @@ from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...deformers.rig.rest import check_space
 from ...settings.objects import settings_of
-from ..left_out import LeftOut, check_any, sort_out
+from ..left_out import LeftOut, check_any, choose_usable, sort_out
 from ..subject.character import changes_topology, object_to_armature
 from ..subject.chosen_bones import is_selected
 from ..subject.stack import armature_modifiers, find_replaced_modifier
@@ -253,7 +253,7 @@ def own_meshes(objects: Iterable[bpy.types.Object]) -> tuple[list[bpy.types.Obje
     SkinningError
         Where there is none.
     """
-    own, left_out = sort_out(objects, _check_own)
+    own, left_out = choose_usable(objects, _check_own)
     if not own:
         raise SkinningError("No mesh is selected: select one that has an Armature modifier")
     first: dict[int, bpy.types.Object] = {}
@@ -262,7 +262,7 @@ def own_meshes(objects: Iterable[bpy.types.Object]) -> tuple[list[bpy.types.Obje
     return list(first.values()), left_out
 
 
-def _check_own(obj: bpy.types.Object) -> bpy.types.Object:
+def _check_own(obj: bpy.types.Object) -> None:
     if obj.type != "MESH":
         raise SkinningError(f"'{obj.name}' is not a mesh: only meshes have weights")
     mesh = mesh_of(obj)
@@ -271,7 +271,6 @@ def _check_own(obj: bpy.types.Object) -> bpy.types.Object:
             f"The mesh of '{obj.name}' is linked from another file, so its weights cannot change: make it local with "
             "Object > Relations > Make Local"
         )
-    return obj
 
 
 def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str]) -> SkinPart:

@@ -147,7 +147,7 @@ def test_an_edited_one_is_the_users(scene: bpy.types.Scene) -> None:
     pose = json.loads(entry.pose)[JOINT]
     assert pose[3:7] == pytest.approx([np.cos(np.radians(20.0)), np.sin(np.radians(20.0)), 0.0, 0.0])
     bend(armature, 40.0)
-    (copy,) = begin([obj], bpy.context.view_layer, entry.name)
+    (copy,), _ = begin([obj], bpy.context.view_layer, entry.name)
     sculpt(copy, np.array([0.0, 1.0, 0.0]), 0.8, np.array([0.0, 0.0, 0.3]))
     keep([copy], bpy.context.view_layer)
     assert [one.source for one in settings_of(obj).corrections] == ["", "PARTICLES"]

@@ -189,7 +189,7 @@ def test_made_again_it_is_replaced_and_removed_as_a_whole(scene: bpy.types.Scene
     assert obj.data.shape_keys is None
     assert not settings_of(obj).corrections
     assert not bpy.ops.supple.flesh_remove.poll()
-    assert remove_flesh([obj]) == 0
+    assert remove_flesh([obj]) == (0, [])
 
 
 def test_clothes_ride_on_the_body(scene: bpy.types.Scene) -> None:
