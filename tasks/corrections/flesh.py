@@ -8,6 +8,7 @@ ride on the body.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import bpy
@@ -98,6 +99,7 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     chosen = choose_bends(bends, skeleton.joints)
     report = CorrectedFrom(METHODS[FLESH].label, (), (), left_out=left_out)
     if chosen:
+        chosen.sort(key=lambda bend: bend.joint.joint)  # gains alike but for rounding are in any order
         planned, unplanned = plan_all(meshes, [bend.joint for bend in chosen], FLESH, "DIRECTIONS")
         keys = dict(planned)
         fitted = yield partial(fit_bends, character, chosen, [keys.get(mesh, ()) for mesh in meshes], skeleton.joints)
@@ -115,7 +117,9 @@ def find_bends(
     """The character, the joints that may gain and their bends, the frames of the actions, (F, B, 4, 4); and which
     meshes are left out."""
     armature = skinned[0].armature
-    meshes, left_out = yield from bind_both(skinned, skeleton, FLESH, 0.1, must_be_filled=False, firmness=FIRM)
+    meshes, left_out = yield from bind_both(
+        skinned, skeleton, FLESH, 0.1, must_be_filled=False, firmness=FIRM, frame=skeleton.frame
+    )
     if not any(mesh.source.binding.count for mesh in meshes):
         said = dict.fromkeys(message for mesh in meshes for message in mesh.source.binding.messages)
         raise SkinningError(". ".join([*left_out, *said]))
@@ -201,7 +205,7 @@ def _list_bends(
         return turn_about(axis, np.radians([angle for angle in HINGE if not is_end or angle <= MOST_END])), True
     axes, limits = find_axes(one, skeleton, rig, find_body(rig, bones)) if is_limb else (np.empty((0, 3)), ())
     if len(axes) < 2:
-        axes = np.array(list(_list_directions(joints, joint)))
+        axes = np.array(list(_list_directions(joints, joint, skeleton.frame)))
         limits = np.full(len(axes), np.pi)
     largest = np.radians(find_largest_bend(rig, skeleton, one, is_moved) if is_limb else _share_bend(rig, one.bone))
     found = [turn_about(one.axes.T @ axis, [min(largest, limit)]) for axis, limit in zip(axes, limits, strict=True)]
@@ -238,14 +242,15 @@ def _share_bend(rig: Rig | None, bone: str) -> float:
     return max(TRUNK / max(counts, default=1), LEAST_TRUNK)
 
 
-def _list_directions(joints: Joints, joint: int) -> Iterator[np.ndarray]:
-    """Axes, armature space, about which a bone goes along two axes of the skeleton, and back; mirrored on its sides."""
-    _, lateral, middle = find_paired(joints)
-    along = joints.axes[joint]
-    for axis in np.argsort(np.abs(along), kind="stable")[:2]:
-        side = -1.0 if axis == lateral and joints.centers[joint][axis] < middle else 1.0
+def _list_directions(joints: Joints, joint: int, frame: np.ndarray) -> Iterator[np.ndarray]:
+    """Axes, armature space, about which a bone goes along two axes of a frame, and back; mirrored on its sides."""
+    upright = replace(joints, centers=np.asarray(joints.centers, np.float64) @ frame)
+    _, lateral, middle = find_paired(upright)
+    along, aside = joints.axes[joint], MIRRORED * measure_size(joints)
+    for axis in np.argsort(np.abs(along @ frame).round(4), kind="stable")[:2]:
+        side = -1.0 if axis == lateral and upright.centers[joint][axis] < middle - aside else 1.0
         for sign in (side, -side):
-            yield normalize(np.cross(along, sign * np.eye(3)[axis]))
+            yield normalize(np.cross(along, sign * frame[:, axis]))
 
 
 def _dress(meshes: list[ComparedMesh], _progress: Progress) -> FleshyCharacter:

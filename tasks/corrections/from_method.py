@@ -254,7 +254,14 @@ class ReadBoth:
     millimeters: float
 
     @classmethod
-    def of(cls, skinned: SkinnedObject, skeleton: Skeleton, source: str, firmness: float = 1.0) -> ReadBoth:
+    def of(
+        cls,
+        skinned: SkinnedObject,
+        skeleton: Skeleton,
+        source: str,
+        firmness: float = 1.0,
+        frame: np.ndarray | None = None,
+    ) -> ReadBoth:
         """A mesh as it is in the file; `skeleton` is without fractions. See `bind_both`."""
         if find_method_in_use(skinned) == source:
             raise SkinningError(
@@ -265,13 +272,14 @@ class ReadBoth:
         if firmness != 1.0:
             stiffness = min(firmness * by_source.params.stiffness, MOST_STIFFNESS)
             by_source = replace(by_source, params=replace(by_source.params, stiffness=stiffness))
-        now, other = (
+        now, (unbound, quality) = (
             (UnboundSkin.of(SkinSource.of(skinned, choices, skeleton)), choices.read_quality(skinned.settings, BAKING))
             for choices in (Choices.read(skinned), by_source)
         )
+        unbound = replace(unbound, rest=replace(unbound.rest, frame=frame))
         points = np.array([corner[:] for corner in obj.bound_box])
         scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
-        return cls(skinned, now, other, float(np.linalg.norm(np.ptp(points, axis=0))), 1000.0 * scale)
+        return cls(skinned, now, (unbound, quality), float(np.linalg.norm(np.ptp(points, axis=0))), 1000.0 * scale)
 
     def bind(self) -> ComparedMesh:
         """Bind it by both methods."""
@@ -287,6 +295,7 @@ def bind_both(
     share: float,
     must_be_filled: bool = True,
     firmness: float = 1.0,
+    frame: np.ndarray | None = None,
 ) -> Steps[tuple[list[ComparedMesh], tuple[str, ...]]]:
     """Meshes bound by the method in use and by another; and which are left out, a sentence on each.
 
@@ -300,6 +309,8 @@ def bind_both(
         Whether a mesh that a method would fill is left out where there is nothing to fill.
     firmness : float
         Of Particles: how much stiffer than chosen.
+    frame : float array, shape (3, 3), or None
+        As of `Rest`, for the other method.
 
     Raises
     ------
@@ -309,7 +320,7 @@ def bind_both(
     read, left_out = [], LeftOut()
     for number, one in enumerate(objects):
         try:
-            read.append(ReadBoth.of(one, skeleton, source, firmness))
+            read.append(ReadBoth.of(one, skeleton, source, firmness, frame))
         except SkinningError as error:
             left_out.append((one.obj, error))
         yield share * (number + 1) / len(objects)

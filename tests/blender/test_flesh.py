@@ -10,6 +10,7 @@ import bpy
 import bmesh
 import numpy as np
 import pytest
+from mathutils import Matrix
 from scenes_cli import DONE, main
 from scenes_corrections import shown
 from scenes_particles import add_body, edit, remove_faces
@@ -21,6 +22,7 @@ from scenes import (
     bind,
     clear,
     diagonal,
+    distance,
     edit_bones,
     rest_points,
     save,
@@ -45,6 +47,17 @@ from supple.tasks.subject.looks import read_look
 
 CHAIN = Joints(np.array([[0.0, 0, 0], [0, 0, 1]]), np.array([-1, 0]), np.array([[0.0, 0, 1], [0, 0, 2]]))
 BENT = {"bone.1": (np.radians(40.0), 0.0, 0.0), "bone.2": (0.0, 0.0, np.radians(30.0))}
+
+
+ASIDE, HUGE = Matrix.Rotation(-np.pi / 2, 4, "X"), Matrix.Scale(100.0, 4)
+TURNED = (
+    ("as it is", Matrix(), Matrix()),
+    ("turned", ASIDE, ASIDE),
+    ("its mesh turned", ASIDE, Matrix()),
+    ("in centimeters, turned", HUGE @ ASIDE, HUGE @ ASIDE),
+    ("its armature turned about, and small", Matrix(), Matrix.Scale(0.01, 4) @ Matrix.Rotation(np.pi, 4, "Z") @ ASIDE),
+)
+"""Characters as files of other programs bring them: what is done to mesh and armature, and undone by their objects."""
 
 
 def make(*objects: bpy.types.Object) -> CorrectedFrom:
@@ -301,6 +314,25 @@ def test_where_no_joint_gains(subtests, scene: bpy.types.Scene, capfd: pytest.Ca
             assert bpy.ops.supple.flesh_add() == {"FINISHED"}
             assert "No correction is needed: Particles do not change the skin" in capfd.readouterr().out
             assert obj.data.shape_keys is None
+
+
+@pytest.mark.versions
+def test_a_character_that_is_turned_or_scaled_has_the_same_flesh(subtests, scene: bpy.types.Scene) -> None:
+    shapes = {}
+    for name, of_mesh, of_armature in TURNED:
+        with subtests.test(name):
+            clear()
+            obj, armature = add_body()
+            for one, change in ((obj, of_mesh), (armature, of_armature)):
+                one.data.transform(change)
+                one.matrix_world = change.inverted()
+            update()
+            bind(obj, method="DLBNT")
+            make(obj)
+            pose(armature)
+            world = np.array(obj.matrix_world)
+            shapes[name] = shown(obj) @ world[:3, :3].T + world[:3, 3]
+            assert distance(shapes["as it is"], shapes[name]) < 1e-5
 
 
 def share(obj: bpy.types.Object) -> None:
