@@ -25,7 +25,7 @@ from ...deformers.corrections.rotation_choice import choose_farthest, measure_an
 from ...deformers.particles.particles import MOST_STIFFNESS
 from ...settings.choices import BAKING
 from ..left_out import LeftOut, check_any, describe_left_out, sort_out
-from ..names import free_name
+from ..names import free_name, name_within
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
@@ -381,7 +381,8 @@ def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str, reader: str) ->
     corrections, used = [], {*own}
     for rotation in joint.chosen.rotations:
         degrees = np.degrees(measure_angles(rotation))
-        name = free_name(f"{joint.reading[:40]} {METHODS[source].label} {degrees:.0f}", used)
+        ending = f" {METHODS[source].label} {degrees:.0f}"
+        name = free_name(name_within(joint.reading, ending), used)
         used.add(name)
         numbers = pack_numbers((0.0, 0.0, 0.0, *rotation, 1.0, 1.0, 1.0))
         corrections.append(

@@ -335,6 +335,39 @@ def test_a_character_that_is_turned_or_scaled_has_the_same_flesh(subtests, scene
             assert distance(shapes["as it is"], shapes[name]) < 1e-5
 
 
+ALIKE = {
+    "Latin": "J_Sec_Hair1_01_a_very_long_name_of_an_exporter_that_fills_all__{}",
+    "Cyrillic": "Плечо " * 4 + "Плечо{}",
+    "Japanese": "左ひじのとてもとても長い名前のボーンです{}",
+}
+"""Names that fill Blender's 63 bytes, or nearly, and begin alike."""
+
+
+def test_names_that_fill_all_bytes_and_begin_alike(subtests, scene: bpy.types.Scene) -> None:
+    shapes = {}
+    for kind, name in {"plain": "bone.{}", **ALIKE}.items():
+        with subtests.test(kind):
+            clear()
+            obj, armature = add_body()
+            bones = list(armature.data.bones)
+            for number, bone in enumerate(bones):
+                bone.name = name.format(number)
+            assert len({bone.name for bone in bones}) == 3
+            bind(obj, method="DLBNT")
+            for _ in range(2):  # what is there is replaced
+                report = make(obj)
+            keys = [key for _, key in report.keys]
+            assert (
+                keys
+                == [entry.name for entry in settings_of(obj).corrections]
+                == obj.data.shape_keys.key_blocks.keys()[1:]
+            )
+            for bone, rotation in zip(bones[1:], BENT.values(), strict=True):
+                turn(armature, bone.name, rotation)
+            shapes[kind] = shown(obj)
+            assert distance(shapes["plain"], shapes[kind]) < 1e-6
+
+
 def share(obj: bpy.types.Object) -> None:
     bpy.data.objects.new("Unlinked", obj.data)
 
