@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.meshes.data import mesh_of, read_key_points, read_points, read_triangles
+from ...bridge.meshes.data import mesh_of, read_rest_points, read_triangles
 from ...bridge.meshes.weights import read_weights
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...deformers import SkinningError
@@ -314,7 +314,7 @@ def _check_space(obj: bpy.types.Object, space: Matrix) -> None:
 
 def read_finite_points(obj: bpy.types.Object) -> np.ndarray:
     """`read_rest_points` in float64; raises SkinningError where there is no computing with coordinates."""
-    points = read_rest_points(obj).astype(np.float64)
+    points = read_rest_points(mesh_of(obj)).astype(np.float64)
     check_points(obj, points)
     return points
 
@@ -326,15 +326,6 @@ def check_points(obj: bpy.types.Object, points: np.ndarray) -> None:
             f"{wrong} of the {count(len(points), 'vertex')} of '{obj.name}' {'has' if wrong == 1 else 'have'} NaN, "
             "infinite or too large coordinates: delete them or fix the source mesh"
         )
-
-
-def read_rest_points(obj: bpy.types.Object) -> np.ndarray:
-    """Positions of the vertices without shape keys, float32, shape (V, 3), object space."""
-    mesh = mesh_of(obj)
-    keys = mesh.shape_keys
-    if keys is None or len(keys.reference_key.data) != len(mesh.vertices):
-        return read_points(mesh)
-    return read_key_points(keys.reference_key)
 
 
 def read_selected_bones(armature: bpy.types.Object) -> set[str]:

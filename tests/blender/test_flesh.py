@@ -368,6 +368,24 @@ def test_names_that_fill_all_bytes_and_begin_alike(subtests, scene: bpy.types.Sc
             assert distance(shapes["plain"], shapes[kind]) < 1e-6
 
 
+def test_flesh_is_of_the_first_key_whatever_the_mesh_has_itself(scene: bpy.types.Scene) -> None:
+    """As files and scripts leave it, that write the vertices alone. What the key shows is fleshed out, and stays."""
+    obj, armature = add_body()
+    twin = add_twin(obj)
+    for one in (obj, twin):
+        key = add_face_key(one)
+        key.value = 0.0
+    for vertex in obj.data.vertices:
+        vertex.co.x += 0.3 * np.cos(3.0 * vertex.co.y)
+    own = rest_points(obj)
+    bind(obj, twin, method="DLBNT")
+    reports = [make(one) for one in (obj, twin)]
+    pose(armature)
+    assert len(reports[0].keys) == len(reports[1].keys) > 0
+    assert distance(shown(twin), shown(obj)) < 1e-6
+    assert (rest_points(obj) == own).all()
+
+
 def share(obj: bpy.types.Object) -> None:
     bpy.data.objects.new("Unlinked", obj.data)
 
