@@ -43,7 +43,7 @@ MIRRORED = "mh_human", "lowerarm01.L", 70.0
 
 def begin(obj: bpy.types.Object) -> bpy.types.Object:
     """The posed copy of a mesh in the pose that is shown."""
-    return find("tasks.corrections.posed_copy").begin([obj], bpy.context.view_layer)[0]
+    return find("tasks.corrections.posed_copy").begin([obj], bpy.context.view_layer)[0][0]
 
 
 def keep(copy: bpy.types.Object, **options: object) -> Any:

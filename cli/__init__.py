@@ -15,7 +15,7 @@ from ..deformers import SkinningError
 from .arguments import USAGE, build_parser
 from .messages import fail_openjd, guarding_output, tell
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE, FAILED, LEFT_OUT, INTERRUPTED = 0, 1, 3, 130
 
 
 def main(argv: Sequence[str]) -> int:
@@ -30,7 +30,8 @@ def main(argv: Sequence[str]) -> int:
     Returns
     -------
     int
-        0 done, 1 failed (the reason is on stderr), 2 wrong usage, 130 interrupted from the keyboard.
+        0 done, 1 failed (the reason is on stderr), 2 wrong usage, 3 done but for objects that were left out (stderr
+        names them), 130 interrupted from the keyboard.
     """
     try:
         arguments = _parse(argv)
@@ -44,7 +45,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         from .work import find_work
 
-        find_work(arguments.run)(arguments)
+        has_left_out = find_work(arguments.run)(arguments)
     except SkinningError as error:
         return _fail(str(error), arguments)
     except MemoryError:
@@ -56,7 +57,7 @@ def _run(arguments: argparse.Namespace) -> int:
         for line in traceback.format_exc().splitlines():
             tell(line)
         return FAILED
-    return DONE
+    return LEFT_OUT if has_left_out else DONE
 
 
 def _fail(message: str, arguments: argparse.Namespace) -> int:

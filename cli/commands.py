@@ -24,9 +24,10 @@ from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.export import check_path
 from ..tasks.engine_copy.run import make_engine_copy
 from ..tasks.handles.add import add_handles
+from ..tasks.left_out import choose_usable, describe_left_out
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.show import describe
-from ..tasks.skin.bind import bind, describe_particles
+from ..tasks.skin.bind import bind_each, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
 from ..tasks.subject.character import has_armature_modifier
@@ -34,7 +35,7 @@ from ..tasks.subject.corrected import find_deforming_armature
 from ..tasks.subject.frames import all_frames, frame_range
 from ..tasks.weights.automatic import assign_weights
 from .arguments import WEIGHT_METHODS
-from .messages import answer, answer_json, report_steps, tell, tell_shares
+from .messages import answer, answer_json, report_steps, tell, tell_left_out, tell_shares
 from .options import CHOICES, read_options
 
 
@@ -81,21 +82,25 @@ def show_info(arguments: argparse.Namespace) -> None:
     answer(lines)
 
 
-def bind_characters(arguments: argparse.Namespace) -> None:
+def bind_characters(arguments: argparse.Namespace) -> bool:
     check_writable(arguments.output)
     open_file(arguments.file)
     objects = choose_objects(arguments)
     choose_settings(objects, arguments)
-    bind(objects, arguments.method, arguments.evaluate)
+    objects, unbound = bind_each(objects, arguments.method, arguments.evaluate)
+    left_out = list(describe_left_out(unbound))
     report_particles(objects)
     look = LOOKS.get((arguments.look or "").upper())
     if look is not None and not look.has_flesh:
-        remove_flesh(objects)
+        left_out += describe_left_out(remove_flesh(objects)[1])
     for armature in dict.fromkeys(find_deforming_armature(obj) for obj in objects if look and look.has_flesh):
         own = [obj for obj in objects if find_deforming_armature(obj) == armature]
-        for line in take_all(add_flesh(own), tell_shares("the flesh")).describe():
+        report = take_all(add_flesh(own), tell_shares("the flesh"))
+        for line in report.describe():
             tell(f"supple: {line}")
+        left_out += report.left_out
     save_copy(arguments.output)
+    return tell_left_out(left_out)
 
 
 def report_particles(objects: list[bpy.types.Object]) -> None:
@@ -107,7 +112,7 @@ def report_particles(objects: list[bpy.types.Object]) -> None:
 
 def choose_settings(objects: list[bpy.types.Object], arguments: argparse.Namespace) -> None:
     """Set what is given of the choices of the objects' method; SkinningError where it has no such choice."""
-    for obj in objects:
+    for obj in (obj for obj in objects if obj.is_editable):
         settings = settings_of(obj)
         method = find_method(arguments.method or settings.method)
         take_defaults(settings, method.key)
@@ -168,7 +173,7 @@ def make_copy(arguments: argparse.Namespace) -> None:
     answer(report.describe())
 
 
-def correct_meshes(arguments: argparse.Namespace) -> None:
+def correct_meshes(arguments: argparse.Namespace) -> bool:
     check_writable(arguments.output)
     open_file(arguments.file)
     objects = choose_objects(arguments)
@@ -176,6 +181,7 @@ def correct_meshes(arguments: argparse.Namespace) -> None:
     report = take_all(steps, tell_shares("the corrections"))
     save_copy(arguments.output)
     answer(report.describe())
+    return tell_left_out(report.left_out)
 
 
 def write_patterns(arguments: argparse.Namespace) -> None:
@@ -201,7 +207,7 @@ def _find_patterned(name: str | None) -> bpy.types.Object:
     return found[0]
 
 
-def weight_meshes(arguments: argparse.Namespace) -> None:
+def weight_meshes(arguments: argparse.Namespace) -> bool:
     check_writable(arguments.output)
     open_file(arguments.file)
     scene = bpy.context.scene
@@ -218,28 +224,30 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
         handles = [find_object(name) for name in arguments.handle]
         for line in add_handles(objects, handles, armature if arguments.armature is not None else None):
             tell(f"supple: {line}")
-    _check_deformed(objects, armature)
-    method = WEIGHT_METHODS[arguments.method] if arguments.method else ""
-    options = read_options(WeightOptions, arguments, method=method)
-    reports = assign_weights(objects, options, armature)
-    save_copy(arguments.output)
-    if arguments.report == "json":
-        method = arguments.method or AUTOMATIC_WEIGHTS[reports[0].method].words[0]
-        chosen = {"file": str(arguments.output), "method": method, "mode": arguments.mode}
-        answer_json(chosen | {"armatures": [report.as_json() for report in reports]})
-        return
-    for report in reports:
-        answer(report.describe())
-
-
-def _check_deformed(objects: list[bpy.types.Object], armature: bpy.types.Object | None) -> None:
-    """Raise SkinningError for meshes without an armature, naming the option that gives them one."""
     if not objects:
         raise SkinningError(
             "No mesh has an Armature modifier: name the meshes to weight with --object, and their armature with "
             "--armature"
         )
-    for obj in objects:
-        is_child = obj.parent is not None and obj.parent.type == "ARMATURE"
-        if armature is None and not has_armature_modifier(obj) and not is_child:
-            raise SkinningError(f"No armature deforms '{obj.name}': name one with --armature")
+    objects, undeformed = choose_usable(objects, lambda obj: _check_deformed(obj, armature))
+    left_out = list(describe_left_out(undeformed))
+    method = WEIGHT_METHODS[arguments.method] if arguments.method else ""
+    options = read_options(WeightOptions, arguments, method=method)
+    reports = assign_weights(objects, options, armature)
+    left_out += reports[0].left_out
+    save_copy(arguments.output)
+    if arguments.report == "json":
+        method = arguments.method or AUTOMATIC_WEIGHTS[reports[0].method].words[0]
+        chosen = {"file": str(arguments.output), "method": method, "mode": arguments.mode}
+        answer_json(chosen | {"armatures": [report.as_json() for report in reports]})
+        return tell_left_out(left_out)
+    for report in reports:
+        answer(report.describe())
+    return tell_left_out(left_out)
+
+
+def _check_deformed(obj: bpy.types.Object, armature: bpy.types.Object | None) -> None:
+    """Raise SkinningError for a mesh without an armature, naming the option that gives it one."""
+    is_child = obj.parent is not None and obj.parent.type == "ARMATURE"
+    if armature is None and not has_armature_modifier(obj) and not is_child:
+        raise SkinningError(f"No armature deforms '{obj.name}': name one with --armature")

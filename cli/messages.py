@@ -40,6 +40,14 @@ def tell(text: str) -> None:
     _print_line(text, _streams()[1])
 
 
+def tell_left_out(lines: Iterable[str]) -> bool:
+    """Print which objects were left out, a line on each, to standard error; whether there are any."""
+    lines = list(lines)
+    for line in lines:
+        tell(f"supple: {line}")
+    return bool(lines)
+
+
 def _print_line(text: str, stream: TextIO | None) -> None:
     """Print one line; nobody may be there to read it."""
     with suppress(OSError, ValueError):  # ValueError: it is closed

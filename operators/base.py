@@ -10,6 +10,7 @@ import bpy
 
 from ..deformers import SkinningError
 from ..settings.events import redraw
+from ..tasks.left_out import LeftOut, describe_left_out
 from ..translations import find_code, translate
 
 Requirement = Callable[[bpy.types.Context], str]
@@ -65,6 +66,11 @@ class SuppleOperator:
         """Report a text in the language of the interface; an error with its code."""
         code = find_code(text) if level == "ERROR" else ""
         self.report({level}, f"{translate(text)} ({code})" if code else translate(text))
+
+    def tell_left_out(self, left_out: LeftOut) -> None:
+        """Report which objects were left out, and why."""
+        for line in describe_left_out(left_out):
+            self.tell(line, "WARNING")
 
 
 class Waiting:

@@ -139,7 +139,7 @@ class SUPPLE_OT_unbind(SuppleOperator, bpy.types.Operator):
     )
 
     def run(self, context: bpy.types.Context) -> None:
-        unbind(list_ticked(context) if self.whole else chosen_meshes(context))
+        self.tell_left_out(unbind(list_ticked(context) if self.whole else chosen_meshes(context)))
 
 
 class SUPPLE_OT_make_independent(SuppleOperator, bpy.types.Operator):

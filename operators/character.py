@@ -98,7 +98,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             self.tell(f"Left as they are: {', '.join(obj.name for obj in left)}")
         if not look.method:
             self.is_interactive = False  # Redo executes this instance
-            return remove_look([obj for _, _, bound in characters for obj in bound])
+            return self.remove_look([obj for _, _, bound in characters for obj in bound])
         if not any(unbound or bound for _, unbound, bound in characters):
             raise SkinningError("All ticked meshes are bound: choose a look for them")
         self.computes = look.has_flesh
@@ -132,13 +132,9 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         parts, names = [], [obj.name for obj in to_bind]
         unweighted = [obj for obj in to_bind if lacks_weights(obj, armature)]
         if unweighted:
-            words = ", ".join(obj.name for obj in unweighted)
-            jobs = weights.prepare(unweighted, WeightOptions(), armature)
-            results = yield partial(weights.compute_all, jobs)
-            for report in weights.apply(jobs, results):
-                self.tell(" ".join(report.summarize()))
-            self._has_weights = True
-            parts.append(f"weights were made for {words}")
+            made_for = yield from self.weight(unweighted, armature, len(to_bind) + len(bound) > len(unweighted))
+            names = [obj.name for obj in to_bind if obj not in unweighted or obj.name in made_for]
+            parts += [f"weights were made for {', '.join(made_for)}"] if made_for else []
             bpy.context.view_layer.update()
         prepared = yield from prepare_supple([bpy.data.objects[name] for name in names], look.method)
         made = bind_now(bpy.context, prepared)
@@ -147,17 +143,33 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             self.tell(str(error), "WARNING")
         kept = [obj for obj in bound if obj not in to_bind]
         if not look.has_flesh:
-            remove_flesh(bound)
+            self.tell_left_out(remove_flesh(bound)[1])
         elif made or kept:
-            yield from self.add_flesh([*made, *kept])
+            parts += yield from self.add_flesh([*made, *kept])
         ticked = [obj for obj in list_meshes(bpy.context, armature) if settings_of(obj).is_ticked]
         if offer := offer_layers(armature, ticked):
             self.tell(offer)
-        done, all_of_them, method = len(made) + len(kept), len(names) + len(kept), METHODS[look.method].label
+        done, all_of_them, method = len(made) + len(kept), len(to_bind) + len(kept), METHODS[look.method].label
         return "; ".join([describe_bound(done, all_of_them, method), *parts])
 
-    def add_flesh(self, meshes: list[bpy.types.Object]) -> Steps[None]:
-        """Add flesh, once what is bound is seen."""
+    def weight(self, meshes: list[bpy.types.Object], armature: bpy.types.Object, has_others: bool) -> Steps[list[str]]:
+        """Make the weights of meshes; the names of those that got some. Only beside others may it be none."""
+        try:
+            jobs = weights.prepare(meshes, WeightOptions(), armature)
+        except SkinningError as error:
+            if not has_others:
+                raise
+            self.tell(str(error), "WARNING")
+            return []
+        made_for = [obj.name for job in jobs for part in job.skin.parts for obj in (part.obj, *part.sharers)]
+        results = yield partial(weights.compute_all, jobs)
+        for report in weights.apply(jobs, results):
+            self.tell(" ".join(report.summarize()), "WARNING" if report.left_out else "INFO")
+        self._has_weights = True
+        return made_for
+
+    def add_flesh(self, meshes: list[bpy.types.Object]) -> Steps[list[str]]:
+        """Add flesh, once what is bound is seen; what is to be said beside what was bound."""
         self.subject, self._start = "the flesh", time.monotonic()
         if self._is_watched:
             yield None
@@ -166,9 +178,20 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             report = yield from (out_of_mode(bpy.context, steps) if self._is_watched else steps)
         except SkinningError as error:
             self.tell(str(error))
-            return
-        for line in report.describe():
+            return []
+        for line in report.describe() if report.keys else (*report.notes, *report.left_out):
             self.tell(line)
+        return [] if report.keys else ["no flesh was needed"]
+
+    def remove_look(self, bound: list[bpy.types.Object]) -> str:
+        """Show characters as Blender's own modifier deforms them, without flesh."""
+        if not bound:
+            return "Blender's own Armature modifier deforms these meshes already"
+        self.tell_left_out([*unbind(bound), *remove_flesh(bound)[1]])
+        count = sum(not settings_of(obj).is_bound for obj in bound)
+        if count == 1:
+            return "1 mesh is deformed by Blender's own Armature modifier"
+        return f"{count} meshes are deformed by Blender's own Armature modifier"
 
     def stop(self) -> Any:
         if not self._bound and self._has_weights:
@@ -194,17 +217,6 @@ def describe_bound(done: int, count: int, method: str) -> str:
 def is_of_look(obj: bpy.types.Object) -> bool:
     """Whether a mesh is bound by the method and the settings of a look, with or without flesh."""
     return bool(LOOKS[look].method) if (look := read_look([obj])) in LOOKS else False
-
-
-def remove_look(bound: list[bpy.types.Object]) -> str:
-    """Show characters as Blender's own modifier deforms them, without flesh."""
-    if not bound:
-        return "Blender's own Armature modifier deforms these meshes already"
-    unbind(bound)
-    remove_flesh(bound)
-    if len(bound) == 1:
-        return "1 mesh is deformed by Blender's own Armature modifier"
-    return f"{len(bound)} meshes are deformed by Blender's own Armature modifier"
 
 
 Character = tuple[bpy.types.Object, list[bpy.types.Object], list[bpy.types.Object]]

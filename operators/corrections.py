@@ -151,7 +151,8 @@ class SUPPLE_OT_correct_pose(SlowOperator, bpy.types.Operator):
     def work(self, context: bpy.types.Context) -> None:
         meshes = list_to_correct(context)
         with left_mode(context):
-            begin(meshes, context.view_layer)
+            _, left_out = begin(meshes, context.view_layer)
+            self.tell_left_out(left_out)
         shape(self.mode)
 
 
@@ -266,7 +267,8 @@ class SUPPLE_OT_correction_edit(CorrectionOperator, bpy.types.Operator):
     mode: EnumProperty(name="Mode", description="How to shape the posed copy", items=MODE_ITEMS, options=SKIP)
 
     def act(self, context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
-        edit(obj, correction.name, context.view_layer)
+        _, left_out = edit(obj, correction.name, context.view_layer)
+        self.tell_left_out(left_out)
         shape(self.mode)
 
 

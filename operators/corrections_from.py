@@ -117,7 +117,9 @@ class SUPPLE_OT_flesh_remove(SuppleOperator, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> str:
         with left_mode(context):
-            return f"{remove_flesh(list_to_correct(context))} corrections from Particles were removed"
+            count, left_out = remove_flesh(list_to_correct(context))
+        self.tell_left_out(left_out)
+        return f"{count} corrections from Particles were removed"
 
 
 def read_angles(text: str) -> tuple[float, ...]:

@@ -262,7 +262,9 @@ class SUPPLE_OT_pattern_remove_all(SuppleOperator, bpy.types.Operator):
     requires = (needs_meshes_with_patterns,)
 
     def run(self, context: bpy.types.Context) -> str:
-        return f"Removed {remove_all(chosen_meshes(context))} patterns"
+        count, left_out = remove_all(chosen_meshes(context))
+        self.tell_left_out(left_out)
+        return f"Removed {count} patterns"
 
 
 class SUPPLE_OT_pattern_mirror(PatternOperator, bpy.types.Operator):

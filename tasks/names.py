@@ -15,8 +15,8 @@ def name_within(base: str, ending: str) -> str:
 
 
 def free_name(base: str, taken: Container[str]) -> str:
-    """A name that is not taken: the base, else with the first free number, as Blender adds it: "Hat.001"."""
-    found, number = base, 0
+    """A name that is not taken and that Blender keeps: the base, else with the first free number: "Hat.001"."""
+    found, number = name_within(base, ""), 0
     while found in taken:
         number += 1
         found = name_within(base, f".{number:03d}")

@@ -203,6 +203,17 @@ def read_mixed_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> 
     return FaceKeys(obj).mix(read_key_values(mesh, depsgraph))
 
 
+def read_rest_points(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Positions of the vertices without shape keys, float32, shape (V, 3), object space: of the first key, if any.
+
+    Those of the mesh itself are others where files or scripts have changed them beside the keys: Blender shows none.
+    """
+    keys = mesh.shape_keys
+    if keys is None or len(keys.reference_key.data) != len(mesh.vertices):
+        return read_points(mesh)
+    return read_key_points(keys.reference_key)
+
+
 def write_key_points(key_block: bpy.types.ShapeKey, points: np.ndarray) -> None:
     """Set the positions of a shape key, shape (V, 3), object space."""
     write_array(key_block.data, "co", points)

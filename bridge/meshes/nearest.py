@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from mathutils.bvhtree import BVHTree
 
 from ...deformers import SkinningError
+from ...deformers.geometry.solid import weld
 
 FARTHEST = 1e9
 """Half sizes of a surface; points that are farther count as so far, as single precision cannot hold their squares."""
 
+
+ON_SIDE = 1e-7
+"""Barycentric weight of a corner up to which a point is on the side across from it."""
 
 OUTSIDE = 1e-4
 """Half sizes of a surface that rays start above it."""
@@ -57,10 +63,45 @@ class SurfaceTree:
         scaled = np.clip((points - self._center) * self._scale, -FARTHEST, FARTHEST)
         found = [find(point)[2] for point in scaled.tolist()]
         triangles = np.array(found, np.intp)
-        corners = self._points[self._triangles[triangles]]
-        weights = _project(points, corners)
-        gaps = points - np.einsum("nc,nci->ni", weights, corners)
+        weights = _project(points, self._points[self._triangles[triangles]])
+        shared = np.flatnonzero((weights <= ON_SIDE).any(axis=1))
+        if shared.size:
+            triangles[shared] = self._find_first(triangles[shared], weights[shared] > ON_SIDE)
+            weights[shared] = _project(points[shared], self._points[self._triangles[triangles[shared]]])
+        gaps = points - np.einsum("nc,nci->ni", weights, self._points[self._triangles[triangles]])
         return triangles, weights, np.linalg.norm(gaps, axis=1)
+
+    def _find_first(self, triangles: np.ndarray, holds: np.ndarray) -> np.ndarray:
+        """The first of the triangles that share a side or a corner; the tree takes any, as rounding has it.
+
+        Parameters
+        ----------
+        triangles : int array, shape (N,)
+        holds : bool array, shape (N, 3)
+            The corners between which a point is.
+        """
+        keys, first = self._sides
+        corners = np.sort(np.where(holds, self._welded[self._triangles[triangles]], -1), axis=1)
+        return first[np.searchsorted(keys, self._name_sides(corners[:, 1], corners[:, 2]))]
+
+    @cached_property
+    def _welded(self) -> np.ndarray:
+        return weld(self._points)
+
+    @cached_property
+    def _sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """Names of all sides and corners, ascending, and the first triangle that has each."""
+        corners = np.sort(self._welded[self._triangles], axis=1)
+        low, high = (
+            np.concatenate([corners[:, chosen], alone], axis=1)
+            for chosen, alone in (([0, 1, 0], np.full_like(corners, -1)), ([1, 2, 2], corners))
+        )
+        keys, first = np.unique(self._name_sides(low, high), return_index=True)
+        return keys, first // 6
+
+    def _name_sides(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """A number for each pair of vertices, the lower first; -1 for that where there is one vertex."""
+        return (low + 1) * len(self._points) + high
 
 
 class NearestSurfaces:
@@ -147,7 +188,7 @@ def find_nearest_surface(
     Returns
     -------
     triangles : int array, shape (N,)
-        The triangle that it is on.
+        The triangle that it is on; of several that share it, the first.
     weights : float64 array, shape (N, 3)
         Its barycentric weights: not negative, sum 1.
     distances : float64 array, shape (N,)

@@ -15,7 +15,7 @@ from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...deformers.rig.fractions import Fractions
 from ...deformers.rig.rest import Joints, Pose
-from ...deformers.rig.skeleton import find_joint_parents
+from ...deformers.rig.skeleton import find_frame, find_joint_parents
 from ...deformers.rig.spread_twists import SpreadTwists
 from ..arrays import read_array
 from .twists import list_hinted, read_hints
@@ -126,6 +126,11 @@ class Skeleton:
     def has_twists(self) -> bool:
         """Whether a bone has a twist of its own, or its twist is spread whatever its mesh says."""
         return any(own or spread == "ON" for own, spread in self.twists)
+
+    @cached_property
+    def frame(self) -> np.ndarray:
+        """How the character is turned, as `find_frame` says, shape (3, 3)."""
+        return find_frame(np.linalg.inv(self.rest_inverses)[:, :3, :3], self.joints.chains)
 
     @property
     def has_hints(self) -> bool:

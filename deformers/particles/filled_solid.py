@@ -256,23 +256,27 @@ def _find_unit_space(rest: Rest) -> np.ndarray | None:
     None where one of the spaces is flat, or so small that there is no computing with the other's units.
 
     An object that is scaled unevenly against its armature has other lengths there. How it is moved and rotated, or
-    scaled evenly, makes no difference: the particles are the same in every frame.
+    scaled evenly, makes no difference: the particles are the same in every frame. Where the character has a `frame`,
+    its axes are those of unit space, whatever those of object and armature are.
     """
-    shape = np.eye(3)
+    shape, turn = np.eye(3), np.eye(3)
     if rest.object_to_armature is not None:
-        _, scales, axes = np.linalg.svd(rest.object_to_armature[:3, :3])
+        left, scales, axes = np.linalg.svd(rest.object_to_armature[:3, :3])
+        turn = np.sign(np.linalg.det(left @ axes)) * (left @ axes)
         if scales.min() < max(SMALLEST, FLATTEST * scales.max()):
             return None
         scales = scales / np.cbrt(np.prod(scales))
         if np.ptp(scales) > EVEN_SCALES:
             shape = np.round(axes.T @ np.diag(scales) @ axes, 4)
-    low, high = rest.points.min(axis=0, initial=np.inf), rest.points.max(axis=0, initial=-np.inf)
+    turn = np.eye(3) if rest.frame is None else rest.frame.T @ turn
+    points = rest.points @ turn.T
+    low, high = points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)
     size = float((high - low).max(initial=0.0)) or 1.0
     if size < SMALLEST:
         return None
     matrix = np.eye(4)
-    matrix[:3, :3] = shape / size
-    matrix[:3, 3] = -matrix[:3, :3] @ (0.5 * (low + high)).astype(float)
+    matrix[:3, :3] = turn @ shape / size
+    matrix[:3, 3] = -matrix[:3, :3] @ turn.T @ (0.5 * (low + high)).astype(float)
     return matrix
 
 

@@ -362,7 +362,10 @@ def _find_swelling(
     stages = dlbnt.find_stages(flesh.base.joints, pose, flesh.base.params)
     with np.errstate(over="ignore", invalid="ignore"):
         if len(stages) > 1:  # scaled joints ask for another volume
-            keeper = keeper.with_points(skin_points(flesh.base, pose, stages[:1]))
+            alone = replace(
+                flesh.base, linear=None, twists=None, latest=blending.Latest()
+            )  # these are of the whole pose
+            keeper = keeper.with_points(skin_points(alone, pose, stages[:1]))
         moves = keeper.find_swelling(posed, np.sqrt(np.einsum("vi,vi->v", change, change)), solid.spare)
         if not np.isfinite(moves).all():  # volumes so large are no numbers
             return 0.0

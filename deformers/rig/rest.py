@@ -185,6 +185,8 @@ class Rest:
         Centers that the model brings along, for the methods that rotate about centers.
     found : Found or None
         What was found of the mesh already; None to find all anew.
+    frame : float array, shape (3, 3), or None
+        Columns are the axes, armature space, along which what fills the surface is laid out. None: the object's own.
     """
 
     points: np.ndarray
@@ -198,6 +200,7 @@ class Rest:
     surfaces: tuple[Any, ...] = ()
     sdef: SdefKeys | None = None
     found: Found | None = None
+    frame: np.ndarray | None = None
 
     @property
     def armature_points(self) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import permutations, product
 
 import numpy as np
 
@@ -63,6 +64,33 @@ class Chains:
         for jump in self._jumps:
             total = total + total[jump]
         return total[:-1]
+
+
+UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+"""Axes, as columns, of a bone that points up without roll, as the first bone of most characters does."""
+
+
+def find_frame(rest_axes: np.ndarray, chains: Chains) -> np.ndarray:
+    """How a character is turned in its armature's space, by right angles: files of other programs turn characters.
+
+    Parameters
+    ----------
+    rest_axes : float array, shape (B, 3, 3)
+        Of the joints' bones at rest: columns, armature space.
+
+    Returns
+    -------
+    float64 array, shape (3, 3)
+        Columns are signed axes of armature space: those that the root which most joints hang on would have, about, if
+        it pointed up without roll. A character that is turned by a right angle has these turned likewise.
+    """
+    roots = np.flatnonzero(chains.is_root)
+    root = roots[chains.below[:, roots].sum(axis=0).argmax()]
+    turns = [
+        np.eye(3)[:, order] * signs for order in permutations(range(3)) for signs in product((1.0, -1.0), repeat=3)
+    ]
+    proper = [turn for turn in turns if np.linalg.det(turn) > 0.0]
+    return max(proper, key=lambda turn: float((turn * rest_axes[root]).sum())) @ UPRIGHT.T
 
 
 def find_joint_parents(

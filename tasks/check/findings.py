@@ -34,7 +34,7 @@ def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[F
     objects : Objects
         The meshes.
     """
-    mistakes = {part.obj.name: (part, found, names) for part, found, names in find_mistakes(objects)}
+    mistakes = {part.obj.name: (part, found, names) for part, found, names in find_mistakes(objects)[0]}
     faults: list[Finding] = []
     for mesh in checked.meshes:
         known = mistakes.get(mesh.name)

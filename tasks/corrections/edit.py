@@ -7,6 +7,7 @@ import bpy
 from ...bridge.meshes.data import mesh_of
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
+from ..left_out import LeftOut
 from ..subject.character import find_skinned, list_deformed
 from ..subject.corrected import list_bones
 from .keys import find_correction
@@ -17,13 +18,13 @@ LEAST_VALUE = 0.9
 """Of a correction in its own pose: below, something keeps the pose from being shown."""
 
 
-def edit(obj: bpy.types.Object, key: str, layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+def edit(obj: bpy.types.Object, key: str, layer: bpy.types.ViewLayer) -> tuple[list[bpy.types.Object], LeftOut]:
     """Go to the pose of a correction, and have it sculpted again, on all meshes of its character that have it.
 
     Returns
     -------
-    list of Object
-        The posed copies: see `begin`.
+    list of Object, LeftOut
+        The posed copies, and meshes without: see `begin`.
 
     Raises
     ------

@@ -8,6 +8,7 @@ ride on the body.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import bpy
@@ -16,7 +17,7 @@ import numpy as np
 from ...bridge.meshes.data import mesh_of
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.rest_bones import read_rest_bones
-from ...deformers import SkinningError
+from ...deformers import METHODS, SkinningError
 from ...deformers.anatomy.presets import CENTRAL, Rig
 from ...deformers.corrections.rotation_choice import (
     MOVED,
@@ -32,11 +33,12 @@ from ...deformers.particles.continuity import find_continuous
 from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
+from ..left_out import LeftOut, choose_usable
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
 from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
 from ..subject.rig_presets import find_rig_of
-from ..subject.stack import SkinnedObject
+from ..subject.stack import SkinnedObject, check_not_linked
 from .flesh_fit import LEAST_CHANGE, Bends, fit_bends
 from .fleshy_character import FleshyCharacter, read_skin
 from .from_joints import BentJoint, find_axes, find_body, find_joint, read_frames
@@ -46,11 +48,12 @@ from .from_method import (
     CorrectedFrom,
     Fitted,
     bind_both,
-    plan_keys,
+    find_correctable,
+    plan_all,
     store_fitted,
 )
 from .keys import remove
-from .posed_copy import check_correctable
+from .posed_copy import check_own_mesh
 
 MOST_KEYS = 32
 """Corrections of a character, at most."""
@@ -79,31 +82,30 @@ TUCKED = 30.0
 
 
 def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
-    """Correct a character after Particles, at the joints that gain most by it.
+    """Correct a character after Particles, at the joints that gain most by it; no keys where none does.
 
     Yields and raises as `correct_from`.
     """
-    skinned = [check_correctable(obj) for obj in objects]
+    skinned, left_out = find_correctable(objects)
     armature = skinned[0].armature
-    if any(one.armature != armature for one in skinned):
-        raise SkinningError("The meshes belong to several armatures: correct one character at a time")
     vertices = sum(len(mesh_of(one.obj).vertices) for one in skinned)
     if MOST_KEYS * vertices > MOST_OFFSETS:
         raise SkinningError(f"{vertices:,} vertices are too many for flesh: correct single joints with From Particles")
     skeleton = find_skeleton(armature)
-    character, bends, _, notes = yield from find_bends(skinned, skeleton)
+    character, bends, _, unbound = yield from find_bends(skinned, skeleton)
+    left_out = (*left_out, *unbound)
     meshes = character.meshes
     bends = yield partial(_try_all, character, bends, skeleton.joints)
     chosen = choose_bends(bends, skeleton.joints)
-    if not chosen:
-        raise SkinningError("Particles do not change the skin at any joint: nothing was corrected")
-    planned = [
-        [plan_keys(mesh, bend.joint, FLESH, "ANGLE" if bend.is_hinge else "DIRECTIONS") for bend in chosen]
-        for mesh in meshes
-    ]
-    fitted = yield partial(fit_bends, character, chosen, planned, skeleton.joints)
-    report = store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
-    for obj, name in list_flesh(objects):
+    report = CorrectedFrom(METHODS[FLESH].label, (), (), left_out=left_out)
+    if chosen:
+        chosen.sort(key=lambda bend: bend.joint.joint)  # gains alike but for rounding are in any order
+        planned, unplanned = plan_all(meshes, [bend.joint for bend in chosen], FLESH, "DIRECTIONS")
+        keys = dict(planned)
+        fitted = yield partial(fit_bends, character, chosen, [keys.get(mesh, ()) for mesh in meshes], skeleton.joints)
+        meshes = [mesh for mesh in meshes if mesh in keys]
+        report = store_fitted(fitted, FLESH, list(_describe(fitted, chosen)), (*left_out, *unplanned))
+    for obj, name in list_flesh(mesh.skinned.obj for mesh in meshes):
         if (obj.name, name) not in report.keys:  # of joints that gain no longer
             remove(obj, armature, name)
     return report
@@ -111,27 +113,32 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
 
 def find_bends(
     skinned: Sequence[SkinnedObject], skeleton: Skeleton
-) -> Steps[tuple[FleshyCharacter, list[Bends], np.ndarray, list[str]]]:
-    """The character, the joints that may gain and their bends, the frames of the actions, (F, B, 4, 4), and notes."""
+) -> Steps[tuple[FleshyCharacter, list[Bends], np.ndarray, tuple[str, ...]]]:
+    """The character, the joints that may gain and their bends, the frames of the actions, (F, B, 4, 4); and which
+    meshes are left out."""
     armature = skinned[0].armature
-    meshes, notes = yield from bind_both(skinned, skeleton, FLESH, 0.1, must_be_filled=False, firmness=FIRM)
+    meshes, left_out = yield from bind_both(
+        skinned, skeleton, FLESH, 0.1, must_be_filled=False, firmness=FIRM, frame=skeleton.frame
+    )
     if not any(mesh.source.binding.count for mesh in meshes):
         said = dict.fromkeys(message for mesh in meshes for message in mesh.source.binding.messages)
-        raise SkinningError(". ".join([*notes, *said]))
+        raise SkinningError(". ".join([*left_out, *said]))
     character = yield partial(_dress, meshes)
     joints = _find_fleshy_joints(armature, skeleton, character)
     poses = yield from read_frames(armature, skeleton, joints, 0.25)
     is_moved = any(measure_angles(one.rotations).max(initial=0.0) > np.radians(TRUNK) for one in joints)
     bends = [Bends(one, *_list_bends(armature, skeleton, one, is_moved)) for one in joints]
-    return character, bends, poses, notes
+    return character, bends, poses, left_out
 
 
-def remove_flesh(objects: Sequence[bpy.types.Object]) -> int:
-    """Remove the corrections of meshes that were made after Particles; how many there were."""
-    found = list_flesh(objects)
+def remove_flesh(objects: Sequence[bpy.types.Object]) -> tuple[int, LeftOut]:
+    """Remove the corrections of meshes that were made after Particles: how many there were, and what is linked."""
+    fleshy = [obj for obj in objects if list_flesh([obj])]
+    free, left_out = choose_usable(fleshy, check_not_linked, check_own_mesh)
+    found = list_flesh(free)
     for obj, name in found:
         remove(obj, find_deforming_armature(obj), name)
-    return len(found)
+    return len(found), left_out
 
 
 def _find_fleshy_joints(armature: bpy.types.Object, skeleton: Skeleton, character: FleshyCharacter) -> list[BentJoint]:
@@ -198,7 +205,7 @@ def _list_bends(
         return turn_about(axis, np.radians([angle for angle in HINGE if not is_end or angle <= MOST_END])), True
     axes, limits = find_axes(one, skeleton, rig, find_body(rig, bones)) if is_limb else (np.empty((0, 3)), ())
     if len(axes) < 2:
-        axes = np.array(list(_list_directions(joints, joint)))
+        axes = np.array(list(_list_directions(joints, joint, skeleton.frame)))
         limits = np.full(len(axes), np.pi)
     largest = np.radians(find_largest_bend(rig, skeleton, one, is_moved) if is_limb else _share_bend(rig, one.bone))
     found = [turn_about(one.axes.T @ axis, [min(largest, limit)]) for axis, limit in zip(axes, limits, strict=True)]
@@ -235,14 +242,15 @@ def _share_bend(rig: Rig | None, bone: str) -> float:
     return max(TRUNK / max(counts, default=1), LEAST_TRUNK)
 
 
-def _list_directions(joints: Joints, joint: int) -> Iterator[np.ndarray]:
-    """Axes, armature space, about which a bone goes along two axes of the skeleton, and back; mirrored on its sides."""
-    _, lateral, middle = find_paired(joints)
-    along = joints.axes[joint]
-    for axis in np.argsort(np.abs(along), kind="stable")[:2]:
-        side = -1.0 if axis == lateral and joints.centers[joint][axis] < middle else 1.0
+def _list_directions(joints: Joints, joint: int, frame: np.ndarray) -> Iterator[np.ndarray]:
+    """Axes, armature space, about which a bone goes along two axes of a frame, and back; mirrored on its sides."""
+    upright = replace(joints, centers=np.asarray(joints.centers, np.float64) @ frame)
+    _, lateral, middle = find_paired(upright)
+    along, aside = joints.axes[joint], MIRRORED * measure_size(joints)
+    for axis in np.argsort(np.abs(along @ frame).round(4), kind="stable")[:2]:
+        side = -1.0 if axis == lateral and upright.centers[joint][axis] < middle - aside else 1.0
         for sign in (side, -side):
-            yield normalize(np.cross(along, sign * np.eye(3)[axis]))
+            yield normalize(np.cross(along, sign * frame[:, axis]))
 
 
 def _dress(meshes: list[ComparedMesh], _progress: Progress) -> FleshyCharacter:
@@ -299,7 +307,7 @@ def _choose_keyed(group: Sequence[Bends], count: int) -> np.ndarray:
 def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
     """Each joint with its mirror image, where there is one."""
     _, axis, middle = find_paired(joints)
-    centers = np.array([joints.centers[bend.joint.joint] for bend in bends], float)
+    centers = np.asarray(joints.centers, float)[[bend.joint.joint for bend in bends]]
     mirrored, left = centers.copy(), list(range(len(bends)))
     mirrored[:, axis] = 2.0 * middle - mirrored[:, axis]
     while left:

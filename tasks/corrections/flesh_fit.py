@@ -110,7 +110,8 @@ def fit_bends(
 ) -> list[Fitted]:
     """Find the offsets that miss least: in bends of one joint, in mixed poses and in frames of the actions.
 
-    Of frames, only these joints are bent: what others change in them is not for these to make up for.
+    Of frames, only these joints are bent: what others change in them is not for these to make up for. A mesh that
+    nothing is planned for gets nothing.
     """
     fits = [MeshFit(character, number, bends, keys) for number, keys in enumerate(planned)]
     poses = [(*pose, Kind.ALONE) for pose in bend_between(bends, joints)]
@@ -149,10 +150,10 @@ class MeshFit:
         least = (LEAST_CHANGE * character.size) ** 2
         scale = np.square(np.linalg.svd(self.mesh.space[:3, :3], compute_uv=False).max())
         self._kept = []
-        for index, bend in enumerate(bends):
+        for index, (keys, bend) in enumerate(zip(planned, bends, strict=bool(planned))):
             offsets = self._own(bend)
             if scale * np.square(offsets).sum(axis=2).max(initial=0.0) > least:
-                self._kept.append((index, planned[index], bend))
+                self._kept.append((index, keys, bend))
         masks = [np.tile(find_mask(self._own(bend)), (len(keys.corrections), 1)) for _, keys, bend in self._kept]
         self._starts = np.cumsum([0, *(len(keys.corrections) for _, keys, _ in self._kept)])
         every = np.concatenate(masks) if masks else np.zeros((0, len(character.shares[number])))

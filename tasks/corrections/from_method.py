@@ -24,7 +24,8 @@ from ...deformers.corrections.readers import Reader
 from ...deformers.corrections.rotation_choice import choose_farthest, measure_angles, pose_joint
 from ...deformers.particles.particles import MOST_STIFFNESS
 from ...settings.choices import BAKING
-from ..names import free_name
+from ..left_out import LeftOut, check_any, describe_left_out, sort_out
+from ..names import free_name, name_within
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
@@ -79,6 +80,8 @@ class CorrectedFrom:
     before, after : float
         How far the skin near the joints is from that of the source in poses of several joints that they are fitted to,
         without the corrections and with them: millimeters, rms. 0 where there are no such poses.
+    left_out : tuple of str
+        Which meshes are left out, and why: a sentence on each.
     """
 
     source: str
@@ -87,9 +90,13 @@ class CorrectedFrom:
     before: float = 0.0
     after: float = 0.0
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def describe(self) -> list[str]:
         """All of it in sentences."""
+        notes = [*self.notes, *self.left_out]
+        if not self.keys:
+            return [f"No correction is needed: {self.source} do not change the skin at any joint", *notes]
         count, bones = len(self.keys), ", ".join(self.bones)
         lines = [f"{count} corrections from {self.source}, driven by {bones}"]
         if self.before:
@@ -97,7 +104,7 @@ class CorrectedFrom:
                 f"In the poses of the fit, the skin near these joints is {self.after:.2f} mm from {self.source} with "
                 f"the corrections, and {self.before:.2f} mm without them (rms)"
             )
-        return [*lines, *self.notes]
+        return [*lines, *notes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,26 +189,32 @@ def correct_by_method(
 ) -> Steps[CorrectedFrom]:
     """Correct meshes after a method: see `correct_from`."""
     angles = check_angles(angles)
-    skinned = [check_correctable(obj) for obj in objects]
+    skinned, left_out = find_correctable(objects)
     armature = skinned[0].armature
-    if any(one.armature != armature for one in skinned):
-        raise SkinningError("The meshes belong to several armatures: correct one character at a time")
     skeleton = find_skeleton(armature)
     joints = find_joints(armature, skeleton, names)
     poses = yield from read_frames(armature, skeleton, joints, READ)
     choose_rotations(armature, skeleton, joints, np.radians(angles).tolist())
-    meshes, notes = yield from bind_both(skinned, skeleton, source, BOUND)
-    if not meshes:
-        raise SkinningError(". ".join(notes))
+    meshes, unbound = yield from bind_both(skinned, skeleton, source, BOUND)
     joints = list({joint.reading: joint for joint in reversed(joints)}.values())[::-1]  # one for each that is read
-    readers = ["ANGLE" if joint.chosen.is_hinge else "RBF" for joint in joints]
-    planned = [
-        (mesh, [plan_keys(mesh, joint, source, reader) for joint, reader in zip(joints, readers, strict=True)])
-        for mesh in meshes
-    ]
+    planned, unplanned = plan_all(meshes, joints, source, "RBF")
     _check_size(planned)
     fitted = yield partial(fit_all, planned, skeleton, poses)
-    return store_fitted(fitted, source, notes)
+    return store_fitted(fitted, source, (), (*left_out, *unbound, *unplanned))
+
+
+def find_correctable(objects: Sequence[bpy.types.Object]) -> tuple[list[SkinnedObject], tuple[str, ...]]:
+    """Meshes of one armature that corrections can be made of, and which are left out, a sentence on each.
+
+    Raises
+    ------
+    SkinningError
+        Where there is none, or they have several armatures.
+    """
+    skinned, left_out = sort_out(objects, check_correctable)
+    if any(one.armature != skinned[0].armature for one in skinned):
+        raise SkinningError("The meshes belong to several armatures: correct one character at a time")
+    return skinned, describe_left_out(left_out)
 
 
 def check_angles(angles: Sequence[float]) -> list[float]:
@@ -241,19 +254,32 @@ class ReadBoth:
     millimeters: float
 
     @classmethod
-    def of(cls, skinned: SkinnedObject, skeleton: Skeleton, source: str, firmness: float = 1.0) -> ReadBoth:
+    def of(
+        cls,
+        skinned: SkinnedObject,
+        skeleton: Skeleton,
+        source: str,
+        firmness: float = 1.0,
+        frame: np.ndarray | None = None,
+    ) -> ReadBoth:
         """A mesh as it is in the file; `skeleton` is without fractions. See `bind_both`."""
+        if find_method_in_use(skinned) == source:
+            raise SkinningError(
+                f"'{skinned.obj.name}' is already deformed by {METHODS[source].label}: bind it with the method to "
+                "correct"
+            )
         obj, by_source = skinned.obj, Choices.read(skinned, source)
         if firmness != 1.0:
             stiffness = min(firmness * by_source.params.stiffness, MOST_STIFFNESS)
             by_source = replace(by_source, params=replace(by_source.params, stiffness=stiffness))
-        now, other = (
+        now, (unbound, quality) = (
             (UnboundSkin.of(SkinSource.of(skinned, choices, skeleton)), choices.read_quality(skinned.settings, BAKING))
             for choices in (Choices.read(skinned), by_source)
         )
+        unbound = replace(unbound, rest=replace(unbound.rest, frame=frame))
         points = np.array([corner[:] for corner in obj.bound_box])
         scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
-        return cls(skinned, now, other, float(np.linalg.norm(np.ptp(points, axis=0))), 1000.0 * scale)
+        return cls(skinned, now, (unbound, quality), float(np.linalg.norm(np.ptp(points, axis=0))), 1000.0 * scale)
 
     def bind(self) -> ComparedMesh:
         """Bind it by both methods."""
@@ -269,8 +295,9 @@ def bind_both(
     share: float,
     must_be_filled: bool = True,
     firmness: float = 1.0,
-) -> Steps[tuple[list[ComparedMesh], list[str]]]:
-    """Meshes bound by the method in use and by another; and why others are left out.
+    frame: np.ndarray | None = None,
+) -> Steps[tuple[list[ComparedMesh], tuple[str, ...]]]:
+    """Meshes bound by the method in use and by another; and which are left out, a sentence on each.
 
     Parameters
     ----------
@@ -282,26 +309,56 @@ def bind_both(
         Whether a mesh that a method would fill is left out where there is nothing to fill.
     firmness : float
         Of Particles: how much stiffer than chosen.
+    frame : float array, shape (3, 3), or None
+        As of `Rest`, for the other method.
+
+    Raises
+    ------
+    SkinningError
+        Where all are left out.
     """
-    read, notes, label = [], [], METHODS[source].label
+    read, left_out = [], LeftOut()
     for number, one in enumerate(objects):
-        if find_method_in_use(one) == source:
-            notes.append(f"'{one.obj.name}' is already deformed by {label}: bind it with the method to correct")
-        else:
-            read.append(ReadBoth.of(one, skeleton, source, firmness))
+        try:
+            read.append(ReadBoth.of(one, skeleton, source, firmness, frame))
+        except SkinningError as error:
+            left_out.append((one.obj, error))
         yield share * (number + 1) / len(objects)
     meshes = []
+    check_any(read, left_out)
     for mesh in (yield partial(_bind_all, read)):
         binding = mesh.source.binding
         if must_be_filled and METHODS[source].fills_solid and not binding.count:
-            notes.append(f"'{mesh.skinned.obj.name}' was left out. {' '.join(binding.messages)}")
+            left_out.append((mesh.skinned.obj, SkinningError(" ".join(binding.messages))))
         else:
             meshes.append(mesh)
-    return meshes, notes
+    check_any(meshes, left_out)
+    return meshes, describe_left_out(left_out)
 
 
 def _bind_all(read: Sequence[ReadBoth], _progress: Progress) -> list[ComparedMesh]:
     return [mesh.bind() for mesh in read]
+
+
+def plan_all(
+    meshes: Sequence[ComparedMesh], joints: Sequence[BentJoint], source: str, reader: str
+) -> tuple[list[tuple[ComparedMesh, list[JointKeys]]], tuple[str, ...]]:
+    """The corrections of meshes at joints, by `plan_keys`, and which meshes are left out, a sentence on each.
+
+    Parameters
+    ----------
+    reader : str
+        Of joints that are no hinges.
+    """
+    readers = ["ANGLE" if joint.chosen.is_hinge else reader for joint in joints]
+    by_object = {mesh.skinned.obj: mesh for mesh in meshes}
+
+    def plan(obj: bpy.types.Object) -> tuple[ComparedMesh, list[JointKeys]]:
+        mesh = by_object[obj]
+        return mesh, [plan_keys(mesh, joint, source, own) for joint, own in zip(joints, readers, strict=True)]
+
+    planned, left_out = sort_out(by_object, plan)
+    return planned, describe_left_out(left_out)
 
 
 def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str, reader: str) -> JointKeys:
@@ -324,7 +381,8 @@ def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str, reader: str) ->
     corrections, used = [], {*own}
     for rotation in joint.chosen.rotations:
         degrees = np.degrees(measure_angles(rotation))
-        name = free_name(f"{joint.reading[:40]} {METHODS[source].label} {degrees:.0f}", used)
+        ending = f" {METHODS[source].label} {degrees:.0f}"
+        name = free_name(name_within(joint.reading, ending), used)
         used.add(name)
         numbers = pack_numbers((0.0, 0.0, 0.0, *rotation, 1.0, 1.0, 1.0))
         corrections.append(
@@ -446,7 +504,7 @@ def _measure(fit: OffsetFit, offsets: np.ndarray, values: np.ndarray, seen: Sequ
     return sums
 
 
-def store_fitted(fitted: Sequence[Fitted], source: str, notes: Sequence[str]) -> CorrectedFrom:
+def store_fitted(fitted: Sequence[Fitted], source: str, notes: Sequence[str], left_out: Sequence[str]) -> CorrectedFrom:
     """Store what was found; the last step, which alone changes the file."""
     stored, bones = [], []
     for one in fitted:
@@ -461,4 +519,6 @@ def store_fitted(fitted: Sequence[Fitted], source: str, notes: Sequence[str]) ->
         raise SkinningError(f"{label} does not change the skin at these joints: nothing was corrected")
     count, before, after = sum((one.squares for one in fitted), np.zeros(3))
     without, left = (float(np.sqrt(squares / max(count, 1.0))) for squares in (before, after))
-    return CorrectedFrom(label, tuple(stored), tuple(dict.fromkeys(bones)), without, left, tuple(notes))
+    return CorrectedFrom(
+        label, tuple(stored), tuple(dict.fromkeys(bones)), without, left, tuple(notes), tuple(left_out)
+    )

@@ -82,7 +82,7 @@ def _correct_by_object(objects: Sequence[bpy.types.Object], name: str, joints: S
             "that change the number of vertices in the viewport"
         )
     selected, active = list(layer.objects.selected), layer.objects.active
-    copies = begin([obj], layer)
+    copies, _ = begin([obj], layer)
     try:
         space = np.array(copies[0].matrix_world.inverted_safe() @ shape.matrix_world, np.float64)
         mesh = mesh_of(copies[0])

@@ -71,7 +71,7 @@ def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correct
     SkinningError
         Where the pose can not be told from rest, or from that of another correction; nothing was changed.
     """
-    correction = _with_free_name(obj, correction)
+    (correction,) = _with_free_names(obj, [correction])
     group = list_group(obj, correction.bones)
     before = _read_values(obj, group, correction.rotations)
     reader, names = find_next_reader(obj, [correction])
@@ -106,7 +106,7 @@ def store_all(
     SkinningError
         As `store`.
     """
-    corrections = [_with_free_name(obj, correction) for correction in corrections]
+    corrections = _with_free_names(obj, corrections)
     reader, names = find_next_reader(obj, corrections, replaced)
     for name in set(replaced) - {correction.name for correction in corrections}:
         remove(obj, armature, name)
@@ -169,10 +169,14 @@ def find_next_reader(
     return find_reader(np.array(rotations), asked, names), names
 
 
-def _with_free_name(obj: bpy.types.Object, correction: Correction) -> Correction:
-    """The same under another name where a correction of other bones has its name."""
-    taken = {entry.name for entry in settings_of(obj).corrections if list_bones(entry) != correction.bones}
-    return replace(correction, name=free_name(correction.name, taken))
+def _with_free_names(obj: bpy.types.Object, corrections: Sequence[Correction]) -> list[Correction]:
+    """The same, of some bones, under other names where corrections of other bones have theirs."""
+    bones, found = corrections[0].bones, []
+    taken = {entry.name for entry in settings_of(obj).corrections if list_bones(entry) != bones}
+    for correction in corrections:
+        found.append(replace(correction, name=free_name(correction.name, taken)))
+        taken.add(found[-1].name)
+    return found
 
 
 def keys_of(obj: bpy.types.Object) -> bpy.types.Key:

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion, Vector
 
-from ...bridge.meshes.data import mesh_of, read_points, read_triangles
+from ...bridge.meshes.data import mesh_of, read_rest_points, read_triangles
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers.corrections.mirroring import mirror_offsets
 from ...deformers.corrections.rotations import mirror_rotation
@@ -71,7 +71,7 @@ def mirror_key(obj: bpy.types.Object, armature: bpy.types.Object, key: str) -> n
         Mesh, whose vertices are matched by position at rest.
     """
     space = np.array(object_to_armature(obj, armature), np.float64)
-    points = read_points(mesh_of(obj)) @ space[:3, :3].T + space[:3, 3]
+    points = read_rest_points(mesh_of(obj)) @ space[:3, :3].T + space[:3, 3]
     offsets = read_offsets(obj, key) @ space[:3, :3].T
     mirrored = mirror_offsets(offsets, points, read_triangles(mesh_of(obj)), find_nearest_surface)
     return mirrored @ np.linalg.inv(space[:3, :3]).T

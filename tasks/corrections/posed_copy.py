@@ -15,14 +15,15 @@ from ...bridge.animation.correction_drivers import find_reading_bone, read_local
 from ...bridge.files.writing import parse_json
 from ...bridge.meshes.copies import copy_posed
 from ...bridge.meshes.data import mesh_of
-from ...bridge.meshes.posed_copies import show_in_local_views, write_record
+from ...bridge.meshes.posed_copies import Record, show_in_local_views, write_record
 from ...bridge.rigs.armatures import read_pose_names
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
+from ..left_out import LeftOut, sort_out
 from ..skin.poses import find_skeleton
 from ..subject.character import find_method_in_use, find_skinned
 from ..subject.corrected import as_numbers
-from ..subject.stack import SkinnedObject, check_not_linked
+from ..subject.stack import SkinnedObject, check_has_vertices, check_not_linked
 from .names import follow_names, rename
 from .posed_skin import bound_skins, read_posed_skin
 from .poses import parse_bone_pose, read_bone_pose
@@ -94,7 +95,9 @@ class State:
         return State(pose, reading, rename(self.rotations, names), self.method)
 
 
-def begin(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: str = "") -> list[bpy.types.Object]:
+def begin(
+    objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: str = ""
+) -> tuple[list[bpy.types.Object], LeftOut]:
     """Put posed copies in the place of meshes, in the pose that is shown.
 
     Parameters
@@ -110,30 +113,35 @@ def begin(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: 
     -------
     list of Object
         The copies, selected; the first is active.
+    LeftOut
+        Meshes that can not be corrected.
 
     Raises
     ------
     SkinningError
-        Where a mesh can not be corrected; nothing was changed.
+        Where no mesh can be corrected; nothing was changed.
     """
     if not objects:
         raise SkinningError("Nothing to correct: select a mesh that has an Armature modifier, or its armature")
-    skinned = [check_correctable(obj) for obj in objects]
+
+    def read(obj: bpy.types.Object) -> tuple[SkinnedObject, Record, State]:
+        one = check_correctable(obj)
+        record = read_posed_skin(one, bpy.context.evaluated_depsgraph_get())
+        return one, record, _read_state(one, bpy.context.evaluated_depsgraph_get())
+
+    found, left_out = sort_out(objects, read)
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    records = [read_posed_skin(one, depsgraph) for one in skinned]
-    depsgraph = bpy.context.evaluated_depsgraph_get()
-    states = [_read_state(one, depsgraph) for one in skinned]
     for other in list(layer.objects.selected):
         other.select_set(False, view_layer=layer)
     copies = []
-    for one, record, state in zip(skinned, records, states, strict=True):
+    for one, record, state in found:
         copy = copy_posed(one.obj, f"{one.obj.name} Posed", record.points)
         write_record(mesh_of(copy), record)
         _put_in_place(copy, one.obj, depsgraph)
         settings = settings_of(copy)
         settings.corrected, settings.corrected_key, settings.corrected_pose = one.obj, key, state.pack()
         copies.append(copy)
-    for one, copy in zip(skinned, copies, strict=True):
+    for (one, *_), copy in zip(found, copies, strict=True):
         one.settings.posed_copy, one.settings.is_corrected = copy, True
         for collection in one.obj.users_collection:
             collection.objects.link(copy)
@@ -141,7 +149,7 @@ def begin(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: 
         one.obj.hide_set(True, view_layer=layer)
         copy.select_set(True, view_layer=layer)
     layer.objects.active = copies[0]
-    return copies
+    return copies, left_out
 
 
 def _put_in_place(copy: bpy.types.Object, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
@@ -166,6 +174,7 @@ def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
         raise SkinningError(f"'{obj.name}' is what you sculpt: press Keep or Discard")
     if find_posed_copy(obj) is not None:
         raise SkinningError(f"'{obj.name}' is already being corrected: press Keep or Discard first")
+    check_has_vertices(obj)
     skinned = find_skinned(obj)
     check_takes_keys(obj)
     follow_names(obj)
@@ -175,8 +184,7 @@ def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
 def check_takes_keys(obj: bpy.types.Object) -> None:
     """Raise SkinningError where a mesh can get no shape key that is its own, and shown."""
     settings, mesh = settings_of(obj), mesh_of(obj)
-    if mesh.override_library is not None or not mesh.is_editable:
-        raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: make it local, to add shape keys")
+    check_own_mesh(obj)
     if mesh.users > 1 + mesh.use_fake_user:
         raise SkinningError(
             f"The mesh of '{obj.name}' has {mesh.users - mesh.use_fake_user} users, which would all get its shape "
@@ -189,6 +197,13 @@ def check_takes_keys(obj: bpy.types.Object) -> None:
         raise SkinningError(f"The shape keys of '{obj.name}' are absolute: make them relative")
     if keys is not None and obj.show_only_shape_key:
         raise SkinningError(f"A shape key of '{obj.name}' is pinned: switch Solo Active Shape Key off")
+
+
+def check_own_mesh(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where the shape keys of a mesh can not be changed in this file."""
+    mesh = mesh_of(obj)
+    if mesh.override_library is not None or not mesh.is_editable:
+        raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: make it local, to add shape keys")
 
 
 def _read_state(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> State:

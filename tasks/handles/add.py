@@ -19,8 +19,10 @@ from ...bridge.rigs.handles import (
 )
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
+from ..left_out import describe_left_out
 from ..subject.character import has_armature_modifier
 from ..weights.parts import add_armature_modifier, find_deforming_armature, own_meshes
+from ..weights.reports import end_sentence
 from .checks import check_armature, check_objects
 from .read import Handle, read_handle, read_skin
 
@@ -60,7 +62,7 @@ def add_handles(
     SkinningError
         Where something does not fit; nothing is changed then.
     """
-    meshes = own_meshes(meshes)
+    meshes, left_out = own_meshes(meshes)
     check_objects(meshes, objects)
     rig = _find_armature(meshes, armature)
     if rig is not None:
@@ -82,7 +84,7 @@ def add_handles(
         parented = [handle for handle in handles if parent and handle.obj.parent is None]
         for handle in parented:
             _parent(handle, rig, meshes[0])
-    return _describe(rig, meshes[0], handles, parented)
+    return [*_describe(rig, meshes[0], handles, parented), *map(end_sentence, describe_left_out(left_out))]
 
 
 def _find_armature(meshes: Sequence[bpy.types.Object], given: bpy.types.Object | None) -> bpy.types.Object | None:

@@ -6,10 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from ..names import free_name
-
-LONGEST = 50
-"""Characters of an object's name that are taken: Blender cuts names after 63."""
+from ..names import free_name, name_within
 
 SAME = 1e-3
 """How far a vertex may be from the mirror image of another, in sizes of the cage."""
@@ -17,7 +14,7 @@ SAME = 1e-3
 
 def name_point(name: str, taken: Collection[str]) -> str:
     """A name for the bone of a point: that of its object, if it is free."""
-    return free_name(name[:LONGEST], taken)
+    return free_name(name, taken)
 
 
 def name_cage(name: str, points: np.ndarray, taken: Collection[str]) -> tuple[str, ...]:
@@ -35,7 +32,8 @@ def name_cage(name: str, points: np.ndarray, taken: Collection[str]) -> tuple[st
     digits = len(str(len(points)))
     ends = [f"{number:0{digits}d}{side}" for number, side in zip(numbers, sides, strict=True)]
     bases = {one.removesuffix(f" {end}") for one in taken for end in ends if one.endswith(f" {end}")}
-    base = free_name(name[:LONGEST], bases)
+    room = f".000 {max(ends, key=len)}"
+    base = free_name(name_within(name, room).removesuffix(room), bases)
     return tuple(f"{base} {end}" for end in ends)
 
 

@@ -18,6 +18,7 @@ from ...deformers.rig.rest import check_space
 from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import COMPRESSION_SETTINGS, PatternSettings
+from ..left_out import LeftOut, choose_usable
 from ..names import free_name
 from ..subject.character import object_to_armature
 from ..subject.stack import check_not_linked
@@ -76,20 +77,19 @@ def remove_pattern(obj: bpy.types.Object, index: int) -> None:
         remove_unused_images({image})
 
 
-def remove_all(objects: Iterable[bpy.types.Object]) -> int:
-    """Remove all patterns of some objects, and all that they have added: how many there were.
+def remove_all(objects: Iterable[bpy.types.Object]) -> tuple[int, LeftOut]:
+    """Remove all patterns of some objects, and all that they have added: how many there were, and what is linked.
 
     Raises
     ------
     SkinningError
-        Where none has patterns, or one is linked; nothing is removed then.
+        Where none has patterns, or all are linked.
     """
     patterned = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).patterns]
     if not patterned:
         raise SkinningError("There is no pattern to remove: select a mesh that has patterns")
-    for obj in patterned:
-        check_not_linked(obj)
-    return sum(map(clear, patterned))
+    free, left_out = choose_usable(patterned, check_not_linked)
+    return sum(map(clear, free)), left_out
 
 
 def add_pattern(

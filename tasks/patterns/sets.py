@@ -10,6 +10,7 @@ import bpy
 from ...deformers import SkinningError
 from ...deformers.anatomy.landmarks import Spot, find_spot, sides_of
 from ...settings.objects import settings_of
+from ..left_out import choose_usable
 from ..steps import Steps
 from ..subject.character import has_armature_modifier, list_deformed
 from ..subject.rig_presets import read_all_landmarks, read_presets
@@ -87,8 +88,9 @@ def add_set(
             f"No rig preset matches the bone names of '{armature.name}': add each pattern by itself, or write a "
             f"preset for this rig{'. '.join(['', *problems])}"
         )
-    usable = [obj for obj in meshes if _is_usable(obj)]
-    report = SetReport(anatomy.rig.preset.name, skipped=problems)
+    usable, unusable = choose_usable(meshes, check_mesh)
+    skipped = [*problems, *(f"{obj.name} ({error})" for obj, error in unusable)]
+    report = SetReport(anatomy.rig.preset.name, skipped=skipped)
     spots, known = _find_spots(anatomy, region), {image.session_uid for image in bpy.data.images}
     try:
         for number, spot in enumerate(spots):
@@ -114,14 +116,6 @@ def _take_back(report: SetReport, known: Set[int]) -> None:
         update(obj)
     for image in [image for image in bpy.data.images if image.session_uid not in known and MADE_KEY in image]:
         bpy.data.images.remove(image)
-
-
-def _is_usable(obj: bpy.types.Object) -> bool:
-    try:
-        check_mesh(obj)
-    except SkinningError:
-        return False
-    return True
 
 
 def _find_spots(anatomy: Anatomy, region: str) -> list[Spot]:

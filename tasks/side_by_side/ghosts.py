@@ -17,7 +17,7 @@ from ...bridge.changes import find_changes, list_updates
 from ...bridge.meshes.data import is_smooth, mesh_of, read_key_values, read_points, read_triangles
 from ...bridge.per_object import PerObject
 from ...deformers import METHODS, Pose, SkinningError
-from ...deformers.algebra.polar import find_rigid
+from ...deformers.algebra.polar import CHAIN_TOLERANCE, find_rigid
 from ...deformers.geometry.ring_normals import Rings, find_rings
 from ...settings.objects import settings_of
 from ...settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME
@@ -274,7 +274,8 @@ def _pose(
     if written == following.written:
         return
     ghost.points = following.bring_to(skinned.obj, params, values).pose(pose.seen_from(find_space(space)))
-    is_rigid = ghost.key != PRESERVE_VOLUME or bool(find_rigid(pose.rest_to_pose[:, :3, :3]).all())
+    linear = pose.rest_to_pose[:, :3, :3]
+    is_rigid = ghost.key != PRESERVE_VOLUME or bool(find_rigid(linear, CHAIN_TOLERANCE).all())
     ghost.note = "" if is_rigid else NOT_RIGID
     following.written = written
 

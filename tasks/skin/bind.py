@@ -21,6 +21,7 @@ from ...deformers.method import EVALUATIONS
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, needs_supple, settings_of
+from ..left_out import LeftOut, check_any, choose_usable
 from ..reports import particle_reports
 from ..steps import Steps, take_all
 from ..subject.character import is_rigid
@@ -28,6 +29,7 @@ from ..subject.looks import RIGID, list_defaults
 from ..subject.stack import (
     BoundObject,
     SkinnedObject,
+    check_has_vertices,
     check_not_baked,
     check_not_linked,
     either,
@@ -95,7 +97,7 @@ class Prepared:
     ready: list[tuple[SkinnedObject, Setup]]
     states: list[tuple]
     """Of what is ready, its mesh: what `changes.note_followed` takes."""
-    failed: list[tuple[bpy.types.Object, SkinningError]]
+    failed: LeftOut
 
 
 def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None) -> Steps:
@@ -176,12 +178,31 @@ def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None 
     SkinningError
         Where an object can not be bound; nothing is changed then.
     """
-    if not (objects := list(objects)):
-        raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
-    prepared = take_all(prepare_each(objects, method, evaluate))
+    prepared = _prepare_all(objects, method, evaluate)
     for _, error in prepared.failed:
         raise error
     bind_prepared(prepared)
+
+
+def bind_each(
+    objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None
+) -> tuple[list[bpy.types.Object], LeftOut]:
+    """The same, but what can not be bound is left out: those that were bound, and the others.
+
+    Raises
+    ------
+    SkinningError
+        Where no object can be bound; nothing is changed then.
+    """
+    prepared = _prepare_all(objects, method, evaluate)
+    check_any(prepared.ready, prepared.failed)
+    return bind_prepared(prepared), prepared.failed
+
+
+def _prepare_all(objects: Iterable[bpy.types.Object], method: str | None, evaluate: str | None) -> Prepared:
+    if not (objects := list(objects)):
+        raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
+    return take_all(prepare_each(objects, method, evaluate))
 
 
 def describe_particles(obj: bpy.types.Object) -> str:
@@ -238,8 +259,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     check_not_linked(obj)
     if obj.mode == "EDIT":
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first", remedy="OBJECT_MODE")
-    if not obj.data.vertices:
-        raise SkinningError(f"'{obj.name}' has no vertices: select another mesh")
+    check_has_vertices(obj)
     has_supple = settings_of(obj).is_bound or any(map(modifiers.is_supple_modifier, obj.modifiers))
     replaced = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
     if not has_supple and not (replaced.show_viewport or replaced.show_render):
@@ -379,24 +399,27 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
     return bound
 
 
-def unbind(objects: Iterable[bpy.types.Object]) -> None:
+def unbind(objects: Iterable[bpy.types.Object]) -> LeftOut:
     """Let Armature modifiers deform characters again, as before Bind. Bakes are removed; patterns do without Bind.
+
+    Returns
+    -------
+    LeftOut
+        Objects that are linked, or whose bake is not to be removed: they stay as they are.
 
     Raises
     ------
     SkinningError
-        Where none of the objects is bound, or a bake is not to be removed.
+        Where none of the objects is bound, or all are left out.
     """
     bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
     if not bound:
         raise SkinningError("Nothing to unbind: select a mesh that is bound")
-    for obj in bound:
-        check_not_linked(obj)
-    for obj in bound:
-        check_clearable(obj)
-    for obj in bound:
+    free, left_out = choose_usable(bound, check_not_linked, check_clearable)
+    for obj in free:
         _unbind_one(obj)
     remove_unused()
+    return left_out
 
 
 def _unbind_one(obj: bpy.types.Object) -> None:

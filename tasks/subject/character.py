@@ -12,7 +12,7 @@ from mathutils import Matrix
 from ...bridge.meshes.data import (
     VertexGroups,
     mesh_of,
-    read_points,
+    read_rest_points,
     read_sdef_points,
     read_triangles,
     read_vertex_groups,
@@ -241,7 +241,7 @@ def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Ma
         Where no vertex has a weight for a deforming bone, or a group does not exist.
     """
     obj, modifier = skinned.obj, skinned.replaced
-    points = read_points(mesh_of(obj))
+    points = read_rest_points(mesh_of(obj))
     entries = read_vertex_groups(mesh_of(obj))
     matrix = np.array(object_to_armature, np.float64)
     armature_points = points @ matrix[:3, :3].T + matrix[:3, 3]

@@ -243,6 +243,12 @@ def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) 
     return armature
 
 
+def check_has_vertices(obj: bpy.types.Object) -> None:
+    """Raise SkinningError for a mesh without vertices."""
+    if not obj.data.vertices:
+        raise SkinningError(f"'{obj.name}' has no vertices: select another mesh")
+
+
 def check_not_linked(obj: bpy.types.Object) -> None:
     """Raise SkinningError where an object can not be changed in this file."""
     if obj.library is not None:

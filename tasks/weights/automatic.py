@@ -26,9 +26,8 @@ from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits as weight_edits
 from ...deformers.weight_editing.mirror import mirror_weights, pair_names
 from ...options import WeightOptions
-from ...settings.character import find_holder
 from ...settings.objects import settings_of
-from ..subject.character import has_armature_modifier
+from ..left_out import describe_left_out
 from .copies import Copies, complete_sides, join_copies, read_copies
 from .edits import describe_loss
 from .parts import (
@@ -40,6 +39,7 @@ from .parts import (
     lacks_modifier,
     read_selected_bones,
     read_skins,
+    sort_skins,
 )
 from .reports import Report, count, end_sentence, list_names
 
@@ -87,6 +87,8 @@ class Job:
         Bones that are points, or vertices of cages.
     notes : tuple of str
         Messages from before anything was computed.
+    left_out : tuple of str
+        Which meshes are left out of all jobs, and why: a sentence on each.
     """
 
     skin: WeightedSkin
@@ -98,6 +100,7 @@ class Job:
     missing: tuple[bpy.types.Object, ...]
     handles: Handles | None
     notes: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ def assign_weights(
     Raises
     ------
     SkinningError
-        Where a mesh can not be weighted; nothing is changed then.
+        Where no mesh can be weighted; nothing is changed then.
     """
     jobs = prepare(objects, options or WeightOptions(), armature)
     return apply(jobs, compute_all(jobs, progress))
@@ -151,18 +154,14 @@ def assign_weights(
 def prepare(
     objects: Iterable[bpy.types.Object], options: WeightOptions, armature: bpy.types.Object | None = None
 ) -> list[Job]:
-    """Read all that weights are computed from; nothing is changed. What hangs on a bone gets no weights."""
-    objects = list(objects)
-    hanging = [obj for obj in objects if not has_armature_modifier(obj) and find_holder(obj) is not None]
-    if hanging and len(hanging) == len(objects):
-        raise SkinningError(
-            f"'{hanging[0].name}' hangs on a bone, which would move it twice: clear its parent or constraint first"
-        )
-    jobs = [_prepare_skin(skin, options) for skin in read_skins([o for o in objects if o not in hanging], armature)]
-    if hanging:
-        note = f"Left as they are: {list_names([obj.name for obj in hanging])}."
-        jobs[0] = replace(jobs[0], notes=(*jobs[0].notes, note))
-    return jobs
+    """Read all that weights are computed from; nothing is changed.
+
+    Meshes that cannot be weighted are left out, and named in the first job; raises SkinningError where none can.
+    """
+    skins, left_out = read_skins(objects, armature)
+    jobs, left_out = sort_skins(skins, lambda skin: _prepare_skin(skin, options), left_out)
+    named = tuple(map(end_sentence, describe_left_out(left_out)))
+    return [replace(jobs[0], left_out=named), *jobs[1:]]
 
 
 def _prepare_skin(skin: WeightedSkin, options: WeightOptions) -> Job:
@@ -366,7 +365,9 @@ def _apply_one(job: Job, result: Result) -> Report:
         notes.append(add_armature_modifier(obj, armature))
     reasons = {name: why for name, why in zip(skin.names, result.reasons, strict=True) if why}
     known = tuple(filled) if job.options.mode == "UNWEIGHTED" else None
-    report = Report(armature.name, job.options.method, len(skin.names), tuple(parts), reasons, tuple(notes), known)
+    notes += job.left_out
+    method, bones = job.options.method, len(skin.names)
+    report = Report(armature.name, method, bones, tuple(parts), reasons, tuple(notes), known, job.left_out)
     for part in skin.parts:
         message = "\n".join(report.describe(part.obj.name))
         settings_of(part.obj).weights_report = message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import bpy
@@ -15,6 +15,7 @@ from ...deformers.weight_editing import checks
 from ...deformers.weight_editing.checks import Findings
 from ...deformers.weight_editing.stiff_parts import find_stiff_parts
 from ...settings.objects import settings_of
+from ..left_out import LeftOut, describe_left_out
 from .parts import SkinPart, read_skins
 from .reports import count, end_sentence
 
@@ -55,8 +56,9 @@ def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[s
     list of str
         Messages about all objects.
     """
+    mistakes, left_out = find_mistakes(objects, limit)
     messages = []
-    for part, found, names in list(find_mistakes(objects, limit)):
+    for part, found, names in mistakes:
         lines = [end_sentence(line) for line in checks.describe(found, names)]
         if len(lines) > MAX_SENTENCES:
             lines[MAX_SENTENCES - 1 :] = [f"{len(lines) - MAX_SENTENCES + 1} more of this kind."]
@@ -64,7 +66,7 @@ def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[s
         for obj in (part.obj, *part.sharers):
             settings_of(obj).weights_report = "\n".join(lines)
         messages += lines
-    return messages
+    return [*messages, *map(end_sentence, describe_left_out(left_out))]
 
 
 def find_vertices(
@@ -79,7 +81,7 @@ def find_vertices(
     limit : int
         Influences that a vertex may have; 0 for any number.
     """
-    return [(part.obj, KINDS[kind](found)) for part, found, _ in find_mistakes(objects, limit)]
+    return [(part.obj, KINDS[kind](found)) for part, found, _ in find_mistakes(objects, limit)[0]]
 
 
 def select_vertices(found: Iterable[tuple[bpy.types.Object, np.ndarray]]) -> list[str]:
@@ -106,13 +108,16 @@ def show_selection(context: bpy.types.Context, objects: Iterable[bpy.types.Objec
 
 def find_mistakes(
     objects: Iterable[bpy.types.Object], limit: int = 0
-) -> Iterator[tuple[SkinPart, Findings, tuple[str, ...]]]:
+) -> tuple[list[tuple[SkinPart, Findings, tuple[str, ...]]], LeftOut]:
     """The mistakes of each part, and the names of its bones; the parts of one armature are checked together."""
-    for skin in read_skins(objects, needs_faces=False):
+    skins, left_out = read_skins(objects, needs_faces=False)
+    mistakes = []
+    for skin in skins:
         bones = skin.skeleton.envelopes
         found = checks.check_weights(skin.points, skin.triangles, skin.weights, bones.heads, bones.tails, limit)
         for part, rows in zip(skin.parts, skin.rows, strict=True):
-            yield part, _cut(found, rows), skin.names
+            mistakes.append((part, _cut(found, rows), skin.names))
+    return mistakes, left_out
 
 
 def find_stiff(part: SkinPart, skeleton: Skeleton) -> list[np.ndarray]:

@@ -20,11 +20,12 @@ from ...deformers.geometry.solid import label_islands, weld
 from ...deformers.weight_editing import edits, mirror
 from ...deformers.weight_editing.mirror import pair_names
 from ...deformers.weight_editing.solid_smoothing import smooth_solid
+from ..left_out import describe_left_out, sort_out
 from ..steps import Steps, computed
 from .checks import find_stiff
 from .copies import read_copies
-from .parts import find_deforming_armature, own_meshes, read_skins
-from .reports import count, list_names
+from .parts import find_deforming_armature, own_meshes, read_skins, sort_skins
+from .reports import count, end_sentence, list_names
 from .targets import ALL_WEIGHTS, Edited, Scope, Target, aim, keep_chosen, write
 
 VISIBLE_LOSS = 0.05
@@ -58,11 +59,12 @@ def smooth_weights(
     list of str
         Messages.
     """
-    targets, plan = _read(objects, scope), []
+    targets, notes = _read(objects, scope)
+    plan = []
     for target in targets:
         weights = yield from computed(smoothing(target, method, strength, repeats))
         plan.append((target, weights, []))
-    return write(plan, "Smoothed {}".format)
+    return [*write(plan, "Smoothed {}".format), *notes]
 
 
 SMOOTHINGS = {"SURFACE": edits.smooth_surface, "SOLID": smooth_solid}
@@ -112,7 +114,7 @@ def stiffen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIG
     """
     objects = list(objects)
     if not scope.selected_only and scope.vertices is None:
-        skins = read_skins(objects, needs_faces=False)
+        skins, _ = read_skins(objects, needs_faces=False)
         found = {
             part.obj.name: np.isin(np.arange(len(part.points)), np.concatenate([[], *find_stiff(part, skin.skeleton)]))
             for skin in skins
@@ -124,7 +126,7 @@ def stiffen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIG
 
     def change(target: Target) -> Edited:
         islands = label_islands(weld(target.skin.points), target.skin.triangles)
-        target.chosen[:] = np.isin(islands, islands[target.chosen])
+        target.chosen[:] = np.isin(islands, islands[target.chosen]) & target.free
         return edits.stiffen_weights(target.skin.weights, islands, **target.masks), []
 
     return (yield from _edit(objects, scope, change, "Stiffened {}".format))
@@ -184,10 +186,10 @@ def mirror_weights(
         Messages.
     """
 
-    objects = list(objects)
-    sides = describe_sides(find_deforming_armature(own_meshes(objects)[0]), direction)
+    armatures: list[bpy.types.Object] = []
 
     def change(target: Target) -> Edited:
+        armatures.append(target.skin.armature)
         skin, pairs = target.skin, pair_names(target.skin.names, bpy.utils.flip_name)
         mirrored = mirror.mirror_weights(
             skin.weights, skin.points, skin.triangles, pairs, find_nearest_surface, direction, **target.masks
@@ -199,7 +201,9 @@ def mirror_weights(
             f"{count(far, 'vertex')} with no surface opposite got the weights of the nearest vertex."
         ]
 
-    return _edit(objects, scope, change, lambda changed: f"Mirrored {changed} {sides}")
+    return _edit(
+        objects, scope, change, lambda changed: f"Mirrored {changed} {describe_sides(armatures[0], direction)}"
+    )
 
 
 def describe_sides(armature: bpy.types.Object, direction: str) -> str:
@@ -220,17 +224,26 @@ def _edit(
     describe: Callable[[str], str],
 ) -> Steps[list[str]]:
     """Edit the weights of meshes, those of each armature together, and write them once all are edited."""
-    targets, plan = _read(objects, scope), []
+    targets, notes = _read(objects, scope)
+    plan = []
     for number, target in enumerate(targets):
         yield (number + 1) / (len(targets) + 2)
         plan.append((target, *change(target)))
     yield 1.0 - 1.0 / (len(targets) + 2)
-    return write(plan, describe)
+    return [*write(plan, describe), *notes]
 
 
-def _read(objects: Iterable[bpy.types.Object], scope: Scope) -> list[Target]:
-    """The weights to edit; raises SkinningError where there are none."""
-    return keep_chosen([aim(skin, scope) for skin in read_skins(objects, needs_faces=False)])
+def _read(objects: Iterable[bpy.types.Object], scope: Scope) -> tuple[list[Target], list[str]]:
+    """The weights to edit, and which meshes are left out; raises SkinningError where there is none."""
+    skins, left_out = read_skins(objects, needs_faces=False)
+    targets, left_out = sort_skins(skins, lambda skin: aim(skin, scope), left_out)
+    left_out += [
+        (part.obj, SkinningError(f"All vertex groups to edit of '{part.obj.name}' are locked: unlock some of them"))
+        for target in targets
+        for part in target.skin.parts
+        if part.locked[target.picked].all()
+    ]
+    return keep_chosen(targets), [end_sentence(line) for line in describe_left_out(left_out)]
 
 
 def clean_groups(objects: Iterable[bpy.types.Object]) -> list[str]:
@@ -239,8 +252,10 @@ def clean_groups(objects: Iterable[bpy.types.Object]) -> list[str]:
     Locked groups stay, and groups that copies of a Mirror modifier follow.
     """
     plan: list[tuple[bpy.types.Object, list[str]]] = []
-    for obj in own_meshes(objects):
-        armature = find_deforming_armature(obj)
+    own, left_out = own_meshes(objects)
+    found, unskinned = sort_out(own, lambda obj: (obj, find_deforming_armature(obj)))
+    notes = [end_sentence(line) for line in describe_left_out([*left_out, *unskinned])]
+    for obj, armature in found:
         bones: Any = armature.data.bones
         if mesh_of(obj).is_editmode:
             obj.update_from_editmode()
@@ -255,8 +270,8 @@ def clean_groups(objects: Iterable[bpy.types.Object]) -> list[str]:
             obj.vertex_groups.remove(obj.vertex_groups[name])
     removed = [name for _, names in plan for name in names]
     if not removed:
-        return ["All vertex groups of bones have weights: nothing to remove."]
-    return [f"Removed {count(len(removed), 'empty group')}: {list_names(removed)}."]
+        return ["All vertex groups of bones have weights: nothing to remove.", *notes]
+    return [f"Removed {count(len(removed), 'empty group')}: {list_names(removed)}.", *notes]
 
 
 def _percent(share: float) -> str:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.meshes.data import mesh_of, read_key_points, read_points, read_triangles
+from ...bridge.meshes.data import mesh_of, read_rest_points, read_triangles
 from ...bridge.meshes.weights import read_weights
 from ...bridge.modifiers import add_modifier
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...deformers.rig.rest import check_space
+from ...settings.character import find_holder
 from ...settings.objects import settings_of
+from ..left_out import LeftOut, check_any, choose_usable, sort_out
 from ..subject.character import changes_topology, object_to_armature
 from ..subject.chosen_bones import is_selected
 from ..subject.stack import armature_modifiers, find_replaced_modifier
 from .reports import count, list_names
+
+T = TypeVar("T")
 
 LARGEST_BONE_DISTANCE = 0.5
 """How far the nearest bone may be from the bounding box of the skin, in diagonals of that box."""
@@ -105,8 +109,12 @@ def find_deforming_armature(obj: bpy.types.Object, given: bpy.types.Object | Non
     Raises
     ------
     SkinningError
-        Where there is none, or several.
+        Where there is none, or several, or the mesh hangs on a bone.
     """
+    if not armature_modifiers(obj) and find_holder(obj) is not None:
+        raise SkinningError(
+            f"'{obj.name}' hangs on a bone, which would move it twice: clear its parent or constraint first"
+        )
     if settings_of(obj).is_bound:
         found = [find_replaced_modifier(obj)]
     else:
@@ -166,8 +174,8 @@ def add_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object) -> 
 
 def read_skins(
     objects: Iterable[bpy.types.Object], given: bpy.types.Object | None = None, needs_faces: bool = True
-) -> list[WeightedSkin]:
-    """Read meshes as skins, one for each armature; changes nothing.
+) -> tuple[list[WeightedSkin], LeftOut]:
+    """Read meshes as skins, one for each armature, and leave out what cannot be read; changes nothing.
 
     Parameters
     ----------
@@ -181,17 +189,41 @@ def read_skins(
     Raises
     ------
     SkinningError
-        Where weights cannot be computed or cannot be written.
+        Where weights of none can be computed or written.
     """
     objects = list(objects)
     by_armature: dict[bpy.types.Object, list[bpy.types.Object]] = {}
-    for obj in own_meshes(objects):
-        by_armature.setdefault(find_deforming_armature(obj, given), []).append(obj)
-    skins = [_read_skin(armature, members, needs_faces) for armature, members in by_armature.items()]
-    return [
-        replace(skin, parts=tuple(replace(part, sharers=_find_sharers(part.obj, objects)) for part in skin.parts))
-        for skin in skins
-    ]
+    own, left_out = own_meshes(objects)
+    found, unskinned = sort_out(own, lambda obj: (find_deforming_armature(obj, given), obj))
+    left_out += unskinned
+    for armature, obj in found:
+        by_armature.setdefault(armature, []).append(obj)
+    skins = []
+    for armature, members in by_armature.items():
+        try:
+            skin, unread = _read_skin(armature, members, needs_faces)
+        except SkinningError as error:
+            left_out += [(obj, error) for obj in members]
+            continue
+        left_out += unread
+        parts = (replace(part, sharers=_find_sharers(part.obj, objects)) for part in skin.parts)
+        skins.append(replace(skin, parts=tuple(parts)))
+    check_any(skins, left_out)
+    return skins, left_out
+
+
+def sort_skins(
+    skins: Iterable[WeightedSkin], check: Callable[[WeightedSkin], T], left_out: LeftOut
+) -> tuple[list[T], LeftOut]:
+    """What a check makes of each skin; the meshes of a skin that it refuses are left out, too."""
+    done, left_out = [], list(left_out)
+    for skin in skins:
+        try:
+            done.append(check(skin))
+        except SkinningError as error:
+            left_out += [(obj, error) for part in skin.parts for obj in (part.obj, *part.sharers)]
+    check_any(done, left_out)
+    return done, left_out
 
 
 def _find_sharers(obj: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[bpy.types.Object, ...]:
@@ -199,7 +231,9 @@ def _find_sharers(obj: bpy.types.Object, objects: Iterable[bpy.types.Object]) ->
     return tuple(dict.fromkeys(other for other in objects if other.data == obj.data and other != obj))
 
 
-def _read_skin(armature: bpy.types.Object, objects: Sequence[bpy.types.Object], needs_faces: bool) -> WeightedSkin:
+def _read_skin(
+    armature: bpy.types.Object, objects: Sequence[bpy.types.Object], needs_faces: bool
+) -> tuple[WeightedSkin, LeftOut]:
     if armature.mode == "EDIT":
         raise SkinningError(f"'{armature.name}' is in Edit Mode: leave it first")
     skeleton = read_skeleton(armature)
@@ -208,31 +242,31 @@ def _read_skin(armature: bpy.types.Object, objects: Sequence[bpy.types.Object], 
     check_space(np.array(armature.matrix_world))
     if armature.matrix_world.determinant() == 0.0:
         raise SkinningError(f"'{armature.name}' has zero scale: give it a scale other than 0")
-    parts = tuple(read_part(obj, armature, skeleton.names) for obj in objects)
+    parts, left_out = sort_out(objects, lambda obj: read_part(obj, armature, skeleton.names))
     if needs_faces and not any(len(part.triangles) for part in parts):
         names = ", ".join(f"'{part.obj.name}'" for part in parts)
         raise SkinningError(
             f"{names} {'has' if len(parts) == 1 else 'have'} no faces and no volume: add faces, or transfer the "
             "weights of another mesh"
         )
-    return WeightedSkin(armature, skeleton, parts)
+    return WeightedSkin(armature, skeleton, tuple(parts)), left_out
 
 
-def own_meshes(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """The objects, but of those that share mesh data only the first.
+def own_meshes(objects: Iterable[bpy.types.Object]) -> tuple[list[bpy.types.Object], LeftOut]:
+    """The objects whose weights can be written, of those that share mesh data only the first, and the others.
 
     Raises
     ------
     SkinningError
-        Where there is none, or the weights of an object cannot be written.
+        Where there is none.
     """
-    first: dict[int, bpy.types.Object] = {}
-    for obj in objects:
-        _check_own(obj)
-        first.setdefault(mesh_of(obj).session_uid, obj)
-    if not first:
+    own, left_out = choose_usable(objects, _check_own)
+    if not own:
         raise SkinningError("No mesh is selected: select one that has an Armature modifier")
-    return list(first.values())
+    first: dict[int, bpy.types.Object] = {}
+    for obj in own:
+        first.setdefault(mesh_of(obj).session_uid, obj)
+    return list(first.values()), left_out
 
 
 def _check_own(obj: bpy.types.Object) -> None:
@@ -287,7 +321,7 @@ def _check_space(obj: bpy.types.Object, space: Matrix) -> None:
 
 def read_finite_points(obj: bpy.types.Object) -> np.ndarray:
     """`read_rest_points` in float64; raises SkinningError where there is no computing with coordinates."""
-    points = read_rest_points(obj).astype(np.float64)
+    points = read_rest_points(mesh_of(obj)).astype(np.float64)
     check_points(obj, points)
     return points
 
@@ -299,15 +333,6 @@ def check_points(obj: bpy.types.Object, points: np.ndarray) -> None:
             f"{wrong} of the {count(len(points), 'vertex')} of '{obj.name}' {'has' if wrong == 1 else 'have'} NaN, "
             "infinite or too large coordinates: delete them or fix the source mesh"
         )
-
-
-def read_rest_points(obj: bpy.types.Object) -> np.ndarray:
-    """Positions of the vertices without shape keys, float32, shape (V, 3), object space."""
-    mesh = mesh_of(obj)
-    keys = mesh.shape_keys
-    if keys is None or len(keys.reference_key.data) != len(mesh.vertices):
-        return read_points(mesh)
-    return read_key_points(keys.reference_key)
 
 
 def read_selected_bones(armature: bpy.types.Object) -> set[str]:

@@ -35,6 +35,8 @@ class Report:
         Bones that got nothing, and why.
     filled : tuple of int, or None
         Vertices of each mesh that had no weights and got some, where the others kept theirs.
+    left_out : tuple of str
+        Those of the notes that are on meshes that could not be weighted.
     """
 
     armature: str
@@ -44,6 +46,7 @@ class Report:
     reasons: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     filled: tuple[int, ...] | None = None
+    left_out: tuple[str, ...] = ()
 
     def describe(self, part: str | None = None) -> list[str]:
         """Sentences, of all parts or of one."""

@@ -52,7 +52,7 @@ class SmoothStroke:
     def __init__(self, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, repeats: int) -> None:
         if mesh_of(obj).is_editmode:
             raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave Edit Mode first")
-        skins = read_skins([obj], needs_faces=False)
+        skins, _ = read_skins([obj], needs_faces=False)
         target = keep_chosen([aim(skin, Scope(has_mask(obj))) for skin in skins])[0]
         self.smoothing = smoothing(target, "SOLID", 1.0, repeats)
         self._obj, self._skin = obj, target.skin

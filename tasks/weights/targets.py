@@ -27,7 +27,8 @@ class Scope:
         Only those of selected vertices.
     bones : str
         "ALL", "ACTIVE" for the bone of the active vertex group, or "SELECTED" for the selected bones of the armature.
-        The other bones share the rest. Bones whose group is locked in one of the meshes never change.
+        The other bones share the rest. Bones whose group is locked in one of the meshes never change, but for meshes
+        where all of them are locked: these are left out.
     vertices : dict from a mesh object's name to a bool array, shape (V,), or None
         The only vertices that may be changed, instead of those selected.
     """
@@ -52,12 +53,15 @@ class Target:
         Bones that are edited.
     locked : bool array, shape (B,)
         Bones that never change.
+    free : bool array, shape (V,)
+        Vertices that an edit may spread to: not those of meshes whose groups are all locked.
     """
 
     skin: WeightedSkin
     chosen: np.ndarray
     picked: np.ndarray
     locked: np.ndarray
+    free: np.ndarray
 
     @property
     def masks(self) -> dict[str, Any]:
@@ -92,7 +96,14 @@ def aim(skin: WeightedSkin, scope: Scope) -> Target:
     if scope.bones != "ALL":
         names = _find_active(skin) if scope.bones == "ACTIVE" else read_selected_bones(skin.armature)
         picked = np.array([name in names for name in skin.names])
-    locked = np.any([part.locked for part in skin.parts], axis=0)
+    is_free = np.array([not part.locked[picked].all() for part in skin.parts])
+    locked = np.any(
+        [part.locked for part, free in zip(skin.parts, is_free, strict=True) if free or not is_free.any()], axis=0
+    )
+    free = np.repeat(is_free, [len(part.points) for part in skin.parts])
+    if not free.all():  # what meets such a mesh stays with it
+        welded = weld(skin.points)
+        free = ~np.isin(welded, welded[~free])
     if not (picked & ~locked).any():
         remedies = {
             "ALL": "unlock vertex groups",
@@ -100,7 +111,7 @@ def aim(skin: WeightedSkin, scope: Scope) -> Target:
             "SELECTED": "select deforming bones in Pose Mode, and unlock their vertex groups",
         }
         raise SkinningError(f"No bone of '{skin.armature.name}' to edit: {remedies[scope.bones]}")
-    return Target(skin, chosen, picked, locked)
+    return Target(skin, chosen & free, picked, locked, free)
 
 
 def _read_chosen(part: SkinPart, vertices: Mapping[str, np.ndarray] | None) -> np.ndarray:

@@ -12,10 +12,11 @@ from ...deformers import SkinningError
 from ...deformers.weight_editing import edits, transfer
 from ...deformers.weight_editing.mirror import pair_names
 from ...settings.objects import settings_of
+from ..left_out import describe_left_out, sort_out
 from ..steps import Steps
 from ..subject.character import lacks_weights
 from .copies import complete_sides
-from .parts import WeightedSkin, add_armature_modifier, find_deforming_armature, lacks_modifier, own_meshes, read_skins
+from .parts import WeightedSkin, add_armature_modifier, find_deforming_armature, lacks_modifier, read_skins
 from .reports import count, end_sentence, list_names
 from .targets import ALL_WEIGHTS, Edited, Scope, Target, aim, keep_chosen, write
 
@@ -43,28 +44,30 @@ def transfer_weights(
     SkinningError
         Where the source has no weights, or another armature.
     """
-    (origin,) = read_skins([source])
+    (origin,), _ = read_skins([source])
     objects = [obj for obj in objects if obj.data != source.data]
     if not objects:
         raise SkinningError(
             f"No mesh to copy the weights of '{source.name}' to: select another mesh, with its own mesh data"
         )
-    for obj in own_meshes(objects):
-        if (armature := find_deforming_armature(obj, origin.armature)) != origin.armature:
+
+    def find_target(obj: bpy.types.Object) -> Target:
+        (skin,), _ = read_skins([obj], origin.armature, needs_faces=False)
+        if skin.armature != origin.armature:
             raise SkinningError(
-                f"'{obj.name}' is deformed by '{armature.name}', and '{source.name}' by '{origin.armature.name}': "
-                "choose the same armature in their modifiers"
+                f"'{obj.name}' is deformed by '{skin.armature.name}', and '{source.name}' by "
+                f"'{origin.armature.name}': choose the same armature in their modifiers"
             )
-    targets = []
-    for obj in objects:
-        (skin,) = read_skins([obj], origin.armature, needs_faces=False)
-        targets.append(aim(skin, scope))
+        return aim(skin, scope)
+
+    targets, left_out = sort_out(objects, find_target)
+    left_behind = describe_left_out(left_out)
     targets, plan = keep_chosen(targets), []
     for number, target in enumerate(targets):
         yield (number + 1) / (len(targets) + 2)
         plan.append((target, *_transfer_one(origin, target, params or transfer.Params())))
     yield 1.0 - 1.0 / (len(targets) + 2)
-    names = list_names([f"'{obj.name}'" for obj in objects])
+    names = list_names([f"'{target.skin.parts[0].obj.name}'" for target in targets])
     messages = write(plan, lambda changed: f"Copied the weights of '{source.name}' to {changed} of {names}")
     for target, edited, notes in plan:
         (part,) = target.skin.parts
@@ -75,7 +78,7 @@ def transfer_weights(
         messages += complete_sides(obj, origin.armature, origin.names, np.array(edited.any(axis=0)), pairs)
         report = [f"'{obj.name}': weights transferred from '{source.name}'.", *map(end_sentence, notes)]
         settings_of(obj).weights_report = "\n".join(report)
-    return messages
+    return [*messages, *map(end_sentence, left_behind)]
 
 
 def list_painted(source: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:

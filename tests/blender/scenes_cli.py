@@ -14,7 +14,7 @@ import checkout
 from scenes import add_face_key, add_tube, animate_key, animate_tube
 from supple import cli
 
-DONE, FAILED, USAGE = 0, 1, 2
+DONE, FAILED, USAGE, LEFT_OUT = 0, 1, 2, 3
 FRAMES = range(1, 9)
 
 

@@ -33,7 +33,7 @@ def sculpt(copy: bpy.types.Object, center: np.ndarray, radius: float, offset: np
 def correct(obj: bpy.types.Object, center: np.ndarray, radius: float, offset: np.ndarray, **options) -> np.ndarray:
     """Correct the pose that is shown, and return what it was sculpted to."""
     layer = bpy.context.view_layer
-    (copy,) = begin([obj], layer)
+    (copy,), _ = begin([obj], layer)
     target = sculpt(copy, center, radius, offset)
     correct.kept = keep([copy], layer, **options)
     update()

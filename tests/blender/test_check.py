@@ -254,7 +254,7 @@ def test_a_stiff_part_with_a_locked_group_goes_on_bending(tube):
 @pytest.mark.characters("fox", "human_male", "mh_human")
 def test_nothing_of_a_real_character_is_stiff(asset, character):
     bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
-    (skin,) = read_skins(skinned_meshes())
+    (skin,), _ = read_skins(skinned_meshes())
     assert [vertices for part in skin.parts for vertices in find_stiff(part, skin.skeleton)] == []
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import bpy
 import pytest
-from scenes_cli import DONE, FAILED, add_character, assert_refused, main
+from scenes_cli import DONE, FAILED, LEFT_OUT, add_character, assert_refused, main
 
-from scenes import add_tube, save
+from scenes import add_tube, add_twin, save
 
 
 def make_bad_file(kind: str, path: Path) -> None:
@@ -88,14 +89,36 @@ def test_a_file_without_a_character(tmp_path: Path, subtests: pytest.Subtests, c
             assert not (tmp_path / "new").exists()
 
 
-def test_bind_writes_nothing_where_one_cannot_be_bound(tmp_path: Path, capsys) -> None:
-    add_character()
-    add_tube(rings=12, sides=8)[0].vertex_groups.clear()
-    file = save(tmp_path / "two.blend")
-    capsys.readouterr()
-    code = main("bind", file, "--output", tmp_path / "new.blend")
-    assert_refused(code, capsys.readouterr(), "'Tube.001' has no vertex groups")
-    assert not (tmp_path / "new.blend").exists()
+LEAVING_OUT = {
+    ("bind", "--look", "flesh"): "'Tube.001' was left out. 'Tube.001' has no vertices",
+    ("weights",): "'Tube.001' was left out. 'Tube.001' has zero scale",
+    (
+        "correct",
+        "--joints",
+        "bone.1",
+        "--from",
+        "centers",
+    ): "'Tube.001' was left out. 'Tube.001' has no vertices",
+}
+
+
+def test_what_cannot_be_done_is_left_out(tmp_path: Path, subtests: pytest.Subtests, capsys) -> None:
+    obj, _ = add_tube(rings=12, sides=8)
+    bad = add_twin(obj)
+    bad.data.clear_geometry()
+    bad.scale.x = 0.0
+    both = save(tmp_path / "both.blend")
+    bpy.data.objects.remove(obj)
+    alone = save(tmp_path / "alone.blend")
+    for (command, *words), message in LEAVING_OUT.items():
+        with subtests.test(command):
+            new = tmp_path / f"{command}.blend"
+            capsys.readouterr()
+            assert_refused(main(command, alone, *words, "--output", new), capsys.readouterr(), message.split(". ")[1])
+            assert not new.exists()
+            assert main(command, both, *words, "--output", new) == LEFT_OUT
+            assert f"supple: {message}" in capsys.readouterr().err
+            assert new.exists()
 
 
 def test_parts_that_cannot_be_joined(tmp_path: Path, bound_file: Path, subtests: pytest.Subtests, capsys) -> None:

@@ -134,7 +134,7 @@ def test_edited_again(scene: bpy.types.Scene) -> None:
     first = correct(obj, ELBOW, 0.8, OFFSET)
     (name,) = [entry.name for entry in settings_of(obj).corrections]
     bend(armature, 10.0)
-    (copy,) = edit(obj, name, bpy.context.view_layer)
+    (copy,), _ = edit(obj, name, bpy.context.view_layer)
     assert np.isclose(armature.pose.bones["bone.1"].rotation_euler.x, np.radians(70.0), atol=1e-5)
     target = sculpt(copy, ELBOW, 0.6, -0.5 * OFFSET)
     keep([copy], bpy.context.view_layer)
@@ -148,9 +148,13 @@ def test_several_meshes(scene: bpy.types.Scene) -> None:
     obj, armature = add_tube()
     coat = add_twin(obj)
     coat.data.transform(Matrix.Scale(1.1, 4))
+    odd = add_twin(obj)
+    odd.shape_key_add(name="Basis")
+    odd.data.shape_keys.use_relative = False
     bind(obj, coat)
     bend(armature)
-    copies = begin([obj, coat], bpy.context.view_layer)
+    copies, left_out = begin([obj, odd, coat], bpy.context.view_layer)
+    assert [one for one, _ in left_out] == [odd]
     targets = [sculpt(copy, ELBOW, 0.8, OFFSET) for copy in copies]
     keep(copies, bpy.context.view_layer)
     update()
@@ -162,7 +166,7 @@ def test_several_meshes(scene: bpy.types.Scene) -> None:
 def test_discard_leaves_nothing(scene: bpy.types.Scene) -> None:
     obj, _ = add_bent()
     before = shown(obj), len(bpy.data.objects), len(bpy.data.meshes)
-    (copy,) = begin([obj], bpy.context.view_layer)
+    (copy,), _ = begin([obj], bpy.context.view_layer)
     assert obj.hide_get()
     assert bpy.context.view_layer.objects.active == copy
     sculpt(copy, ELBOW, 0.8, OFFSET)
@@ -193,7 +197,7 @@ def test_removed(scene: bpy.types.Scene) -> None:
 def test_rest_pose_is_refused(scene: bpy.types.Scene) -> None:
     obj, _ = add_tube()
     bind(obj)
-    (copy,) = begin([obj], bpy.context.view_layer)
+    (copy,), _ = begin([obj], bpy.context.view_layer)
     sculpt(copy, ELBOW, 0.8, OFFSET)
     with pytest.raises(SkinningError, match="No joint is bent"):
         keep([copy], bpy.context.view_layer)
@@ -202,7 +206,7 @@ def test_rest_pose_is_refused(scene: bpy.types.Scene) -> None:
 
 def test_added_vertices_are_refused(scene: bpy.types.Scene) -> None:
     obj, _ = add_bent()
-    (copy,) = begin([obj], bpy.context.view_layer)
+    (copy,), _ = begin([obj], bpy.context.view_layer)
     copy.data.vertices.add(1)
     with pytest.raises(SkinningError, match="added, deleted or sorted"):
         keep([copy], bpy.context.view_layer)

@@ -52,7 +52,7 @@ def test_the_other_side_is_the_mirror_image(arms: tuple) -> None:
 def test_mirrored_when_it_is_edited_again(arms: tuple) -> None:
     obj, armature = arms
     correct(obj, ELBOW, 0.8, OFFSET)
-    (copy,) = edit(obj, settings_of(obj).corrections[0].name, bpy.context.view_layer)
+    (copy,), _ = edit(obj, settings_of(obj).corrections[0].name, bpy.context.view_layer)
     target = sculpt(copy, ELBOW, 0.5, -0.4 * OFFSET)
     keep([copy], bpy.context.view_layer, mirror=True)
     update()
@@ -83,7 +83,7 @@ def test_between_poses_of_the_other_side(arms: tuple) -> None:
 def test_both_sides_sculpted_at_once(arms: tuple) -> None:
     obj, armature = arms
     turn(armature, "bone.1.R", (0.9, 0.0, 0.0))
-    (copy,) = begin([obj], bpy.context.view_layer)
+    (copy,), _ = begin([obj], bpy.context.view_layer)
     sculpt(copy, ELBOW, 0.8, OFFSET)
     target = sculpt(copy, ELBOW * MIRROR, 0.8, OFFSET)
     keep([copy], bpy.context.view_layer)

@@ -349,7 +349,7 @@ def test_several_users_absolute_and_pinned_keys_and_no_vertices():
     assert_corrects()
     obj.data.clear_geometry()
     update()
-    refuse("'Tube' has no vertex groups")
+    refuse("'Tube' has no vertices")
 
 
 def test_a_baked_character():

@@ -10,11 +10,26 @@ import bpy
 import bmesh
 import numpy as np
 import pytest
+from mathutils import Matrix
 from scenes_cli import DONE, main
 from scenes_corrections import shown
-from scenes_particles import add_body, edit
+from scenes_particles import add_body, edit, remove_faces
 
-from scenes import add_twin, armature_modifier, bind, diagonal, rest_points, save, select, turn, update
+from scenes import (
+    add_face_key,
+    add_twin,
+    armature_modifier,
+    bind,
+    clear,
+    diagonal,
+    distance,
+    edit_bones,
+    rest_points,
+    save,
+    select,
+    turn,
+    update,
+)
 from supple.bridge.rigs.armatures import read_pose
 from supple.deformers import Joints, SkinningError
 from supple.deformers.corrections.rotation_choice import measure_angles, turn_about
@@ -27,10 +42,22 @@ from supple.tasks.corrections.from_method import CorrectedFrom, bind_both
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 from supple.tasks.subject.character import find_skinned
+from supple.tasks.subject.corrected import list_flesh
 from supple.tasks.subject.looks import read_look
 
 CHAIN = Joints(np.array([[0.0, 0, 0], [0, 0, 1]]), np.array([-1, 0]), np.array([[0.0, 0, 1], [0, 0, 2]]))
 BENT = {"bone.1": (np.radians(40.0), 0.0, 0.0), "bone.2": (0.0, 0.0, np.radians(30.0))}
+
+
+ASIDE, HUGE = Matrix.Rotation(-np.pi / 2, 4, "X"), Matrix.Scale(100.0, 4)
+TURNED = (
+    ("as it is", Matrix(), Matrix()),
+    ("turned", ASIDE, ASIDE),
+    ("its mesh turned", ASIDE, Matrix()),
+    ("in centimeters, turned", HUGE @ ASIDE, HUGE @ ASIDE),
+    ("its armature turned about, and small", Matrix(), Matrix.Scale(0.01, 4) @ Matrix.Rotation(np.pi, 4, "Z") @ ASIDE),
+)
+"""Characters as files of other programs bring them: what is done to mesh and armature, and undone by their objects."""
 
 
 def make(*objects: bpy.types.Object) -> CorrectedFrom:
@@ -175,7 +202,7 @@ def test_made_again_it_is_replaced_and_removed_as_a_whole(scene: bpy.types.Scene
     assert obj.data.shape_keys is None
     assert not settings_of(obj).corrections
     assert not bpy.ops.supple.flesh_remove.poll()
-    assert remove_flesh([obj]) == 0
+    assert remove_flesh([obj]) == (0, [])
 
 
 def test_clothes_ride_on_the_body(scene: bpy.types.Scene) -> None:
@@ -251,6 +278,163 @@ def test_what_can_not_be(scene: bpy.types.Scene, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(SkinningError, match="vertices are too many"):
         make(other)
     assert other.data.shape_keys is None
+
+
+def harden(obj: bpy.types.Object) -> None:
+    """Each vertex follows one bone alone, as those of robots and toys do."""
+    for vertex in obj.data.vertices:
+        for entry in vertex.groups:
+            entry.weight = float(entry.group == int(vertex.co.y * 0.999))
+
+
+def branch(obj: bpy.types.Object) -> None:
+    """Both bones end at the first, as jaws and ears do: no limb has a joint."""
+
+    def move(bones: bpy.types.ArmatureEditBones) -> None:
+        bones["bone.2"].use_connect, bones["bone.2"].parent = False, bones["bone.0"]
+
+    edit_bones(obj.find_armature(), move)
+
+
+def stiffen(obj: bpy.types.Object) -> None:
+    """One bone deforms."""
+    for bone in obj.find_armature().data.bones:
+        bone.use_deform = bone.name == "bone.0"
+
+
+def test_where_no_joint_gains(subtests, scene: bpy.types.Scene, capfd: pytest.CaptureFixture[str]) -> None:
+    for change in (branch, harden, stiffen):
+        with subtests.test(change.__name__):
+            clear()
+            obj, _ = add_body()
+            change(obj)
+            select(obj)
+            assert bpy.ops.supple.make() == {"FINISHED"}
+            assert "1 mesh is bound by DQ with Stretch; no flesh was needed" in capfd.readouterr().out
+            assert bpy.ops.supple.flesh_add() == {"FINISHED"}
+            assert "No correction is needed: Particles do not change the skin" in capfd.readouterr().out
+            assert obj.data.shape_keys is None
+
+
+@pytest.mark.versions
+def test_a_character_that_is_turned_or_scaled_has_the_same_flesh(subtests, scene: bpy.types.Scene) -> None:
+    shapes = {}
+    for name, of_mesh, of_armature in TURNED:
+        with subtests.test(name):
+            clear()
+            obj, armature = add_body()
+            for one, change in ((obj, of_mesh), (armature, of_armature)):
+                one.data.transform(change)
+                one.matrix_world = change.inverted()
+            update()
+            bind(obj, method="DLBNT")
+            make(obj)
+            pose(armature)
+            world = np.array(obj.matrix_world)
+            shapes[name] = shown(obj) @ world[:3, :3].T + world[:3, 3]
+            assert distance(shapes["as it is"], shapes[name]) < 1e-5
+
+
+ALIKE = {
+    "Latin": "J_Sec_Hair1_01_a_very_long_name_of_an_exporter_that_fills_all__{}",
+    "Cyrillic": "Плечо " * 4 + "Плечо{}",
+    "Japanese": "左ひじのとてもとても長い名前のボーンです{}",
+}
+"""Names that fill Blender's 63 bytes, or nearly, and begin alike."""
+
+
+def test_names_that_fill_all_bytes_and_begin_alike(subtests, scene: bpy.types.Scene) -> None:
+    shapes = {}
+    for kind, name in {"plain": "bone.{}", **ALIKE}.items():
+        with subtests.test(kind):
+            clear()
+            obj, armature = add_body()
+            bones = list(armature.data.bones)
+            for number, bone in enumerate(bones):
+                bone.name = name.format(number)
+            assert len({bone.name for bone in bones}) == 3
+            bind(obj, method="DLBNT")
+            for _ in range(2):  # what is there is replaced
+                report = make(obj)
+            keys = [key for _, key in report.keys]
+            assert (
+                keys
+                == [entry.name for entry in settings_of(obj).corrections]
+                == obj.data.shape_keys.key_blocks.keys()[1:]
+            )
+            for bone, rotation in zip(bones[1:], BENT.values(), strict=True):
+                turn(armature, bone.name, rotation)
+            shapes[kind] = shown(obj)
+            assert distance(shapes["plain"], shapes[kind]) < 1e-6
+
+
+def test_flesh_is_of_the_first_key_whatever_the_mesh_has_itself(scene: bpy.types.Scene) -> None:
+    """As files and scripts leave it, that write the vertices alone. What the key shows is fleshed out, and stays."""
+    obj, armature = add_body()
+    twin = add_twin(obj)
+    for one in (obj, twin):
+        key = add_face_key(one)
+        key.value = 0.0
+    for vertex in obj.data.vertices:
+        vertex.co.x += 0.3 * np.cos(3.0 * vertex.co.y)
+    own = rest_points(obj)
+    bind(obj, twin, method="DLBNT")
+    reports = [make(one) for one in (obj, twin)]
+    pose(armature)
+    assert len(reports[0].keys) == len(reports[1].keys) > 0
+    assert distance(shown(twin), shown(obj)) < 1e-6
+    assert (rest_points(obj) == own).all()
+
+
+def share(obj: bpy.types.Object) -> None:
+    bpy.data.objects.new("Unlinked", obj.data)
+
+
+def make_absolute(obj: bpy.types.Object) -> None:
+    add_face_key(obj)
+    obj.data.shape_keys.use_relative = False
+
+
+def pin(obj: bpy.types.Object) -> None:
+    add_face_key(obj)
+    obj.active_shape_key_index, obj.show_only_shape_key = 1, True
+
+
+def empty(obj: bpy.types.Object) -> None:
+    obj.data.clear_geometry()
+
+
+def make_whiskers(obj: bpy.types.Object) -> None:
+    remove_faces(obj)
+    obj.vertex_groups.clear()
+
+
+def lock_all(obj: bpy.types.Object) -> None:
+    names = [group.name for group in obj.vertex_groups]
+    obj.vertex_groups.clear()
+    for name in names:
+        obj.vertex_groups.new(name=name).lock_weight = True
+
+
+def test_one_mesh_that_can_not_be_done_holds_up_no_other(
+    subtests, scene: bpy.types.Scene, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for spoil in (share, make_absolute, pin, empty, make_whiskers, lock_all):
+        with subtests.test(spoil.__name__):
+            clear()
+            obj, armature = add_body()
+            odd = add_twin(obj)
+            odd.name = "Odd"
+            spoil(odd)
+            keys = odd.data.shape_keys and odd.data.shape_keys.key_blocks.keys()
+            select(armature)
+            capfd.readouterr()
+            assert bpy.ops.supple.make() == {"FINISHED"}
+            assert "Odd" in capfd.readouterr().out
+            assert settings_of(obj).is_bound
+            assert len(list_flesh([obj])) == 8
+            assert settings_of(odd).is_bound == (spoil in (share, make_absolute, pin))
+            assert (odd.data.shape_keys and odd.data.shape_keys.key_blocks.keys()) == keys
 
 
 def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -33,6 +33,25 @@ def test_the_nearest_point_is_exact(subtests: pytest.Subtests) -> None:
             assert (distances <= away + 1e-9 * scale * (1 + offset)).all()
 
 
+def test_of_triangles_that_share_a_point_it_is_the_first() -> None:
+    """However they are turned and scaled: rounding chooses none."""
+    rng = np.random.default_rng(2)
+    row, column = np.meshgrid(np.arange(5), np.arange(5), indexing="ij")
+    points = np.stack([row, column, 0.3 * np.sin(row + 2.0 * column)], axis=-1).reshape(-1, 3).astype(float)
+    corners = (5 * row + column)[:4, :4].reshape(-1)
+    triangles = np.concatenate([corners[:, None] + offsets for offsets in ((0, 5, 1), (5, 6, 1))])
+    points, triangles = points[triangles].reshape(-1, 3), np.arange(triangles.size).reshape(-1, 3)  # split, as by files
+    spots = rng.uniform(-2.0, 6.0, (300, 3))
+    expected = find_nearest_surface(spots, points, triangles)
+    for spot, owner in zip(spots, expected[0].tolist(), strict=True):
+        alone = [find_nearest_surface(spot[None], points, triangles[[one]])[2][0] for one in range(owner + 1)]
+        assert min(alone[:-1], default=np.inf) > alone[-1] + 1e-9
+    for turn, scale in product((np.eye(3)[[1, 2, 0]], np.diag([-1.0, -1.0, 1.0])), (1.0, 0.01, 100.0)):
+        found = find_nearest_surface(scale * spots @ turn, scale * points @ turn, triangles)
+        assert (found[0] == expected[0]).all()
+        np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
+
+
 def test_triangles_without_area_have_their_sides() -> None:
     points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
     _, weights, distances = find_nearest_surface(np.array([[2.0, 1.0, 0.0]]), points, np.array([[0, 1, 2], [1, 1, 1]]))

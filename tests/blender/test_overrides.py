@@ -10,6 +10,8 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
+from scenes_particles import add_body
+from scenes_patterns import add_own
 from scenes_twins import TOLERANCE, bend
 
 from scenes import (
@@ -38,6 +40,24 @@ from supple.tasks.subject.stack import find_supple_modifier, list_own_armatures
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 ANGLE = 70
+
+
+def test_what_is_linked_holds_up_nothing_that_is_not(tmp_path: Path, subtests, capfd) -> None:
+    obj, _ = add_body()
+    bind(obj, method="DLBNT", evaluate="NODES")
+    bpy.ops.supple.flesh_add()
+    add_own(obj)
+    path = save(tmp_path / "library.blend", copy=True)
+    linked, _ = link(path, "Tube", "Rig")
+    for change in ("unbind", "flesh_remove", "pattern_remove_all"):
+        with subtests.test(change):
+            select(obj, linked)
+            capfd.readouterr()
+            assert getattr(bpy.ops.supple, change)() == {"FINISHED"}
+            assert "'Tube' was left out. " in capfd.readouterr().out
+    for one, expected in ((obj, (False, 0, 0)), (linked, (True, 8, 1))):
+        settings = settings_of(one)
+        assert (settings.is_bound, len(settings.corrections), len(settings.patterns)) == expected
 
 
 @pytest.fixture(scope="module")

@@ -373,3 +373,20 @@ def test_no_ghosts_in_a_render(tmp_path: Path):
     before = render_animation(tmp_path)
     press({LINEAR, "CENTERS"})
     np.testing.assert_array_equal(render_animation(tmp_path), before)
+
+
+@pytest.mark.versions
+def test_rounding_along_a_chain_is_no_scale() -> None:
+    """Matrices of Blender's, in single precision: bones that turn far, each in its way or all alike."""
+    obj, armature = add_tube(bones=200, rings=4, sides=4, length=40.0)
+    chance, pose_bones = np.random.default_rng(3), list(armature.pose.bones)
+    for alike in (False, True):
+        turns = chance.normal(size=(200, 4))
+        turns[:] = turns[0] if alike else turns
+        for bone, turned in zip(pose_bones, turns / np.linalg.norm(turns, axis=1, keepdims=True), strict=True):
+            bone.rotation_quaternion = turned
+        for scale, expected in ((1.0, ""), (1.001, ghosts.NOT_RIGID)):
+            pose_bones[150].scale.y = scale
+            bpy.context.view_layer.update()
+            assert pose(obj, PRESERVE_VOLUME).note == expected
+        pose_bones[150].scale.y = 1.0

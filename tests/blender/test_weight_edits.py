@@ -29,7 +29,7 @@ from scenes_weights import (
 )
 
 from panels import draw_dialog
-from scenes import add_tube, add_twin, join_box, rest_points, select, snapshot
+from scenes import add_tube, add_twin, clear, join_box, rest_points, select, snapshot
 from supple.deformers.weight_editing.edits import find_links
 from supple.deformers.weight_editing.edits import smooth_weights as smooth_arrays
 from supple.tasks.steps import take_all
@@ -70,7 +70,7 @@ def run(name: str, **properties) -> None:
 
 def smooth_by_arrays(obj: bpy.types.Object, values: np.ndarray) -> np.ndarray:
     """What `weights_smooth` is to make of all bones of a mesh."""
-    (skin,) = read_skins([obj])
+    (skin,), _ = read_skins([obj])
     return smooth_arrays(values.copy(), find_links(skin.points, skin.triangles), 0.7, 3)
 
 
@@ -252,6 +252,26 @@ def test_bad_input(how, subtests):
             with pytest.raises(RuntimeError, match=re.escape(BAD_INPUT[how])):
                 run(name, **({"bones": "ACTIVE"} if how == "bad active" else {}))
             assert snapshot(obj) == before
+
+
+def test_one_bad_mesh_holds_up_no_other(subtests, capfd):
+    for how in ("shrunk", "no armature", "all locked"):
+        obj, _ = add_small_tube()
+        bad = add_twin(obj)
+        bad.location.z = 5.0
+        make_rough(bad)
+        spoil(how, bad)
+        select(obj, bad)
+        kept = snapshot(bad)
+        for name in EDITS:
+            with subtests.test(f"{how}, {name}"):
+                before = make_rough(obj)
+                capfd.readouterr()
+                run(name)
+                assert f"'{bad.name}' was left out. " in capfd.readouterr().out
+                assert (weights_of(obj) != before).any()
+                assert snapshot(bad) == kept
+        clear()
 
 
 # Each edit by itself

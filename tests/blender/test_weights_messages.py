@@ -19,7 +19,7 @@ from scenes_weights import (
     weights_of,
 )
 
-from scenes import add_twin, armature_modifier, reset, save, select, snapshot
+from scenes import add_twin, armature_modifier, clear, reset, save, select, snapshot
 from supple.options import WeightOptions
 from supple.settings.objects import settings_of
 from supple.tasks.weights import automatic as weights
@@ -138,14 +138,19 @@ def test_bad_input(how):
     assert settings_of(obj).weights_report == ""
 
 
-def test_one_bad_mesh_keeps_all_from_being_changed():
-    obj, armature = add_bare_tube()
-    twin = add_twin(obj)
-    spoil("flat", twin, armature)
-    select(obj, twin)
-    with pytest.raises(RuntimeError, match=r"'Tube\.001' has zero scale"):
-        auto()
-    assert not obj.vertex_groups
+def test_one_bad_mesh_holds_up_no_other(subtests, capfd):
+    for how in ("flat", "no armature", "two armatures"):
+        with subtests.test(how):
+            clear()
+            obj, armature = add_bare_tube()
+            bad = add_twin(obj)
+            bpy.context.view_layer.update()
+            spoil(how, bad, armature)
+            select(obj, bad)
+            assert auto() == {"FINISHED"}
+            assert "'Tube.001' was left out. " in capfd.readouterr().out
+            assert_whole(obj)
+            assert not bad.vertex_groups
 
 
 @pytest.mark.versions

@@ -124,7 +124,7 @@ def test_copies_are_where_blender_puts_them(subtests):
                 modifier.use_axis, modifier.mirror_object = axes, center
                 armature_modifier(obj).show_viewport = True
                 bpy.context.view_layer.update()
-                (skin,) = read_skins([obj])
+                (skin,), _ = read_skins([obj])
                 points, triangles = join_copies(skin, [read_copies(obj, armature)])
                 armature_modifier(obj).show_viewport = False
                 space = np.array(armature.matrix_world.inverted() @ obj.matrix_world)
@@ -140,7 +140,7 @@ def test_copies_on_the_mesh_itself_are_no_second_skin():
     obj, armature = add_bare_tube()
     obj.modifiers.new("Mirror", "MIRROR")
     obj.modifiers.move(1, 0)
-    (skin,) = read_skins([obj])
+    (skin,), _ = read_skins([obj])
     copies = read_copies(obj, armature)
     assert len(copies.transforms) == 1
     assert len(join_copies(skin, [copies])[1]) == len(skin.triangles)

@@ -338,6 +338,31 @@ def test_scaled_bones_scale_the_volume(arm_binding: Binding, scale: tuple, degre
     assert volume(ARM, method.deform(arm_binding, Pose(matrices))) == pytest.approx(expected, rel=0.03)
 
 
+def test_a_bone_scaled_by_a_hair_changes_no_more() -> None:
+    """Of skin that is blended linearly in part, too."""
+    result = method.bind(make_rest(ARM, linear=np.full(len(ARM.points), 0.5)), Params(target_count=250))
+    plain, scaled = (
+        method.deform(result, Pose(bend(60.0, ARM, (1, 0, 0), scale))) for scale in ((1, 1, 1), (1.0001, 1, 1))
+    )
+    assert np.abs(scaled - plain).max() < 1e-3 * ARM.diagonal
+
+
+@each("turn", [rotation((1, 0, 0), 90), rotation((1, 1, 1), 120)])
+def test_a_character_that_is_turned_is_filled_alike_along_its_own_axes(turn: np.ndarray) -> None:
+    space = about(turn, np.zeros(3))
+    plain = method.bind(replace(REST, frame=np.eye(3)), FEW)
+    joints = Joints(transform(space, BOX.heads), BOX.parents, transform(space, BOX.tails))
+    pose = space @ BEND @ np.linalg.inv(space)
+    for points, into, object_pose in (
+        (transform(space, BOX.points), None, Pose(pose)),  # mesh and armature are turned
+        (BOX.points, space, Pose(pose, space)),  # the mesh is turned by its object
+    ):
+        turned = replace(REST, points=points, joints=joints, object_to_armature=into, frame=turn)
+        posed = method.deform(method.bind(turned, FEW), object_pose)
+        expected = method.deform(plain, Pose(BEND))
+        within(posed, expected if into is not None else transform(space, expected), 1e-5)
+
+
 def test_stiffness_leads_to_the_joints() -> None:
     matrices, apart = bend(70), []
     for stiffness in (0.1, 0.3, 1.0, 3.0, 10.0, 100.0):
