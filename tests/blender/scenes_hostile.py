@@ -141,8 +141,8 @@ def _add_bone(bones: Any, name: str, parent: str, head: Iterable[float], tail: I
 
 
 def add_skin(name: str, armature: bpy.types.Object, limbs: Collection[str], thickness: float = 0.0) -> bpy.types.Object:
-    """A skin around some limbs, with weights of the nearest bones and an Armature modifier."""
-    points, faces = _cover([LIMBS[limb] for limb in limbs])
+    """The skin of a whole figure on some limbs, with weights of the nearest bones and an Armature modifier."""
+    points, faces = _cover(LIMBS.values(), [LIMBS[limb] for limb in limbs])
     mesh = bpy.data.meshes.new(name)
     mesh.from_pydata((CELL * points).tolist(), [], faces.tolist())
     if thickness:
@@ -170,12 +170,15 @@ def weigh(obj: bpy.types.Object, names: Iterable[str], weights: np.ndarray) -> N
                 group.add((vertex,), float(column[vertex]), "REPLACE")
 
 
-def _cover(boxes: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Points, shape (V, 3), and faces, shape (F, 4), of the surface of boxes of cubes."""
-    cubes = {cube for box in boxes for cube in itertools.product(*(range(*ends) for ends in box))}
+def _cover(boxes: Collection[Any], covered: Collection[Any] = ()) -> tuple[np.ndarray, np.ndarray]:
+    """Points, shape (V, 3), and faces, shape (F, 4), of the surface of boxes of cubes; on some of the boxes only."""
+    cubes, used = (
+        {cube for box in some for cube in itertools.product(*(range(*ends) for ends in box))}
+        for some in (boxes, covered or boxes)
+    )
     index: dict[tuple[int, ...], int] = {}
     faces = []
-    for cube in sorted(cubes):
+    for cube in sorted(used):
         for axis, side in itertools.product(range(3), (0, 1)):
             beside = tuple(c + (2 * side - 1) * (a == axis) for a, c in enumerate(cube))
             if beside not in cubes:
