@@ -99,7 +99,8 @@ def load(name: str, folder: Path) -> None:
     """Make a hostile character in the file that is open and empty, and select all of it, as after an import."""
     figure = add_figure(folder)
     active = ROWS[name](figure) or figure.body
-    update()
+    scene = bpy.context.scene
+    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     for obj in list(bpy.context.view_layer.objects):
         obj.select_set(True)
     bpy.context.view_layer.objects.active = active
@@ -364,7 +365,7 @@ def names_like_those_of_supple(figure: Figure) -> None:
             obj.vertex_groups.new(name=name).add(points, 0.3, "REPLACE")
         for name in ("supple_move", "supple_group", "supple_layers", "supple_linear", "supple_strength"):
             obj.data.attributes.new(name, "FLOAT", "POINT")
-        for name in ("Supple", "supple_copy_for", "supple_patterns", "supple_joints"):
+        for name in ("Supple", "Supple Joints", "flesh", "swing"):
             obj[name] = obj.data[name] = "the user's"
         for name in ("Supple", "Supple Armature", "Supple Bake", "Supple Patterns"):
             obj.modifiers.new(name, "SMOOTH")
