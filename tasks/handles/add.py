@@ -63,8 +63,8 @@ def add_handles(
         Where something does not fit; nothing is changed then.
     """
     meshes, left_out = own_meshes(meshes)
-    check_objects(meshes, objects)
     rig = _find_armature(meshes, armature)
+    check_objects(meshes, objects, rig)
     if rig is not None:
         check_armature(rig)
     with _resting(rig, objects):

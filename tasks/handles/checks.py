@@ -15,8 +15,10 @@ MOST_VERTICES = 200
 """Vertices of a cage: each is a bone."""
 
 
-def check_objects(meshes: Sequence[bpy.types.Object], objects: Sequence[bpy.types.Object]) -> None:
-    """Raise SkinningError where objects can not be points or cages of meshes."""
+def check_objects(
+    meshes: Sequence[bpy.types.Object], objects: Sequence[bpy.types.Object], armature: bpy.types.Object | None
+) -> None:
+    """Raise SkinningError where objects can not be points or cages of meshes that an armature deforms, if any."""
     if not objects:
         names = ", ".join(f"'{mesh.name}'" for mesh in meshes)
         raise SkinningError(f"Nothing is selected to move {names}: also select empties for points, or meshes for cages")
@@ -33,6 +35,11 @@ def check_objects(meshes: Sequence[bpy.types.Object], objects: Sequence[bpy.type
             raise SkinningError(f"'{name}' is linked from another file: make it local first")
         if settings_of(obj).is_handle:
             raise SkinningError(f"'{name}' is already a handle: remove it first")
+        if carried := [one.name for one in (armature, *meshes) if one in obj.children_recursive]:
+            raise SkinningError(
+                f"'{name}' carries '{carried[0]}', which is to follow it: clear the parent of '{carried[0]}', or leave "
+                f"'{name}' out"
+            )
         if obj.type == "MESH":
             _check_cage(obj)
 

@@ -159,12 +159,14 @@ def compare_performances(body: PosedArmature, first: Performance, second: Perfor
             f"{len(first.frames):,} x {len(second.frames):,} frames are too many to compare: shorten the actions"
         )
     table = yield partial(compare_frames, first.motion, second.motion, reach)
+    with np.errstate(over="ignore"):
+        table *= np.float32(body.in_millimeters(1.0))
     if not np.isfinite(table).all():
         names = " and ".join(dict.fromkeys(f"'{performance.name}'" for performance in (first, second)))
         raise SkinningError(
             f"The frames of {names} cannot be compared: check that the locations and scales of all bones are numbers"
         )
-    return table * np.float32(body.in_millimeters(1.0))
+    return table
 
 
 def find_loop(table: np.ndarray, performance: Performance, rate: float) -> Transition:

@@ -65,6 +65,14 @@ def longest_action() -> bpy.types.Action:
     return max(bpy.data.actions, key=lambda action: action.frame_range[1] - action.frame_range[0])
 
 
+def curves_of(action: bpy.types.Action) -> list:
+    if hasattr(action, "fcurves"):  # before 5.0
+        return list(action.fcurves)
+    return [
+        curve for layer in action.layers for strip in layer.strips for bag in strip.channelbags for curve in bag.fcurves
+    ]
+
+
 def play(armature: bpy.types.Object, action: bpy.types.Action) -> None:
     armature.animation_data_create().action = action
     if hasattr(armature.animation_data, "action_slot") and armature.animation_data.action_slot is None:

@@ -16,6 +16,7 @@ from scenes import (
     animate_key,
     animate_tube,
     bind,
+    curves_of,
     distance,
     evaluated_points,
     points_at,
@@ -106,14 +107,6 @@ def assert_plays(obj: bpy.types.Object, live: np.ndarray, frames: range = FRAMES
     assert max(distance(live[0], points) for points in live) > 100 * TOLERANCE
     for frame, expected, points in zip(frames, live, live_points(obj, frames), strict=True):
         assert distance(expected, points) <= TOLERANCE, frame
-
-
-def curves_of(action: bpy.types.Action) -> list:
-    if hasattr(action, "fcurves"):  # before 5.0
-        return list(action.fcurves)
-    return [
-        curve for layer in action.layers for strip in layer.strips for bag in strip.channelbags for curve in bag.fcurves
-    ]
 
 
 def animation_of(owner: bpy.types.ID | None) -> Any:

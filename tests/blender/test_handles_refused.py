@@ -65,6 +65,14 @@ def flat(_tube) -> list:
     return [point]
 
 
+def parent_of_the_armature(tube) -> list:
+    """What selecting a whole character selects, too."""
+    root, armature = add_point("Root", POINTS["High"]), tube.modifiers[0].object
+    armature.parent = tube.parent = root
+    armature.matrix_parent_inverse = tube.matrix_parent_inverse = root.matrix_basis.inverted()
+    return [root]
+
+
 def one_that_is_there(tube) -> list:
     point = add_point("High", POINTS["High"])
     update()
@@ -84,6 +92,7 @@ NO_HANDLES: dict[str, Callable] = {
     "'Tube' is the skin itself": lambda tube: [tube],
     "'Flat' has zero scale": flat,
     "'High' is already a handle": one_that_is_there,
+    "'Root' carries 'Rig', which is to follow it": parent_of_the_armature,
     "'Far' is in the air": lambda _: [add_point("High", POINTS["High"]), add_point("Far", (0.0, 1.0, 4.0))],
     "Nothing is selected to move 'Tube'": lambda _: [],
 }

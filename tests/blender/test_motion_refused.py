@@ -60,15 +60,16 @@ def test_no_armature_no_bones_no_action():
     refused("There is no action 'Gone': the actions of 'Walker' are 'Walk'", first="Gone", second="Gone")
 
 
-def test_bones_at_no_number():
+def test_bones_at_no_number_and_too_far_away():
     armature = add_walker()
     add_walk(armature)
     select(armature)
-    bone = next(bone for bone in armature.pose.bones if not bone.children)
-    bone.location = (np.nan, 0.0, 0.0)
-    for operator in OPERATORS:
-        with pytest.raises(RuntimeError, match="The frames of 'Walk' cannot be compared: check that the locations"):
-            operator()
+    bone = next(bone for bone in armature.pose.bones if bone.name.startswith("thigh"))
+    for value in (np.nan, 3e38):  # which in millimeters is too large
+        bone.scale = (value, value, value)
+        for operator in OPERATORS:
+            with pytest.raises(RuntimeError, match="The frames of 'Walk' cannot be compared: check that the locations"):
+                operator()
     assert [action.name for action in bpy.data.actions] == ["Walk"]
 
 

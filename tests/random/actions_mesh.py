@@ -361,6 +361,15 @@ def toggle_modifier(world: World) -> str:
     return texts(obj, modifier, what)
 
 
+@action(often=2)
+def pin_modifier(world: World) -> str:
+    """Pin a modifier to the end of the stack, or unpin it."""
+    obj = world.pick(obj for obj in world.own_meshes() if state.own_modifiers(obj))
+    modifier = world.pick(state.own_modifiers(obj))
+    modifier.use_pin_to_last = not modifier.use_pin_to_last
+    return texts(obj, modifier, modifier.use_pin_to_last)
+
+
 @action(often=1)
 def remove_modifier(world: World) -> str:
     obj = world.pick(obj for obj in world.own_meshes() if state.own_modifiers(obj))

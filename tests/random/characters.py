@@ -1,4 +1,4 @@
-"""Characters for random use: bodies made here, the files of tests/fixtures, and real ones where they are at hand."""
+"""Characters for random use: bodies made here, hostile ones, the files of tests/fixtures, and real ones at hand."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import bpy
 import numpy as np
+import scenes_hostile
 from world import World
 
 from benchmarks import generated
@@ -64,6 +65,12 @@ def _parts(_world: World) -> None:
 SIMPLE = {"tube": _tube, "dressed": _dressed, "collected": _collected, "parts": _parts}
 
 
+def list_names() -> list[str]:
+    """Names of all characters that this Blender can open."""
+    newer = {"nodes"} if bpy.app.version < (4, 5) else set()
+    return [*SIMPLE, *scenes_hostile.ROWS, *sorted({path.stem for path in files()} - newer)]
+
+
 def files() -> list[Path]:
     real = sorted(ASSETS.glob("*/*.blend")) if ASSETS.is_dir() else []
     return [*sorted(FIXTURES.glob("*.blend")), HUMAN, *real]
@@ -74,5 +81,7 @@ def load(world: World, name: str) -> None:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     if name in SIMPLE:
         SIMPLE[name](world)
+    elif name in scenes_hostile.ROWS:
+        scenes_hostile.load(name, world.folder)
     else:
         world.open(next(path for path in files() if path.stem == name))

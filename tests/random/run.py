@@ -21,23 +21,26 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path += [str(ROOT / "tools"), str(ROOT / "tests" / "blender"), str(ROOT)]
+
+import bpy
+import characters
 from blenders import run_jobs
 from compare import Failure, find_failure
 from shrink import shrink
 
-HERE = Path(__file__).resolve().parent
 FOUND = HERE / "found"
-PLACES = ("tests/fixtures/*.blend", "demo/human/*.blend", "../shared/assets/*/*.blend")
-SIMPLE = ("tube", "dressed", "collected", "parts")
 BATCH = 8
 """Sequences that share a process."""
 
 
-def draw_jobs(rng: random.Random, characters: list[str], count: int, left_out: list[str]) -> list[dict[str, Any]]:
+def draw_jobs(rng: random.Random, names: list[str], count: int, left_out: list[str]) -> list[dict[str, Any]]:
     return [
         {
             "name": f"{number}",
-            "character": rng.choice(characters),
+            "character": rng.choice(names),
             "only_linear": rng.random() < 0.6,
             "seed": rng.randrange(10**9),
             "count": count,
@@ -75,7 +78,7 @@ def report(job: dict[str, Any], failure: Failure, into: Path, folder: Path | Non
     if folder is not None:
         actions, failure, text = shrink(job, failure, folder)
     found = {
-        "blender": ".".join(map(str, blender_version())),
+        "blender": ".".join(map(str, bpy.app.version)),
         "character": job["character"],
         "only_linear": job["only_linear"],
         "failure": f"{failure.kind}: {failure.text}"[:3000],
@@ -92,19 +95,6 @@ def report(job: dict[str, Any], failure: Failure, into: Path, folder: Path | Non
     print(f"    -> {failure.kind}: {failure.text[:600]}", flush=True)
 
 
-def blender_version() -> tuple[int, ...]:
-    import bpy
-
-    return bpy.app.version
-
-
-def characters_here() -> list[str]:
-    root = HERE.parent.parent
-    files = [file for place in PLACES for file in root.glob(place)]
-    newer = {"nodes"} if blender_version() < (4, 5) else set()  # what Blender 4.2 can not open
-    return [*SIMPLE, *sorted({path.stem for path in files} - newer)]
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", default="1")
@@ -115,7 +105,7 @@ def main() -> int:
     parser.add_argument("--without", nargs="*", default=[], help="kinds of actions that are not drawn")
     parser.add_argument("--found", action="store_true")
     parser.add_argument("--replay", type=Path, nargs="*", default=[])
-    parser.add_argument("--into", type=Path, default=HERE.parent.parent / "dist/random")
+    parser.add_argument("--into", type=Path, default=ROOT / "dist/random")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument(
         "--lenient", action="store_true", help="report all, but fail for tracebacks, crashes and points not finite only"
@@ -127,7 +117,7 @@ def main() -> int:
     if options.found or options.replay:
         paths = options.replay or sorted(FOUND.glob("*.json"))
         jobs = [json.loads(path.read_text(encoding="utf-8")) | {"name": path.stem} for path in paths]
-        here = characters_here()
+        here = characters.list_names()
         print("left out, as the character is not at hand:", [j["name"] for j in jobs if j["character"] not in here])
         jobs = [job for job in jobs if job["character"] in here]
         for job, failure in check(jobs, folder, totals):
@@ -135,10 +125,10 @@ def main() -> int:
             print(f"FAILED {job['name']}: {failure.kind} at step {failure.step}: {failure.text[:2000]}")
     else:
         rng = random.Random(options.seed)
-        characters = options.characters or [*SIMPLE * 4, *characters_here()]
+        names = options.characters or [*list(characters.SIMPLE) * 4, *characters.list_names()]
         count = lambda: sum(number for key, number in totals.items() if key[0] == "actions")  # noqa: E731
         while time.monotonic() - start < options.seconds and count() < options.actions:
-            for job, failure in check(draw_jobs(rng, characters, options.length, options.without), folder, totals):
+            for job, failure in check(draw_jobs(rng, names, options.length, options.without), folder, totals):
                 failures, grave = failures + 1, grave + failure.is_grave
                 report(job, failure, options.into, None if options.no_shrink else folder)
     shutil.rmtree(folder, ignore_errors=True)

@@ -263,7 +263,7 @@ def differences(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
     found = []
     for path in sorted(first.keys() | second.keys()):
         one, other = first.get(path, missing), second.get(path, missing)
-        if one != other and not (one != one and other != other):  # NaN is NaN
+        if one != other and repr(one) != repr(other):  # NaN is NaN, also in lists
             found.append(f"{path}: {_shorten(one)} -> {_shorten(other)}")
     return found
 
