@@ -284,7 +284,6 @@ def test_each_command_is_in_a_chain():
     assert {line.split()[0] for line in lines} == {command.word for command in COMMANDS}
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize("name", CHAINS)
 def test_operators(name: str, case: Case, state: ModuleType, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     chain = CHAINS[name]
@@ -306,7 +305,6 @@ def test_operators(name: str, case: Case, state: ModuleType, tmp_path: Path, req
                 assert_same(before, state, "all was taken back")
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize("name", COMMAND_LINES)
 def test_command_line(
     name: str, case: Case, tmp_path: Path, request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str]
