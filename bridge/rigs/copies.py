@@ -102,10 +102,14 @@ def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
 
 
 def put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name: str) -> None:
-    """Have bones in a hidden bone collection of their own, and in no other."""
+    """Have bones in a hidden bone collection of Supple's, and in no other."""
     data = cast(Any, armature.data)
-    collection = data.collections_all.get(collection_name) or data.collections.new(collection_name)
-    collection.is_visible = False
+    found = (each for each in data.collections_all if each.name.startswith(collection_name) and _is_aside(each))
+    collection = next(found, None)
+    if collection is None:
+        active = data.collections.active_index
+        collection = data.collections.new(collection_name)
+        collection.is_visible, data.collections.active_index = False, active
     for name in names:
         bone = data.bones[name]
         for other in list(bone.collections):
@@ -113,15 +117,22 @@ def put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name:
         collection.assign(bone)
 
 
-def remove_put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name: str) -> None:
-    """Remove such bones, and their collection if it is empty then."""
+def _is_aside(collection: Any) -> bool:
+    """Whether a bone collection is one of Supple's: it has no bones of the user's."""
+    return bool(len(collection.bones)) and all(bone.supple.is_lag or bone.supple.is_handle for bone in collection.bones)
+
+
+def remove_put_aside(armature: bpy.types.Object, names: Iterable[str]) -> None:
+    """Remove such bones that are still there, and collections of Supple's that are empty then."""
+    data = cast(Any, armature.data)
+    names = [name for name in names if name in data.bones]
+    held = {each.name for name in names for each in data.bones[name].collections if _is_aside(each)}
     with editing_bones(armature) as edit_bones:
         for name in names:
             edit_bones.remove(edit_bones[name])
-    data = cast(Any, armature.data)
-    collection = data.collections_all.get(collection_name)
-    if collection is not None and not len(collection.bones):
-        data.collections.remove(collection)
+    for name in held:
+        if not len((collection := data.collections_all[name]).bones):
+            data.collections.remove(collection)
 
 
 def read_rests(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
