@@ -14,6 +14,9 @@ from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion
 from ..animation.curves import Curve
 
+ASIDE_KEY = "supple_aside"
+"""Custom property of bone collections of Supple's."""
+
 
 def new_armature(
     name: str, bones: Sequence[str], rests: np.ndarray, lengths: np.ndarray, parents: np.ndarray
@@ -109,6 +112,7 @@ def put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name:
     if collection is None:
         active = data.collections.active_index
         collection = data.collections.new(collection_name)
+        collection[ASIDE_KEY] = True
         collection.is_visible, data.collections.active_index = False, active
     for name in names:
         bone = data.bones[name]
@@ -118,19 +122,20 @@ def put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name:
 
 
 def _is_aside(collection: Any) -> bool:
-    """Whether a bone collection is one of Supple's: it has no bones of the user's."""
-    return bool(len(collection.bones)) and all(bone.supple.is_lag or bone.supple.is_handle for bone in collection.bones)
+    """Whether a bone collection is one of Supple's; one of an earlier Supple has no bones but its own."""
+    bones = [bone.supple for bone in collection.bones]
+    return ASIDE_KEY in collection or (bool(bones) and all(bone.is_lag or bone.is_handle for bone in bones))
 
 
 def remove_put_aside(armature: bpy.types.Object, names: Iterable[str]) -> None:
     """Remove such bones that are still there, and collections of Supple's that are empty then."""
     data = cast(Any, armature.data)
-    names = [name for name in names if name in data.bones]
-    held = {each.name for name in names for each in data.bones[name].collections if _is_aside(each)}
+    aside = [collection.name for collection in data.collections_all if _is_aside(collection)]
     with editing_bones(armature) as edit_bones:
         for name in names:
-            edit_bones.remove(edit_bones[name])
-    for name in held:
+            if name in edit_bones:
+                edit_bones.remove(edit_bones[name])
+    for name in aside:
         if not len((collection := data.collections_all[name]).bones):
             data.collections.remove(collection)
 

@@ -152,7 +152,13 @@ def _is_child(armature: bpy.types.Object, bone: Any) -> bool:
     if not (bone.supple.is_lag and bone.use_deform and bone.parent is not None):
         return False
     noted = cast(Any, armature.data).supple.made.get(bone.name)
-    return noted is None or noted.owner == bone.parent.name or bone.parent.supple.has_lag
+    return noted is None or noted.owner == bone.parent.name or _is_renamed(armature, bone.parent)
+
+
+def _is_renamed(armature: bpy.types.Object, bone: Any) -> bool:
+    """Whether a lag bone was made for a bone when that had another name."""
+    owners = [noted.owner for noted in cast(Any, armature.data).supple.made]
+    return bone.supple.has_lag and bone.name not in owners
 
 
 def list_lag_bones(armature: bpy.types.Object) -> set[str]:
@@ -185,7 +191,7 @@ def _find_owner(armature: bpy.types.Object, noted: Any, bone: Any, skin: bpy.typ
     bones, owner = cast(Any, armature.data).bones, noted.owner if noted is not None else ""
     if owner in bones or owner in skin.vertex_groups or bone is None:
         return owner
-    if bone.parent is not None and (noted is None or not noted.is_lag or bone.parent.supple.has_lag):
+    if bone.parent is not None and (noted is None or not noted.is_lag or _is_renamed(armature, bone.parent)):
         return bone.parent.name
     if bone.supple.is_lag:
         return owner
@@ -216,10 +222,9 @@ def list_constraints(armature: bpy.types.Object, lags: Collection[str]) -> list[
 
 
 def aim_constraint(armature: bpy.types.Object, bone: str, constraint: str, lag: str) -> str:
-    """Have a constraint copy another lag bone, or none for ""; returns the former one. The bone may be gone."""
-    if bone not in cast(Any, armature.pose).bones:
-        return ""
-    found = cast(Any, armature.pose).bones[bone].constraints[constraint]
+    """Have a constraint, made anew if it is gone, copy another lag bone, or none for ""; returns the former one."""
+    constraints = cast(Any, armature.pose).bones[bone].constraints
+    found = constraints.get(constraint) or constraints[copy_rotation(armature, bone, lag)]
     former, found.subtarget = found.subtarget, lag
     return former
 

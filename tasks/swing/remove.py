@@ -55,7 +55,8 @@ def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> lis
     actions = list_carrying(armature, made)
     local = [action for action in actions if action.library is None]
     constraints = list_constraints(armature, list_lag_bones(armature) & made)
-    with restored_on_failure([armature.data, *local]), ExitStack() as undo:
+    with ExitStack() as undo, restored_on_failure([armature.data, *local]):
+        undo.callback(armature.update_tag, refresh={"TIME"})
         left = take_out(armature, made, local, undo)
         if not list_lag_bones(armature):
             for action in local:

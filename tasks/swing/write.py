@@ -133,7 +133,7 @@ def write_swing(
     """
     bones = {bone for chain in chains if not chain.lags for bone in chain.bones}
     gone = {lag for chain in list_swinging(armature) if bones & set(chain.bones) for lag in chain.lags}
-    gone |= list_idle(armature) & list_lag_bones(armature) if bones else set()
+    gone |= list_idle(armature) & list_lag_bones(armature) if bones and region is None else set()
     former = list_constraints(armature, gone)
     if region is not None:  # weights may have changed since
         region = plan_region(armature, region.mesh, region.group)
@@ -141,12 +141,9 @@ def write_swing(
     local = {one.action for one in swung if one.action.library is None}
     cleared = [action for action in list_carrying(armature, gone) if action.library is None] if gone else []
     copied: Copies = {}
-    with (
-        ExitStack() as outside,
-        restored_on_failure([armature.data, *local.union(cleared)]),
-        ExitStack() as undo,
-    ):
-        outside.callback(remove_copies, armature, copied)
+    with ExitStack() as undo, restored_on_failure([armature.data, *local.union(cleared)]):
+        undo.callback(armature.update_tag, refresh={"TIME"})
+        undo.callback(remove_copies, armature, copied)
         if copies:
             copy_linked(armature, copied)
         if region is not None:
@@ -162,11 +159,12 @@ def write_swing(
             with playing(armature, action):
                 if list_curves(armature):
                     add_curves(armature, _list_curves(chains, lags, one), one.repeats)
-        _constrain(armature, made, former, undo)
+        unused = _constrain(armature, made, former, undo)
         for one in swung:
             _note(armature, copied.get(one.action, one.action), one, rate, region is not None)
+        for bone, constraint in unused:
+            remove_constraint(armature, bone, constraint)
         undo.pop_all()
-        outside.pop_all()
     armature.update_tag()
     return copied
 
@@ -230,8 +228,8 @@ def _list_curves(chains: Sequence[Planned], lags: Sequence[Sequence[str]], swung
 
 def _constrain(
     armature: bpy.types.Object, made: Sequence[SwingingChain], former: Sequence[tuple[str, str]], undo: ExitStack
-) -> None:
-    """Have bones copy their lag bones; who does already, with its own influence, goes on."""
+) -> list[tuple[str, str]]:
+    """Have bones copy their lag bones; who does already, with its own influence, goes on. Returns what is left."""
     free = {bone: lag for one in made if not one.is_held for bone, lag in zip(one.bones, one.lags, strict=True)}
     old = {bone: constraint for bone, constraint in former if bone in free}
     for bone, lag in free.items():
@@ -239,9 +237,7 @@ def _constrain(
             undo.callback(aim_constraint, armature, bone, old[bone], aim_constraint(armature, bone, old[bone], lag))
         else:
             undo.callback(remove_constraint, armature, bone, copy_rotation(armature, bone, lag))
-    for bone, name in former:
-        if old.get(bone) != name:
-            remove_constraint(armature, bone, name)
+    return [(bone, name) for bone, name in former if old.get(bone) != name]
 
 
 def _note(armature: bpy.types.Object, action: bpy.types.Action, swung: SwungAction, rate: float, is_new: bool) -> None:
