@@ -10,7 +10,7 @@ import bpy
 
 
 @contextmanager
-def restored_on_failure(blocks: Iterable[bpy.types.ID]) -> Iterator[None]:
+def restored_on_failure(blocks: Iterable[Any]) -> Iterator[None]:
     """Exchange armatures and actions for copies from before, under their names, if what is done meanwhile raises."""
     before = [(block, block.name, block.copy()) for block in blocks]
     try:
@@ -27,4 +27,5 @@ def restored_on_failure(blocks: Iterable[bpy.types.ID]) -> Iterator[None]:
 
 
 def _remove(block: Any) -> None:
-    (bpy.data.armatures if isinstance(block, bpy.types.Armature) else bpy.data.actions).remove(block)
+    data: Any = bpy.data
+    (data.armatures if isinstance(block, bpy.types.Armature) else data.actions).remove(block)

@@ -14,6 +14,9 @@ from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion
 from ..animation.curves import Curve
 
+SELECTION = [flag for flag in ("select", "select_head", "select_tail") if flag in bpy.types.Bone.bl_rna.properties]
+"""Of a bone; from 5.0 on, poses have it, which Edit Mode leaves alone."""
+
 ASIDE_KEY = "supple_aside"
 """Custom property of bone collections of Supple's."""
 
@@ -79,6 +82,7 @@ def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
     if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
     selected = list(context.selected_objects)
+    flags = [(bone.name, [getattr(bone, flag) for flag in SELECTION]) for bone in cast(Any, obj.data).bones]
     is_guest, hidden = obj not in layer.objects.values(), obj.hide_viewport  # a linked one may have its name
     if is_guest:
         scene.collection.objects.link(obj)
@@ -93,6 +97,10 @@ def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
         finally:
             bpy.ops.object.mode_set(mode="OBJECT")
     finally:
+        for name, values in flags:  # 4.2 deselects the tail of a bone whose child is removed
+            for flag, value in zip(SELECTION, values, strict=True):
+                if name in cast(Any, obj.data).bones:
+                    setattr(cast(Any, obj.data).bones[name], flag, value)
         obj.hide_set(is_hidden)
         obj.hide_viewport = hidden
         if is_guest:

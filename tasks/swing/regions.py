@@ -76,7 +76,7 @@ def plan_region(armature: bpy.types.Object, mesh: bpy.types.Object, group: str) 
 
 def add_region(armature: bpy.types.Object, region: Region, undo: ExitStack) -> None:
     """Give a region its bone, and that its weights; `undo` takes the weights back."""
-    groups = region.mesh.vertex_groups
+    groups: Any = region.mesh.vertex_groups
     add_flesh_bone(armature, region.name, region.carrier, region.head, region.tail)
     active = groups.active_index
     undo.callback(_remove_group, region.mesh, region.name, active)
@@ -116,7 +116,7 @@ def rename_group(skin: bpy.types.Object, before: str, after: str, undo: ExitStac
     undo.callback(setattr, group, "name", before)
 
 
-def _remove_group(mesh: bpy.types.Object, name: str, active: int) -> None:
+def _remove_group(mesh: bpy.types.Object, name: str, active: Any) -> None:
     """Remove a vertex group; the active one stays so."""
     if (group := mesh.vertex_groups.get(name)) is not None:
         active -= group.index < active

@@ -10,6 +10,7 @@ import bpy
 from ...bridge.animation.curves import remove_bone_curves
 from ...bridge.restoring import restored_on_failure
 from ...bridge.rigs.swings import (
+    COLLECTION,
     aim_constraint,
     list_constraints,
     list_idle,
@@ -89,7 +90,7 @@ def take_out(
     """
     lags = list_lag_bones(armature) & set(made)
     for action in actions:
-        remove_bone_curves(action, lags - _list_used(armature, action))
+        remove_bone_curves(action, lags - _list_used(armature, action), COLLECTION)
     for bone, constraint in list_constraints(armature, lags):  # Blender complains of bones that are gone
         undo.callback(aim_constraint, armature, bone, constraint, aim_constraint(armature, bone, constraint, ""))
     left = give_back(armature, made, undo)
