@@ -14,12 +14,13 @@ from ..tasks.steps import take_all
 from ..tasks.subject.character import list_deformed
 from ..tasks.swing.add import add_region_swing, add_swing, update_swing
 from ..tasks.swing.remove import remove_swing
-from .messages import answer, answer_json, tell_shares
+from .messages import answer, answer_json, tell, tell_shares
 from .motion import find_armature
 from .options import read_options
 
 
-def swing(arguments: argparse.Namespace) -> None:
+def swing(arguments: argparse.Namespace) -> bool:
+    """Whether actions were left out."""
     check_writable(arguments.output)
     open_file(arguments.file)
     armature, scene = find_armature(arguments.armature), bpy.context.scene
@@ -27,7 +28,7 @@ def swing(arguments: argparse.Namespace) -> None:
         lines = remove_swing(armature, arguments.bones)
         save_copy(arguments.output)
         answer_json({"armature": armature.name, "removed": True}) if arguments.report == "json" else answer(lines)
-        return
+        return False
     if arguments.update:
         steps = update_swing(armature, scene)
     elif arguments.region:
@@ -41,6 +42,9 @@ def swing(arguments: argparse.Namespace) -> None:
         answer_json(report.as_json())
     else:
         answer(report.describe())
+    for _, why in report.left_out:
+        tell(f"supple: {why}")
+    return bool(report.left_out)
 
 
 def find_mesh(armature: bpy.types.Object, group: str) -> bpy.types.Object:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import StringProperty
 
-from ..bridge.rigs.swings import list_swinging
+from ..bridge.rigs.swings import list_idle, list_swinging
 from ..options import SwingOptions, rows_of
 from ..settings.character import find_armature, find_shown
 from ..settings.motion import motion_settings
@@ -25,7 +25,7 @@ from .motion import needs_armature
 
 def needs_swing(context: bpy.types.Context) -> str:
     armature = find_armature(context)
-    is_there = armature is not None and armature.type == "ARMATURE" and list_swinging(armature)
+    is_there = armature is not None and armature.type == "ARMATURE" and (list_swinging(armature) or list_idle(armature))
     return "" if is_there else "Use Add Swing first"
 
 

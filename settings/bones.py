@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from .properties import BoolProperty, EnumProperty, FloatProperty, PointerProperty, StringProperty
+from .properties import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, PointerProperty, StringProperty
 
 TWIST_ITEMS = (
     ("OFF", "Off", "Joints twist by at most half a turn", "NONE", 0),
@@ -40,6 +40,20 @@ class SwingSettings(bpy.types.PropertyGroup):
     gravity: FloatProperty(name="Gravity", options={"HIDDEN"})
     is_everywhere: BoolProperty(name="All Actions", options={"HIDDEN"})
     fades: BoolProperty(name="Less Where Animated", options={"HIDDEN"})
+
+
+class MadeBone(bpy.types.PropertyGroup):
+    """`armature.data.supple.made`: a bone that was made for a swing, by its name, also once it was deleted."""
+
+    owner: StringProperty(name="Owner", options={"HIDDEN"})
+    is_lag: BoolProperty(name="Lag Bone", options={"HIDDEN"})
+    has_weights: BoolProperty(name="Weights", options={"HIDDEN"})
+
+
+class ArmatureSettings(bpy.types.PropertyGroup):
+    """`armature.data.supple`"""
+
+    made: CollectionProperty(type=MadeBone, options={"HIDDEN"})
 
 
 class BoneSettings(bpy.types.PropertyGroup):
@@ -94,17 +108,26 @@ class BoneSettings(bpy.types.PropertyGroup):
         description="This bone was added for a region that swings, and has weights of its parent",
         options={"HIDDEN"},
     )
+    has_lag: BoolProperty(
+        name="Swings",
+        description="A lag bone was made for this bone",
+        options={"HIDDEN"},
+    )
     swing: PointerProperty(type=SwingSettings, options={"HIDDEN"})
 
 
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory((SwingSettings, BoneSettings))
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory(
+    (SwingSettings, MadeBone, ArmatureSettings, BoneSettings)
+)
 
 
 def register() -> None:
     _register_classes()
     bpy.types.Bone.supple = PointerProperty(type=BoneSettings, name="Supple", description="Skin deformation")
+    bpy.types.Armature.supple = PointerProperty(type=ArmatureSettings, name="Supple", description="Skin deformation")
 
 
 def unregister() -> None:
+    del bpy.types.Armature.supple
     del bpy.types.Bone.supple
     _unregister_classes()

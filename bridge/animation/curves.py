@@ -199,15 +199,21 @@ def add_curves(owner: bpy.types.ID, curves: Sequence[Curve], repeats: bool) -> N
             made.modifiers.new("CYCLES")
 
 
-def remove_bone_curves(action: bpy.types.Action, bones: Iterable[str]) -> None:
-    """Remove the F-curves of bones from all slots of an action, and groups of curves that are empty then."""
+def remove_bone_curves(action: bpy.types.Action, bones: Iterable[str], group_name: str = "") -> None:
+    """Remove the F-curves of bones from all slots of an action, and groups of curves that are empty then.
+
+    Parameters
+    ----------
+    group_name : str
+        Of a group that is removed if it is empty, also if others have removed its curves.
+    """
     bones = set(bones)
     for holder in _list_all_holders(action):
         listed, groups = holder.fcurves, holder.groups
         left = {curve.group.name for curve in listed if split_bone_path(curve.data_path)[0] in bones and curve.group}
         for curve in [curve for curve in listed if split_bone_path(curve.data_path)[0] in bones]:
             listed.remove(curve)
-        for name in left:
+        for name in {*left, group_name}:
             group = groups.get(name)
             if group is not None and not len(group.channels):
                 groups.remove(group)

@@ -14,6 +14,12 @@ from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion
 from ..animation.curves import Curve
 
+SELECTION = [flag for flag in ("select", "select_head", "select_tail") if flag in bpy.types.Bone.bl_rna.properties]
+"""Of a bone; from 5.0 on, poses have it, which Edit Mode leaves alone."""
+
+ASIDE_KEY = "supple_aside"
+"""Custom property of bone collections of Supple's."""
+
 
 def new_armature(
     name: str, bones: Sequence[str], rests: np.ndarray, lengths: np.ndarray, parents: np.ndarray
@@ -76,6 +82,7 @@ def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
     if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
     selected = list(context.selected_objects)
+    flags = [(bone.name, [getattr(bone, flag) for flag in SELECTION]) for bone in cast(Any, obj.data).bones]
     is_guest, hidden = obj not in layer.objects.values(), obj.hide_viewport  # a linked one may have its name
     if is_guest:
         scene.collection.objects.link(obj)
@@ -90,6 +97,10 @@ def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
         finally:
             bpy.ops.object.mode_set(mode="OBJECT")
     finally:
+        for name, values in flags:  # 4.2 deselects the tail of a bone whose child is removed
+            for flag, value in zip(SELECTION, values, strict=True):
+                if name in cast(Any, obj.data).bones:
+                    setattr(cast(Any, obj.data).bones[name], flag, value)
         obj.hide_set(is_hidden)
         obj.hide_viewport = hidden
         if is_guest:
@@ -102,10 +113,15 @@ def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
 
 
 def put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name: str) -> None:
-    """Have bones in a hidden bone collection of their own, and in no other."""
+    """Have bones in a hidden bone collection of Supple's, and in no other."""
     data = cast(Any, armature.data)
-    collection = data.collections_all.get(collection_name) or data.collections.new(collection_name)
-    collection.is_visible = False
+    found = (each for each in data.collections_all if each.name.startswith(collection_name) and _is_aside(each))
+    collection = next(found, None)
+    if collection is None:
+        active = data.collections.active_index
+        collection = data.collections.new(collection_name)
+        collection[ASIDE_KEY] = True
+        collection.is_visible, data.collections.active_index = False, active
     for name in names:
         bone = data.bones[name]
         for other in list(bone.collections):
@@ -113,15 +129,23 @@ def put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name:
         collection.assign(bone)
 
 
-def remove_put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name: str) -> None:
-    """Remove such bones, and their collection if it is empty then."""
+def _is_aside(collection: Any) -> bool:
+    """Whether a bone collection is one of Supple's; one of an earlier Supple has no bones but its own."""
+    bones = [bone.supple for bone in collection.bones]
+    return ASIDE_KEY in collection or (bool(bones) and all(bone.is_lag or bone.is_handle for bone in bones))
+
+
+def remove_put_aside(armature: bpy.types.Object, names: Iterable[str]) -> None:
+    """Remove such bones that are still there, and collections of Supple's that are empty then."""
+    data = cast(Any, armature.data)
+    aside = [collection.name for collection in data.collections_all if _is_aside(collection)]
     with editing_bones(armature) as edit_bones:
         for name in names:
-            edit_bones.remove(edit_bones[name])
-    data = cast(Any, armature.data)
-    collection = data.collections_all.get(collection_name)
-    if collection is not None and not len(collection.bones):
-        data.collections.remove(collection)
+            if name in edit_bones:
+                edit_bones.remove(edit_bones[name])
+    for name in aside:
+        if not len((collection := data.collections_all[name]).bones):
+            data.collections.remove(collection)
 
 
 def read_rests(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:

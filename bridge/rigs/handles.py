@@ -85,7 +85,7 @@ def remove_handle_bones(armature: bpy.types.Object, names: Iterable[str]) -> Non
         cage = constraint.target if constraint is not None else None
         if cage is not None and (group := cage.vertex_groups.get(constraint.subtarget)) is not None:
             cage.vertex_groups.remove(group)
-    remove_put_aside(armature, names, COLLECTION)
+    remove_put_aside(armature, names)
 
 
 def parent_to_bone(obj: bpy.types.Object, armature: bpy.types.Object, bone: str) -> None:

@@ -14,7 +14,10 @@ from typing import Any, cast
 
 import bpy
 import numpy as np
+from mathutils import Vector
+from mathutils.geometry import intersect_point_line
 
+from .carriers import is_hidden_object
 from .copies import editing_bones, put_aside, remove_put_aside
 
 COLLECTION = "Swing"
@@ -41,65 +44,64 @@ class SwingingChain:
     is_held: bool = False
 
 
-def add_lag_bones(armature: bpy.types.Object, chains: Sequence[tuple[Sequence[str], bool]]) -> list[SwingingChain]:
-    """Add a lag bone for each bone of chains, hidden, in a bone collection of their own, and have it copied.
-
-    Parameters
-    ----------
-    chains : sequence of (sequence of str, bool)
-        Names of bones, from the root on, and whether lag bones deform in their place.
-    """
-    made = []
+def add_lag_bones(armature: bpy.types.Object, chains: Sequence[SwingingChain]) -> None:
+    """Add the lag bones of chains, by names that are free: hidden, in a bone collection of their own."""
     with editing_bones(armature) as edit_bones:
-        for chain, is_held in chains:
-            carrier = edit_bones[chain[0]].parent
-            names = []
-            for name in chain:
-                source, bone = edit_bones[name], edit_bones.new(f"{name}.swing")
+        for chain in chains:
+            carrier = edit_bones[chain.bones[0]].parent
+            for name, lag in zip(chain.bones, chain.lags, strict=True):
+                source, bone = edit_bones[name], edit_bones.new(lag)
                 bone.head, bone.tail, bone.roll = source.head, source.tail, source.roll
-                bone.parent, bone.use_deform = (source, True) if is_held else (carrier, False)
-                names.append(bone.name)
-            made.append(SwingingChain(tuple(chain), tuple(names), is_held))
-    put_aside(armature, [lag for chain in made for lag in chain.lags], COLLECTION)
-    for chain in made:
+                bone.parent, bone.use_deform = (source, True) if chain.is_held else (carrier, False)
+    put_aside(armature, [lag for chain in chains for lag in chain.lags], COLLECTION)
+    for chain in chains:
         for name, lag in zip(chain.bones, chain.lags, strict=True):
-            cast(Any, armature.data).bones[lag].supple.is_lag = True
+            _note_made(armature, lag, name, True, chain.is_held)
+            cast(Any, armature.data).bones[name].supple.has_lag = True
             cast(Any, armature.pose).bones[lag].rotation_mode = "QUATERNION"
-            if chain.is_held:
-                _rename_groups(armature, name, lag)
-            else:
-                _copy_rotation(armature, name, lag)
-    return made
 
 
-def list_grouped(armature: bpy.types.Object, names: Collection[str]) -> list[bpy.types.Object]:
-    """Meshes that an armature deforms, with vertex groups of bones."""
-    return [
-        obj
-        for obj in bpy.data.objects
-        if obj.type == "MESH"
-        and any(modifier.type == "ARMATURE" and modifier.object == armature for modifier in obj.modifiers)
-        and any(name in obj.vertex_groups for name in names)
-    ]
+def _note_made(armature: bpy.types.Object, name: str, owner: str, is_lag: bool, has_weights: bool) -> None:
+    data = cast(Any, armature.data)
+    noted, bone = data.supple.made.add(), data.bones[name].supple
+    noted.name, noted.owner, noted.is_lag, noted.has_weights = name, owner, is_lag, has_weights
+    bone.is_lag, bone.is_flesh = is_lag, not is_lag
 
 
-def _rename_groups(armature: bpy.types.Object, before: str, after: str) -> None:
-    for mesh in list_grouped(armature, [before]):
-        mesh.vertex_groups[before].name = after
+def list_skins(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Objects with vertex groups, meshes and lattices, that the bones of an armature deform."""
+    return [obj for obj in bpy.data.objects if armature.data in _list_deforming(obj) and not is_hidden_object(obj)]
 
 
-def _copy_rotation(armature: bpy.types.Object, name: str, lag: str) -> None:
+def list_other_skins(armature: bpy.types.Object, skin: bpy.types.Object) -> list[bpy.types.Object]:
+    """Objects with the same vertex groups as a skin, as they share its data, that other armatures deform."""
+    others = [obj for obj in bpy.data.objects if obj.data == skin.data and not is_hidden_object(obj)]
+    return [obj for obj in others if _list_deforming(obj) - {armature.data}]
+
+
+def _list_deforming(obj: bpy.types.Object) -> set[Any]:
+    """The data of the armatures that deform an object."""
+    armatures: list[Any] = [each.object for each in cast(Any, obj.modifiers) if each.type == "ARMATURE"]
+    armatures += [obj.parent] if obj.parent_type == "ARMATURE" else []
+    return {each.data for each in armatures if each is not None and each.type == "ARMATURE"}
+
+
+def copy_rotation(armature: bpy.types.Object, name: str, lag: str) -> str:
+    """Have a bone copy the rotation of its lag bone, by a constraint, whose name is returned."""
     constraint = cast(Any, armature.pose.bones[name].constraints.new("COPY_ROTATION"))
     constraint.name, constraint.target, constraint.subtarget = CONSTRAINT, armature, lag
     constraint.owner_space = constraint.target_space = "LOCAL"
     constraint.mix_mode = "AFTER"
+    return constraint.name
 
 
-def add_flesh_bone(armature: bpy.types.Object, name: str, carrier: str, head: np.ndarray, tail: np.ndarray) -> str:
-    """Add a deforming bone for a region of flesh; returns its name.
+def add_flesh_bone(armature: bpy.types.Object, name: str, carrier: str, head: np.ndarray, tail: np.ndarray) -> None:
+    """Add a deforming bone for a region of flesh.
 
     Parameters
     ----------
+    name : str
+        Free.
     carrier : str
         Its parent.
     head, tail : float arrays, shape (3,)
@@ -108,15 +110,7 @@ def add_flesh_bone(armature: bpy.types.Object, name: str, carrier: str, head: np
     with editing_bones(armature) as edit_bones:
         bone = edit_bones.new(name)
         bone.head, bone.tail, bone.parent = head.tolist(), tail.tolist(), edit_bones[carrier]
-        name = bone.name
-    cast(Any, armature.data).bones[name].supple.is_flesh = True
-    return name
-
-
-def remove_flesh_bone(armature: bpy.types.Object, name: str) -> None:
-    """Remove the bone of a region of flesh."""
-    with editing_bones(armature) as edit_bones:
-        edit_bones.remove(edit_bones[name])
+    _note_made(armature, name, carrier, False, True)
 
 
 def find_lag(bone: Any) -> str:
@@ -137,7 +131,7 @@ def _find_constraint(bone: Any) -> Any:
 def list_swinging(armature: bpy.types.Object) -> list[SwingingChain]:
     """The chains of an armature that swing, by what their bones copy, however bones were renamed since."""
     bones, chains = cast(Any, armature.data).bones, []
-    held = {bone.parent.name: bone.name for bone in bones if _is_child(bone)}
+    held = {bone.parent.name: bone.name for bone in bones if _is_child(armature, bone)}
     lags = held | {bone.name: lag for bone in cast(Any, armature.pose).bones if (lag := find_lag(bone))}
     for name, lag in lags.items():
         if not bones[lag].supple.swing.part:
@@ -153,25 +147,105 @@ def list_swinging(armature: bpy.types.Object) -> list[SwingingChain]:
     return chains
 
 
-def _is_child(bone: Any) -> bool:
-    """Whether a bone is a lag bone that deforms in its parent's place."""
-    return bone.supple.is_lag and bone.use_deform and bone.parent is not None
+def _is_child(armature: bpy.types.Object, bone: Any) -> bool:
+    """Whether a bone is a lag bone that deforms in its parent's place: where that was deleted, it has another one."""
+    if not (bone.supple.is_lag and bone.use_deform and bone.parent is not None):
+        return False
+    noted = cast(Any, armature.data).supple.made.get(bone.name)
+    return noted is None or noted.owner == bone.parent.name or _is_renamed(armature, bone.parent)
+
+
+def _is_renamed(armature: bpy.types.Object, bone: Any) -> bool:
+    """Whether a lag bone was made for a bone when that had another name."""
+    owners = [noted.owner for noted in cast(Any, armature.data).supple.made]
+    return bone.supple.has_lag and bone.name not in owners
 
 
 def list_lag_bones(armature: bpy.types.Object) -> set[str]:
-    """Names of all lag bones of an armature."""
-    return {bone.name for bone in cast(Any, armature.data).bones if bone.supple.is_lag}
+    """Names of all lag bones of an armature, with those that were deleted."""
+    data = cast(Any, armature.data)
+    deleted = {noted.name for noted in data.supple.made if noted.is_lag and noted.name not in data.bones}
+    return {bone.name for bone in data.bones if bone.supple.is_lag} | deleted
 
 
-def remove_lag_bones(armature: bpy.types.Object, names: set[str]) -> None:
-    """Remove lag bones, with what copies them, and their bone collection if it is empty then."""
+def list_idle(armature: bpy.types.Object) -> set[str]:
+    """Names of the bones that were made for swings that are none any more, as something of them was deleted."""
+    data, swinging = cast(Any, armature.data), list_swinging(armature)
+    made = {bone.name for bone in data.bones if bone.supple.is_flesh} | {noted.name for noted in data.supple.made}
+    return (made | list_lag_bones(armature)) - {name for chain in swinging for name in (*chain.bones, *chain.lags)}
+
+
+def find_owners(armature: bpy.types.Object, names: Collection[str], skin: bpy.types.Object) -> dict[str, str]:
+    """The bones, by name, that weights of a skin were taken from for bones that were made for swings, by theirs."""
+    made, found = cast(Any, armature.data).supple.made, {}
+    for name in names:
+        bone = cast(Any, armature.data).bones.get(name)
+        has_weights = made[name].has_weights if name in made else bone is not None and bone.use_deform
+        if has_weights and name in skin.vertex_groups:
+            found[name] = _find_owner(armature, made.get(name), bone, skin)
+    return found
+
+
+def _find_owner(armature: bpy.types.Object, noted: Any, bone: Any, skin: bpy.types.Object) -> str:
+    """Where that was renamed, it is the parent; where it was deleted, the group of its name, as Blender leaves it."""
+    bones, owner = cast(Any, armature.data).bones, noted.owner if noted is not None else ""
+    if owner in bones or owner in skin.vertex_groups or bone is None:
+        return owner
+    if bone.parent is not None and (noted is None or not noted.is_lag or _is_renamed(armature, bone.parent)):
+        return bone.parent.name
+    if bone.supple.is_lag:
+        return owner
+    others = [each for each in bones if each.use_deform and not (each.supple.is_flesh or each.supple.is_lag)]
+    return min(others, key=lambda each: _measure_distance(bone.head_local, each)).name if others else owner
+
+
+def _measure_distance(point: Vector, bone: Any) -> float:
+    nearest, share = intersect_point_line(point, bone.head_local, bone.tail_local)
+    nearest = bone.head_local if share < 0.0 else bone.tail_local if share > 1.0 else nearest
+    return (point - nearest).length
+
+
+def list_constraints(armature: bpy.types.Object, lags: Collection[str]) -> list[tuple[str, str]]:
+    """Names of bones, and of their constraints that copy lag bones; one that was deleted Blender may take out of them.
+
+    By name: Edit Mode makes pose bones anew.
+    """
+    found = []
     for bone in cast(Any, armature.pose).bones:
-        constraint = _find_constraint(bone)
-        if constraint is not None and constraint.subtarget in names:
-            bone.constraints.remove(constraint)
-    for bone in [bone for bone in cast(Any, armature.data).bones if bone.name in names and _is_child(bone)]:
-        _rename_groups(armature, bone.name, bone.parent.name)
-    remove_put_aside(armature, names, COLLECTION)
+        for constraint in bone.constraints:
+            if constraint.type != "COPY_ROTATION" or constraint.target != armature:
+                continue
+            is_cut = not constraint.subtarget and bone.bone.supple.has_lag and constraint.name.startswith(CONSTRAINT)
+            if constraint.subtarget in lags or is_cut:
+                found.append((bone.name, constraint.name))
+    return found
+
+
+def aim_constraint(armature: bpy.types.Object, bone: str, constraint: str, lag: str) -> str:
+    """Have a constraint, made anew if it is gone, copy another lag bone, or none for ""; returns the former one."""
+    constraints = cast(Any, armature.pose).bones[bone].constraints
+    found = constraints.get(constraint) or constraints[copy_rotation(armature, bone, lag)]
+    former, found.subtarget = found.subtarget, lag
+    return former
+
+
+def remove_constraint(armature: bpy.types.Object, bone: str, constraint: str) -> None:
+    """Remove a constraint by names."""
+    constraints = cast(Any, armature.pose).bones[bone].constraints
+    constraints.remove(constraints[constraint])
+
+
+def remove_made_bones(armature: bpy.types.Object, names: Collection[str]) -> None:
+    """Remove bones that were made for swings, and what is noted of them; their bone collection if it is empty then."""
+    data = cast(Any, armature.data)
+    remove_put_aside(armature, names)
+    for number in reversed(range(len(data.supple.made))):
+        if data.supple.made[number].name in names:
+            data.supple.made.remove(number)
+    swinging = {name for chain in list_swinging(armature) for name in chain.bones}
+    for bone in data.bones:
+        if bone.supple.has_lag and bone.name not in swinging:
+            bone.supple.property_unset("has_lag")
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def from_vectors(vectors: np.ndarray) -> np.ndarray:
 def make_continuous(quaternions: np.ndarray) -> np.ndarray:
     """Quaternions, shape (F, N, 4), each of the sign that is nearer to that of the frame before."""
     turns = (quaternions[1:] * quaternions[:-1]).sum(axis=-1) < 0.0
-    signs = np.cumprod(np.concatenate([np.ones_like(turns[:1], float), np.where(turns, -1.0, 1.0)]), axis=0)
+    signs = np.cumprod(np.concatenate([np.ones_like(quaternions[:1, ..., 0]), np.where(turns, -1.0, 1.0)]), axis=0)
     return quaternions * signs[..., None]
 
 

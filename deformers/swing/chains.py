@@ -108,21 +108,21 @@ def find_modes(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
         How much each mode (columns) takes of the acceleration of each end (rows).
     frequencies : float64 array, shape (K,)
         Ratio to that of the first mode, ascending.
+
+    Notes
+    -----
+    Bending at a joint moves each end after it by how far that is from the joint: what gives is a sum of positive terms.
+    So the first mode is exact, however short some bones are; what stiffness would give is lost to rounding there.
     """
-    count = len(lengths)
-    middle = (np.cumsum(lengths) - 0.5 * lengths) / lengths.sum()
+    ends = np.cumsum(lengths)
+    middle = (ends - 0.5 * lengths) / ends[-1]
     thickness = 1.0 - THINNING * middle
     masses = np.sqrt(lengths) * thickness
-    bends = np.zeros((count, count))
-    for bone in range(count):
-        bends[bone, bone] += 1.0 / lengths[bone]
-        if bone >= 1:
-            bends[bone, bone - 1] -= 1.0 / lengths[bone] + 1.0 / lengths[bone - 1]
-        if bone >= 2:
-            bends[bone, bone - 2] += 1.0 / lengths[bone - 1]
-    stiffness = bends.T @ (thickness[:, None] ** 3 * bends)
-    squares, modes = np.linalg.eigh(stiffness / np.outer(masses, masses))
-    return modes / masses[:, None], modes * masses[:, None], np.sqrt(squares / squares[0])
+    reach = np.tril(ends[:, None] - (ends - lengths))
+    give = np.outer(masses, masses) * (reach @ (reach / thickness**3).T)
+    shares, modes = (found[..., ::-1] for found in np.linalg.eigh(give))
+    shares = np.maximum(shares, np.finfo(np.float64).eps * shares[0])
+    return modes / masses[:, None], modes * masses[:, None], np.sqrt(shares[0] / shares)
 
 
 def find_offsets(

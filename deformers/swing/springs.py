@@ -13,6 +13,10 @@ REACH = 40
 """Samples after which nothing of that is left in float64: 0.27 ** 40."""
 
 
+SLOW = 1e-5
+"""Part of a spring's turn within a step, radians, below which two terms of a series are exact."""
+
+
 @dataclass(frozen=True)
 class Timing:
     """When a motion was sampled.
@@ -107,23 +111,24 @@ def find_lag(
     -----
     y'' + 2 d w y' + w^2 y = -a, w = 2 pi f. With the pole p = -d w + i w sqrt(1 - d^2), y is -Im(Y) / Im(p), Y the
     integral of e^(p (t - s)) a(s) up to t. Over a step of an a that is linear that is known in closed form: with
-    z = e^(p dt), q = p dt, the sum S[n] = z (S[n - 1] + a[n - 1]) of all samples before, I0 = dt (z - 1 - q) / q^2 and
-    I1 = dt (z - 2 + 1 / z) / q^2, Y[n] = I0 a[n] + I1 S[n]. Nothing is cut off, however long ago.
+    z = e^(p dt), q = p dt, the sum S[n] = z S[n - 1] + a[n - 1] of all samples before, I0 = dt (z - 1 - q) / q^2 and
+    I1 = dt (z - 1)^2 / q^2, Y[n] = I0 a[n] + I1 S[n]. Nothing is cut off, however long ago, and nothing is divided by
+    z, which is 0 where a spring settles within a step.
     """
     values = np.asarray(accelerations, np.float64)
     omega = 2.0 * np.pi * np.asarray(frequency, np.float64)
     damping = np.asarray(damping, np.float64)
     pole = -damping * omega + 1j * omega * np.sqrt(1.0 - damping**2)
     q = pole * timing.step
-    z = np.exp(q)
-    at_end = timing.step * (z - 1.0 - q) / q**2
-    inside = timing.step * (z - 2.0 + 1.0 / z) / q**2
-    inputs = z * values[:-1]
+    z, change = np.exp(q), np.expm1(q)
+    series = 0.5 + q / 6.0  # where the difference would have no digits left
+    at_end = timing.step * np.where(abs(q) < SLOW, series, (change - q) / q**2)
+    inside = timing.step * (change / q) ** 2
+    inputs = values[:-1]
     if timing.is_cyclic:
-        once = accumulate(inputs, z)[-1]
-        start = once / (1.0 - z ** len(inputs))
+        start = accumulate(inputs, z)[-1] / -np.expm1(q * len(inputs))
     else:
-        start = before * z / (1.0 - z) + np.zeros_like(inputs[0])
+        start = np.asarray(before) / -change + np.zeros_like(inputs[0])
     sums = accumulate(np.concatenate([start[None], inputs]), z)
     return -(at_end * values + inside * sums).imag / pole.imag
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import bpy
@@ -20,15 +20,20 @@ MOST_FRAMES = 20_000
 """Of an action that is read: the matrices of a rig of 200 bones take half a gigabyte then."""
 
 
+LAST_FRAME = 1_048_574
+"""Blender plays none after it, and none before its negative."""
+
+
 def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
     """The file's actions that move bones of an armature, the one that it plays first; not those of engine copies."""
     names = {bone.name for bone in armature.pose.bones}
     playing = armature.animation_data.action if armature.animation_data else None
-    found = [action for action in bpy.data.actions if ORIGINAL_KEY not in action and _moves_any(action, names)]
+    found = [action for action in bpy.data.actions if ORIGINAL_KEY not in action and moves_any(action, names)]
     return sorted(found, key=lambda action: action != playing)
 
 
-def _moves_any(action: bpy.types.Action, bones: set[str]) -> bool:
+def moves_any(action: bpy.types.Action, bones: Collection[str]) -> bool:
+    """Whether an action has curves of some bones."""
     return any(split_bone_path(path)[0] in bones for path in iterate_curve_paths(action))
 
 
@@ -41,6 +46,11 @@ def list_frames(action: bpy.types.Action) -> range:
     """All frames of an action."""
     first, last = (round(end) for end in action.frame_range)
     return range(first, last + 1)
+
+
+def is_playable(first: float, last: float) -> bool:
+    """Whether Blender plays all frames of a span, which numbers that are none are not part of."""
+    return -LAST_FRAME <= first <= LAST_FRAME and -LAST_FRAME <= last <= LAST_FRAME
 
 
 def check_length(action: bpy.types.Action, frames: Sequence[int]) -> None:

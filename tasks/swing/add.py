@@ -1,25 +1,16 @@
-"""Swing added and updated: actions are read, lags computed, and keyed on lag bones in the actions themselves."""
+"""Swing added and updated: actions are read, and all that swings is computed, before anything is written."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import bpy
 import numpy as np
 
-from ...bridge.animation.channels import path_of
-from ...bridge.animation.curves import (
-    Curve,
-    add_curves,
-    iterate_curves,
-    list_curves,
-    remove_bone_curves,
-    split_bone_path,
-)
-from ...bridge.rigs.swings import COLLECTION, SwingingChain, add_lag_bones, list_swinging, remove_lag_bones
+from ...bridge.animation.curves import iterate_curves, split_bone_path
+from ...bridge.rigs.swings import list_swinging
 from ...deformers import SkinningError
 from ...deformers.swing.chains import (
     ChainMotion,
@@ -31,24 +22,20 @@ from ...deformers.swing.chains import (
     measure_own,
     spare_body,
 )
-from ...deformers.swing.parts import PARTS, find_part
-from ...deformers.swing.springs import Timing, find_slopes
+from ...deformers.swing.parts import PARTS
+from ...deformers.swing.springs import find_slopes
 from ...options import SwingOptions
 from ...settings.bones import SWING_KEY
-from ..motion.reading import playing
 from ..steps import Steps, within
 from ..subject.actions import find_rate
-from ..subject.swung import forget_notices, hash_motion, hash_source, list_own_actions, swing_settings
-from .choose import check_plays, choose_chains, find_held
-from .copies import copy_linked, remove_copies
-from .read import Reading, cut_chain, read_action
-from .regions import add_region, remove_region
+from ..subject.swung import forget_notices, hash_motion, list_own_actions, swing_settings
+from .choose import ChosenChain, check_plays, choose_chains, choose_region, find_held
+from .read import Reading, cut_chain, cut_region, read_action
+from .regions import Region, plan_region
 from .report import ANIMATED, SwingReport, SwungChain
+from .write import LOCATION, ROTATION, Keys, Planned, SwungAction, write_swing
 
 DEFAULTS = SwingOptions()
-
-FLESH = "BELLY"
-"""What a region is whose name says nothing."""
 
 LIVELY = 95.0
 """Percent of the frames that swing by no more than the angle that is wanted."""
@@ -59,51 +46,26 @@ MOST_AMOUNT = 30.0
 LEAST_ANGLE = 1e-4
 """Radians by which something must swing at an amount of 1 to swing at all."""
 
-ROTATION, LOCATION = "rotation_quaternion", "location"
-
 Readings = dict[tuple[bytes, frozenset[str]], Reading]
 """Actions that were read, by digests of their motions (`hash_motion`) and by bones."""
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A chain that swings, or is going to.
-
-    Attributes
-    ----------
-    lags : tuple of str
-        Names of its lag bones; empty before they are made.
-    amount : float
-        1 is physics; 0 where it is to be found.
-    angle : float
-        That it is found by, radians.
-    is_everywhere : bool
-        Whether it swings in actions that get a swing for the first time.
-    is_held : bool
-        Whether lag bones deform in the place of bones that constraints or drivers move.
-    fades : bool
-        Whether it swings less in actions that move it themselves.
-    """
-
-    part: str
-    bones: tuple[str, ...]
-    lags: tuple[str, ...]
-    spring: Spring
-    amount: float
-    angle: float
-    gravity: float
-    is_everywhere: bool
-    is_held: bool
-    fades: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Lag:
     """How a chain lags behind an action at an amount of 1, or less where it fades: see `find_offsets`."""
 
+    reading: Reading
     motion: ChainMotion
     offsets: np.ndarray
     sag: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Swing:
+    """Keys of a chain in an action, and the angle of the bone that turns most in each of its samples, radians."""
+
+    keys: list[Keys]
+    angles: np.ndarray
 
 
 def add_region_swing(
@@ -127,13 +89,9 @@ def add_region_swing(
         Where it can not; nothing is changed then.
     """
     check_plays(armature)
-    part = options.preset if options.preset != "AUTO" else find_part(group) or FLESH
-    with ExitStack() as undo:
-        bone = add_region(armature, mesh, group)
-        undo.callback(remove_region, armature, bone)
-        report = yield from add_swing(armature, scene, replace(options, preset=part), [bone], readings)
-        undo.pop_all()
-    return report
+    region = plan_region(armature, mesh, group)
+    chosen = choose_region(armature, options, group, region.name, float(np.linalg.norm(region.tail - region.head)))
+    return (yield from _add(armature, scene, options, [chosen], [], readings, region))
 
 
 def add_swing(
@@ -161,8 +119,19 @@ def add_swing(
     """
     check_plays(armature)
     chosen, held = choose_chains(armature, options, names)
+    return (yield from _add(armature, scene, options, chosen, held, readings))
+
+
+def _add(
+    armature: bpy.types.Object,
+    scene: bpy.types.Scene,
+    options: SwingOptions,
+    chosen: Sequence[ChosenChain],
+    held: Sequence[str],
+    readings: Readings | None,
+    region: Region | None = None,
+) -> Steps[SwingReport]:
     bones = {bone for chain in chosen for bone in chain.bones}
-    gravity, is_everywhere = _round(options.gravity), options.actions == "ALL"
     new = [
         Planned(
             part=each.part,
@@ -171,24 +140,17 @@ def add_swing(
             spring=_round_spring(each.spring),
             amount=0.0,
             angle=each.angle,
-            gravity=gravity,
-            is_everywhere=is_everywhere,
+            gravity=_round(options.gravity),
+            is_everywhere=options.actions == "ALL",
             is_held=each.is_held,
             fades=options.fade,
         )
         for each in chosen
     ]
-    former = _list_planned(armature)
-    kept = [each for each in former if not bones & set(each.bones)]
-    replaced = [each for each in former if each not in kept]
-    copies = {}
-    with ExitStack() as undo:
-        if options.copies:
-            copies = copy_linked(armature)
-            undo.callback(remove_copies, armature, copies)
-        report = yield from _compute(armature, scene, new, kept, replaced, {} if readings is None else readings)
-        undo.pop_all()
-    return replace(report, held=tuple(held), copied=tuple(copy.name for copy in copies.values()))
+    kept = [each for each in _list_planned(armature) if not bones & set(each.bones)]
+    readings = {} if readings is None else readings
+    report = yield from _compute(armature, scene, [*new, *kept], readings, region, options.copies)
+    return replace(report, held=tuple(held))
 
 
 def update_swing(armature: bpy.types.Object, scene: bpy.types.Scene) -> Steps[SwingReport]:
@@ -200,7 +162,7 @@ def update_swing(armature: bpy.types.Object, scene: bpy.types.Scene) -> Steps[Sw
     held = find_held(armature) & {bone for chain in planned if not chain.is_held for bone in chain.bones}
     if held:
         raise SkinningError(f"Constraints or drivers now rotate '{min(held)}': remove its swing, or what rotates it")
-    return (yield from _compute(armature, scene, [], planned, [], {}))
+    return (yield from _compute(armature, scene, planned, {}))
 
 
 def _round(number: float) -> float:
@@ -237,71 +199,116 @@ def _list_planned(armature: bpy.types.Object) -> list[Planned]:
 def _compute(
     armature: bpy.types.Object,
     scene: bpy.types.Scene,
-    new: list[Planned],
-    kept: list[Planned],
-    replaced: list[Planned],
+    chains: Sequence[Planned],
     known: Readings,
+    region: Region | None = None,
+    copies: bool = False,
 ) -> Steps[SwingReport]:
-    """Read all actions in which something swings, but for those that are known, then change the file, in one go."""
-    rate, gravity = find_rate(scene), np.array(scene.gravity, np.float64) * scene.use_gravity
+    """Read all actions in which something swings, but for those that are known, compute all, then change the file.
+
+    Actions that can not be read, or in which what swings would be nowhere, are left out.
+    """
+    rate = find_rate(scene)
     own = list_own_actions(armature)
-    actions = [action for action in own if action.library is None]
+    actions = [action for action in own if copies or action.library is None]
     if not actions:
         raise SkinningError(f"No action of this file moves '{armature.name}': animate it, or make its actions local")
-    plan = {action: [each for each in (*new, *kept) if _swings_in(armature, each, action)] for action in actions}
-    moving = [action for action, chains in plan.items() if chains]
+    plan = {action: [each for each in chains if _swings_in(armature, each, action)] for action in actions}
+    moving = {action: swinging for action, swinging in plan.items() if swinging}
     if not moving:
         raise SkinningError(f"'{armature.name}' plays no action: choose one, or let all actions swing")
     motions = {action: hash_motion(armature, action, rate) for action in moving}
-    readings: dict[str, Reading] = {}
-    lags: dict[tuple[str, tuple[str, ...]], Lag] = {}
-    for number, action in enumerate(moving):
-        bones = {bone for chain in plan[action] for bone in chain.bones}
-        key = motions[action], frozenset(bones)
-        if key not in known:
-            steps = read_action(armature, action, rate, bones)
-            known[key] = yield from within(steps, number / len(moving), 1.0 / len(moving))
-        reading = readings[action.name] = known[key]
-        for chain in plan[action]:
-            motion = cut_chain(armature, chain.bones, reading)
-            lags[action.name, chain.bones] = _find_lag(armature, motion, chain, reading.timing, gravity)
-    new = _find_amounts(new, lags)
-    chains = _make_bones(armature, new, kept, replaced)
-    angles: dict[tuple[str, ...], list[np.ndarray]] = {chain.bones: [] for chain in chains}
-    for action in actions:
-        curves = []
-        for chain in chains:
-            lag = lags.get((action.name, chain.bones))
-            if lag is None:
-                start = np.array(action.frame_range[:1])
-                for channel, values in _list_still(chain).items():
-                    curves += _make_curves(chain.lags, channel, start, values, None)
-                continue
-            reading = readings[action.name]
-            offsets = chain.amount * lag.offsets + chain.gravity * lag.sag
-            if PARTS[chain.part].spares_body:
-                offsets = spare_body(lag.motion, offsets)
-            if chain.is_held:
-                rotations, locations, angle = follow_chain(lag.motion, offsets)
-                channels = {ROTATION: rotations, LOCATION: locations}
-            else:
-                rotations, angle = bend_chain(lag.motion, offsets)
-                channels = {ROTATION: rotations}
-            for channel, values in channels.items():
-                curves += _make_curves(chain.lags, channel, reading.frames, values, reading.timing, 2 - chain.is_held)
-            angles[chain.bones].append(angle)
-        _write(armature, action, curves, {lag for chain in (*chains, *replaced) for lag in chain.lags}, readings)
-    for action in actions:
-        action[SWING_KEY] = hash_source(armature, motions[action]) if action in motions else ""
-    armature.update_tag()
+    left_out: dict[bpy.types.Action, str] = {}
+    lags: dict[bpy.types.Action, dict[tuple[str, ...], Lag]] = {}
+    for number, (action, swinging) in enumerate(moving.items()):
+        steps = _read_lags(armature, scene, action, swinging, motions[action], known, region)
+        try:
+            lags[action] = yield from within(steps, number / len(moving), 1.0 / len(moving))
+        except SkinningError as error:
+            left_out[action] = str(error)
+    chains = _find_amounts(chains, lags)
+    swung: dict[bpy.types.Action, dict[tuple[str, ...], Swing]] = {}
+    for action, found in lags.items():
+        try:
+            swung[action] = {one.bones: _swing(action, one, found[one.bones]) for one in chains if one.bones in found}
+        except SkinningError as error:
+            left_out[action] = str(error)
+    if not swung:
+        raise SkinningError(next(iter(left_out.values())))
+    written = [
+        SwungAction(
+            action=action,
+            keys={bones: one.keys for bones, one in swung.get(action, {}).items()},
+            repeats=any(lag.reading.repeats for lag in lags.get(action, {}).values()),
+            motion=motions[action] if action in swung else None,
+            is_left_out=action in left_out,
+        )
+        for action in actions
+    ]
+    told = [_describe(one, lags, swung) for one in [one for one in chains if not one.lags] or chains]
+    copied = write_swing(armature, chains, written, rate, region, copies)
     forget_notices()
-    told = chains[: len(new)] or chains
     return SwingReport(
         armature=armature.name,
-        chains=tuple(_describe(chain, lags, angles[chain.bones]) for chain in told),
-        actions=tuple(action.name for action in moving),
-        linked=tuple(action.name for action in own if action.library is not None),
+        chains=tuple(told),
+        actions=tuple(copied.get(action, action).name for action in swung),
+        linked=tuple(action.name for action in own if action not in actions),
+        copied=tuple(copy.name for copy in copied.values()),
+        left_out=tuple((copied.get(action, action).name, why) for action, why in left_out.items()),
     )
+
+
+def _read_lags(
+    armature: bpy.types.Object,
+    scene: bpy.types.Scene,
+    action: bpy.types.Action,
+    chains: Sequence[Planned],
+    motion: bytes,
+    known: Readings,
+    region: Region | None,
+) -> Steps[dict[tuple[str, ...], Lag]]:
+    """How chains lag behind an action, by their bones; raises SkinningError where it can not be read."""
+    planned = region.name if region is not None else ""
+    bones = {region.carrier if region is not None and bone == planned else bone for one in chains for bone in one.bones}
+    key = motion, frozenset(bones)
+    if key not in known:
+        known[key] = yield from read_action(armature, action, find_rate(scene), bones)
+    gravity, found = np.array(scene.gravity, np.float64) * scene.use_gravity, {}
+    with np.errstate(all="ignore"):
+        for chain in chains:
+            if region is not None and chain.bones == (planned,):
+                moved = cut_region(armature, region.carrier, region.head, region.tail, known[key])
+            else:
+                moved = cut_chain(armature, chain.bones, known[key])
+            found[chain.bones] = _find_lag(armature, action, moved, chain, known[key], gravity)
+    return found
+
+
+def _swing(action: bpy.types.Action, chain: Planned, lag: Lag) -> Swing:
+    """What a chain does in an action; raises SkinningError where that is not finite."""
+    with np.errstate(all="ignore"):
+        offsets = chain.amount * lag.offsets + chain.gravity * lag.sag
+        if PARTS[chain.part].spares_body:
+            offsets = spare_body(lag.motion, offsets)
+        if chain.is_held:
+            rotations, locations, angles = follow_chain(lag.motion, offsets)
+            channels = {ROTATION: rotations, LOCATION: locations}
+        else:
+            rotations, angles = bend_chain(lag.motion, offsets)
+            channels = {ROTATION: rotations}
+        keys = [_make_keys(channel, lag.reading, values, 2 - chain.is_held) for channel, values in channels.items()]
+        numbers = [angles, *(each for key in keys for each in (key.values, key.slopes) if each is not None)]
+        _check_finite(action, chain, numbers)
+    return Swing(keys, angles)
+
+
+def _check_finite(action: bpy.types.Action, chain: Planned, numbers: Sequence[np.ndarray]) -> None:
+    """Raise SkinningError where numbers are not, or not as Blender keeps them."""
+    if not all(np.isfinite(each.astype(np.float32)).all() for each in numbers):
+        raise SkinningError(
+            f"The swing of '{chain.bones[0]}' in action '{action.name}' would not be finite: correct what moves it "
+            "there"
+        )
 
 
 def _swings_in(armature: bpy.types.Object, chain: Planned, action: bpy.types.Action) -> bool:
@@ -312,23 +319,30 @@ def _swings_in(armature: bpy.types.Object, chain: Planned, action: bpy.types.Act
             for curve in iterate_curves(action)
             if split_bone_path(curve.data_path)[0] == chain.lags[0]
         ]
-        if keys:
+        if keys and SWING_KEY in action:
             return max(keys) > 1
     data = armature.animation_data
     return chain.is_everywhere or (not chain.lags and data is not None and data.action == action)
 
 
 def _find_lag(
-    armature: bpy.types.Object, motion: ChainMotion, chain: Planned, timing: Timing, gravity: np.ndarray
+    armature: bpy.types.Object,
+    action: bpy.types.Action,
+    motion: ChainMotion,
+    chain: Planned,
+    reading: Reading,
+    gravity: np.ndarray,
 ) -> Lag:
     if len(motion.joints) < 3:
         still = np.zeros_like(motion.joints[:, 1:])
-        return Lag(motion, still, still)
+        return Lag(reading, motion, still, still)
     scale = np.linalg.norm(motion.world[0, :3, :3], axis=0).mean()
     size = scale * max(cast(Any, armature).dimensions) or 1.0
-    offsets, sag = find_offsets(motion, chain.spring, timing, size, gravity)
+    offsets, sag = find_offsets(motion, chain.spring, reading.timing, size, gravity)
     own = _find_lively([measure_own(motion)]) if chain.fades else 0.0
-    return Lag(motion, offsets / (1.0 + (own / ANIMATED) ** 2), sag)
+    offsets /= 1.0 + (own / ANIMATED) ** 2
+    _check_finite(action, chain, [offsets, sag, measure_angles(motion, offsets)])
+    return Lag(reading, motion, offsets, sag)
 
 
 def _find_lively(angles: Sequence[np.ndarray]) -> float:
@@ -345,84 +359,34 @@ def _find_lively(angles: Sequence[np.ndarray]) -> float:
     return float(np.interp(0.01 * LIVELY, np.cumsum(shares[order]), values[order]))
 
 
-def _find_amounts(chains: Sequence[Planned], lags: dict[tuple[str, tuple[str, ...]], Lag]) -> list[Planned]:
-    """Chains with the amounts that give their angles in lively frames: one for all chains of a part, as both ears."""
+def _find_amounts(chains: Sequence[Planned], lags: dict[bpy.types.Action, dict[tuple[str, ...], Lag]]) -> list[Planned]:
+    """New ones with the amounts that give their angles in lively frames: one for all of a part, as both ears."""
     found: dict[str, float] = {}
-    for part in dict.fromkeys(chain.part for chain in chains):
-        bones = {chain.bones for chain in chains if chain.part == part}
-        wanted = next(chain.angle for chain in chains if chain.part == part)
-        angles = [measure_angles(lag.motion, lag.offsets) for (_, own), lag in lags.items() if own in bones]
-        lively = _find_lively(angles)
-        found[part] = min(wanted / lively, MOST_AMOUNT) if lively > LEAST_ANGLE else 1.0
-    return [replace(chain, amount=_round(found[chain.part])) for chain in chains]
+    for chain in chains:
+        if chain.lags or chain.part in found:
+            continue
+        bones = {one.bones for one in chains if one.part == chain.part and not one.lags}
+        moved = [lag for each in lags.values() for own, lag in each.items() if own in bones]
+        lively = _find_lively([measure_angles(lag.motion, lag.offsets) for lag in moved])
+        found[chain.part] = min(chain.angle / lively, MOST_AMOUNT) if lively > LEAST_ANGLE else 1.0
+    return [one if one.lags else replace(one, amount=_round(found[one.part])) for one in chains]
 
 
-def _make_bones(
-    armature: bpy.types.Object, new: Sequence[Planned], kept: Sequence[Planned], replaced: Sequence[Planned]
-) -> list[Planned]:
-    """The new chains, with lag bones and settings, then those that stay; lag bones of others are removed."""
-    if replaced:
-        remove_lag_bones(armature, {lag for chain in replaced for lag in chain.lags})
-    made: list[SwingingChain] = add_lag_bones(armature, [(chain.bones, chain.is_held) for chain in new]) if new else []
-    for chain, swinging in zip(new, made, strict=True):
-        stored: Any = swing_settings(armature, swinging.lags[0])
-        stored.part, stored.amount, stored.gravity = chain.part, chain.amount, chain.gravity
-        stored.frequency, stored.damping = chain.spring.frequency, chain.spring.damping
-        stored.is_everywhere, stored.fades = chain.is_everywhere, chain.fades
-    return [replace(chain, lags=one.lags) for chain, one in zip(new, made, strict=True)] + list(kept)
+def _make_keys(channel: str, reading: Reading, values: np.ndarray, step: int) -> Keys:
+    """Keys of every `step`-th sample, with the slopes of the motion, if it is one."""
+    frames, slopes = reading.frames, None
+    if len(frames) > 2:
+        slopes = find_slopes(values, reading.timing)[::step] / (frames[1] - frames[0])
+    return Keys(channel, frames[::step], values[::step], slopes)
 
 
-def _list_still(chain: Planned) -> dict[str, np.ndarray]:
-    """Values of the channels of a chain's lag bones that keep still, shape (1, K, 3 or 4)."""
-    rotations = np.tile(np.eye(1, 4), (1, len(chain.lags), 1))
-    return {ROTATION: rotations, LOCATION: 0.0 * rotations[..., :3]} if chain.is_held else {ROTATION: rotations}
-
-
-def _make_curves(
-    lags: Sequence[str], channel: str, frames: np.ndarray, values: np.ndarray, timing: Timing | None, step: int = 1
-) -> list[Curve]:
-    """Curves of a channel of lag bones, whose values are at times of which every `step`-th has a key.
-
-    Parameters
-    ----------
-    values : float array, shape (F, K, 3 or 4)
-    timing : Timing, optional
-        Of a motion; it gives the slopes.
-    """
-    slopes = None
-    if timing is not None and len(frames) > 2:
-        slopes = find_slopes(values, timing)[::step] / (frames[1] - frames[0])
-    return [
-        Curve(
-            path_of(lag, channel),
-            index,
-            frames[::step],
-            values[::step, number, index],
-            COLLECTION,
-            None if slopes is None else slopes[:, number, index],
-        )
-        for number, lag in enumerate(lags)
-        for index in range(values.shape[2])
-    ]
-
-
-def _write(
-    armature: bpy.types.Object,
-    action: bpy.types.Action,
-    curves: Sequence[Curve],
-    former: set[str],
-    readings: dict[str, Reading],
-) -> None:
-    remove_bone_curves(action, former)
-    with playing(armature, action):
-        if list_curves(armature):
-            reading = readings.get(action.name)
-            add_curves(armature, curves, reading is not None and reading.repeats)
-
-
-def _describe(chain: Planned, lags: dict[tuple[str, tuple[str, ...]], Lag], angles: Sequence[np.ndarray]) -> SwungChain:
-    own = [measure_own(lag.motion) for (_, bones), lag in lags.items() if bones == chain.bones]
-    lively = _find_lively(angles)
+def _describe(
+    chain: Planned,
+    lags: dict[bpy.types.Action, dict[tuple[str, ...], Lag]],
+    swung: dict[bpy.types.Action, dict[tuple[str, ...], Swing]],
+) -> SwungChain:
+    own = [measure_own(lags[action][chain.bones].motion) for action, each in swung.items() if chain.bones in each]
+    lively = _find_lively([each[chain.bones].angles for each in swung.values() if chain.bones in each])
     return SwungChain(
         chain.part, chain.bones, chain.spring.frequency, chain.spring.damping, chain.amount,
         lively if lively > LEAST_ANGLE else 0.0, _find_lively(own), chain.is_held, chain.fades,

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import bpy
 import numpy as np
 
-from ...bridge.meshes.data import mesh_of
+from ...bridge.animation.curves import iterate_curve_paths, split_bone_path
 from ...bridge.rigs.pose_limits import find_driven, find_ik_chains, holds_location, holds_rotation
-from ...bridge.rigs.swings import find_lag, list_grouped, list_lag_bones
+from ...bridge.rigs.swings import find_lag, find_owners, list_lag_bones, list_other_skins, list_skins
 from ...deformers import SkinningError
 from ...deformers.swing.chains import Spring
 from ...deformers.swing.parts import PARTS, choose_spring, find_chains, find_part, leave_out_bodies
 from ...options import SwingOptions
 from ..subject.stack import check_not_linked
+from ..subject.swung import list_own_actions
 
-OTHERWISE = "TAIL"
-"""What chosen bones are whose names say nothing."""
+OTHERWISE, FLESH = "TAIL", "BELLY"
+"""What chosen bones are whose names say nothing, and what a region is."""
 
 
 @dataclass(frozen=True)
@@ -105,20 +106,80 @@ def choose_chains(
         raise SkinningError(
             f"Constraints or drivers move '{controls[0]}', which deforms nothing: choose bones that deform"
         )
-    for mesh in list_grouped(armature, [name for name in wanted if name in held]):
-        if mesh.library is not None or mesh_of(mesh).library is not None:
-            raise SkinningError(f"'{mesh.name}' is linked from another file: make it local")
-    size = _find_size(bones)
+    for skin in list_skins(armature):
+        if any(name in held and name in skin.vertex_groups for name in wanted):
+            check_skin(armature, skin)
     chosen = []
     for chain in find_chains(parents, {index[name] for name in wanted}):
         members = [bones[number] for number in chain]
-        is_held = any(bone.name in held for bone in members)
         part = options.preset if options.preset != "AUTO" else parts[members[0].name] or OTHERWISE
-        spring = choose_spring(part, sum(bone.bone.length for bone in members) / size)
-        spring = Spring(options.frequency or spring.frequency, options.damping or spring.damping)
-        angle = options.angle or PARTS[part].angle
-        chosen.append(ChosenChain(part, tuple(bone.name for bone in members), spring, angle, is_held))
+        is_held = any(bone.name in held for bone in members)
+        chosen.append(
+            _choose(
+                armature,
+                options,
+                part,
+                [bone.name for bone in members],
+                sum(bone.bone.length for bone in members),
+                is_held,
+            )
+        )
     return chosen, [name for name in named if name in held and name not in wanted]
+
+
+def choose_region(
+    armature: bpy.types.Object, options: SwingOptions, group: str, bone: str, length: float
+) -> ChosenChain:
+    """The chain that the bone of a region is to be, which need not be there yet."""
+    part = options.preset if options.preset != "AUTO" else find_part(group) or FLESH
+    return _choose(armature, options, part, [bone], length, False)
+
+
+def _choose(
+    armature: bpy.types.Object, options: SwingOptions, part: str, names: Sequence[str], length: float, is_held: bool
+) -> ChosenChain:
+    numbers = options.angle, options.frequency, options.damping, options.gravity
+    if not np.isfinite(numbers).all():
+        raise SkinningError("The angle, frequency, damping and gravity of a swing must be finite numbers")
+    spring = choose_spring(part, length / _find_size(armature))
+    spring = Spring(options.frequency or spring.frequency, options.damping or spring.damping)
+    return ChosenChain(part, tuple(names), spring, options.angle or PARTS[part].angle, is_held)
+
+
+def is_linked(skin: bpy.types.Object) -> bool:
+    """Whether the vertex groups of an object can not be changed."""
+    return skin.library is not None or cast(Any, skin.data).library is not None
+
+
+def check_skin(armature: bpy.types.Object, skin: bpy.types.Object) -> None:
+    """Raise SkinningError where vertex groups of an object can not be changed for this armature alone."""
+    if is_linked(skin):
+        raise SkinningError(f"'{skin.name}' is linked from another file: make it local")
+    if others := list_other_skins(armature, skin):
+        raise SkinningError(
+            f"'{skin.name}' shares its mesh with '{others[0].name}', which another armature deforms: make it single "
+            "user"
+        )
+
+
+def list_taken(
+    armature: bpy.types.Object, without: Collection[str], skins: Sequence[bpy.types.Object] = ()
+) -> set[str]:
+    """Names that no new bone may have: of bones, of vertex groups that would follow it, of bones that actions move.
+
+    Parameters
+    ----------
+    without : collection of str
+        Names of bones made for swings, which are going to be removed.
+    skins : sequence of Object
+        Beside those that the armature deforms.
+    """
+    taken = {bone.name for bone in cast(Any, armature.data).bones}
+    taken |= {split_bone_path(path)[0] for one in list_own_actions(armature) for path in iterate_curve_paths(one)}
+    taken -= set(without)
+    for skin in (*list_skins(armature), *skins):
+        taken |= {group.name for group in skin.vertex_groups} - find_owners(armature, without, skin).keys()
+    return taken
 
 
 def find_held(armature: bpy.types.Object) -> set[str]:
@@ -132,7 +193,8 @@ def find_held(armature: bpy.types.Object) -> set[str]:
     return held
 
 
-def _find_size(bones: Sequence[Any]) -> float:
+def _find_size(armature: bpy.types.Object) -> float:
     """The largest extent of the bones at rest."""
-    ends = np.array([end for bone in bones for end in (bone.bone.head_local, bone.bone.tail_local)], np.float64)
+    bones = cast(Any, armature.data).bones
+    ends = np.array([end for bone in bones for end in (bone.head_local, bone.tail_local)], np.float64)
     return float(np.ptp(ends, axis=0).max()) or 1.0

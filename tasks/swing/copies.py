@@ -15,13 +15,13 @@ Copies = dict[bpy.types.Action, bpy.types.Action]
 """Of linked actions."""
 
 
-def copy_linked(armature: bpy.types.Object) -> Copies:
+def copy_linked(armature: bpy.types.Object, copies: Copies) -> None:
     """Copy the linked actions of an armature, which plays the copies from then on."""
-    copies = {action: action.copy() for action in list_own_actions(armature) if action.library is not None}
-    for action, copy in copies.items():
-        copy.use_fake_user, copy[COPIED_KEY] = True, action.name_full
+    for action in list_own_actions(armature):
+        if action.library is not None:
+            copies[action] = copy = action.copy()
+            copy.use_fake_user, copy[COPIED_KEY] = True, action.name_full
     _play(armature, copies)
-    return copies
 
 
 def remove_copies(armature: bpy.types.Object, copies: Copies) -> None:

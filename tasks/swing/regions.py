@@ -1,7 +1,10 @@
-"""Regions of skin that swing: a vertex group gets a bone, which takes weights of the bone that carries it."""
+"""Weights of bones that are made for swings: regions of skin get a bone, which takes weights of what carries it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any, cast
 
 import bpy
@@ -9,34 +12,53 @@ import numpy as np
 
 from ...bridge.meshes.data import mesh_of, read_edges, read_points
 from ...bridge.meshes.weights import read_weights, write_weights
-from ...bridge.rigs.swings import add_flesh_bone, remove_flesh_bone
+from ...bridge.rigs.swings import add_flesh_bone, find_owners, list_skins
 from ...deformers import SkinningError
 from ...deformers.swing.regions import place_bone, share_weights, soften_region
-from ..subject.character import has_armature_modifier
+from ..names import free_name, name_within
+from .choose import check_skin, is_linked, list_taken
 
 SMALLEST = 1e-4
 """Length of a region's bone, in sizes of the mesh, below which its middle is on the bone that carries it."""
 
 
-def add_region(armature: bpy.types.Object, mesh: bpy.types.Object, group: str) -> str:
-    """Give a vertex group a bone; returns its name.
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A vertex group that is to get a bone.
 
-    Raises
-    ------
-    SkinningError
-        Where that can not be done; nothing is changed then.
+    Attributes
+    ----------
+    name, carrier : str
+        Of its bone, and of the one that it takes weights of.
+    head, tail : float64 arrays, shape (3,)
+        Of its bone, armature space.
+    weights : float32 array, shape (V, 2)
+        Of the carrier and of its bone, as they are to be.
     """
+
+    mesh: bpy.types.Object
+    group: str
+    name: str
+    carrier: str
+    head: np.ndarray
+    tail: np.ndarray
+    weights: np.ndarray
+
+
+def plan_region(armature: bpy.types.Object, mesh: bpy.types.Object, group: str) -> Region:
+    """What a vertex group needs to swing; raises SkinningError where that can not be done."""
     bones: Any = cast(Any, armature.data).bones
     if group not in mesh.vertex_groups:
         raise SkinningError(f"'{mesh.name}' has no vertex group '{group}': check the name")
     if group in bones:
         raise SkinningError(f"'{group}' is a bone of '{armature.name}': select it in Pose Mode instead")
-    if mesh.library is not None or mesh_of(mesh).library is not None:
-        raise SkinningError(f"'{mesh.name}' is linked from another file: make it local")
+    check_skin(armature, mesh)
     names = [bone.name for bone in bones if bone.use_deform]
     weights, painted = read_weights(mesh, names), read_weights(mesh, [group])[:, 0].astype(np.float64)
     space = np.array(armature.matrix_world.inverted() @ mesh.matrix_world, np.float64)
     points = read_points(mesh_of(mesh)) @ space[:3, :3].T + space[:3, 3]
+    if not np.isfinite(points).all():
+        raise SkinningError(f"Points of '{mesh.name}' are not at finite positions: repair the mesh, or its object")
     shares = soften_region(points, read_edges(mesh_of(mesh)), np.minimum(painted, 1.0))
     carried = shares @ weights
     if not carried.any():
@@ -48,17 +70,55 @@ def add_region(armature: bpy.types.Object, mesh: bpy.types.Object, group: str) -
         raise SkinningError(f"'{group}' lies all around bone '{carrier}': paint one side of the body")
     own = weights[:, names.index(carrier)]
     taken = share_weights(own, shares)
-    name = add_flesh_bone(armature, f"{group}.flesh", carrier, head, tail)
-    write_weights(mesh, [carrier, name], np.stack([own - taken, taken], axis=1))
-    return name
+    name = free_name(name_within(group, ".flesh"), list_taken(armature, (), [mesh]))
+    return Region(mesh, group, name, carrier, head, tail, np.stack([own - taken, taken], axis=1))
 
 
-def remove_region(armature: bpy.types.Object, name: str) -> None:
-    """Remove a region's bone, and give its weights back."""
-    carrier = cast(Any, armature.data).bones[name].parent.name
-    for mesh in bpy.data.objects:
-        if has_armature_modifier(mesh, armature) and name in mesh.vertex_groups:
-            weights = read_weights(mesh, [carrier, name])
-            write_weights(mesh, [carrier], weights.sum(axis=1, keepdims=True))
-            mesh.vertex_groups.remove(mesh.vertex_groups[name])
-    remove_flesh_bone(armature, name)
+def add_region(armature: bpy.types.Object, region: Region, undo: ExitStack) -> None:
+    """Give a region its bone, and that its weights; `undo` takes the weights back."""
+    groups: Any = region.mesh.vertex_groups
+    add_flesh_bone(armature, region.name, region.carrier, region.head, region.tail)
+    active = groups.active_index
+    undo.callback(_remove_group, region.mesh, region.name, active)
+    undo.callback(write_weights, region.mesh, [region.carrier], read_weights(region.mesh, [region.carrier]))
+    write_weights(region.mesh, [region.carrier, region.name], region.weights)
+    groups.active_index = active
+
+
+def give_back(armature: bpy.types.Object, names: Collection[str], undo: ExitStack) -> list[str]:
+    """Give weights of bones that were made for swings back to those that they were taken from.
+
+    Returns the names of meshes that can not be changed. `undo` takes the weights again.
+    """
+    linked, emptied = [], []
+    for skin in list_skins(armature):
+        owners = find_owners(armature, names, skin)
+        if owners and is_linked(skin):
+            linked.append(skin.name)
+            continue
+        for name, owner in owners.items():
+            if owner not in skin.vertex_groups or skin.type != "MESH":
+                rename_group(skin, name, owner, undo)
+                continue
+            weights = read_weights(skin, [owner, name])
+            undo.callback(write_weights, skin, [owner, name], weights)
+            write_weights(skin, [owner], np.minimum(weights.sum(axis=1, keepdims=True), 1.0))
+            emptied.append((skin, name))
+    for skin, name in emptied:
+        _remove_group(skin, name, skin.vertex_groups.active_index)
+    return linked
+
+
+def rename_group(skin: bpy.types.Object, before: str, after: str, undo: ExitStack) -> None:
+    """Rename a vertex group; `undo` has its name again."""
+    group = skin.vertex_groups[before]
+    group.name = after
+    undo.callback(setattr, group, "name", before)
+
+
+def _remove_group(mesh: bpy.types.Object, name: str, active: Any) -> None:
+    """Remove a vertex group; the active one stays so."""
+    if (group := mesh.vertex_groups.get(name)) is not None:
+        active -= group.index < active
+        mesh.vertex_groups.remove(group)
+        mesh.vertex_groups.active_index = active

@@ -83,6 +83,8 @@ class SwingReport:
         Names of bones that have the name of a part, and that constraints or drivers move.
     copied : tuple of str
         Names of actions that were copied from other files.
+    left_out : tuple of (str, str)
+        Names of actions that could not be read, and why.
     """
 
     armature: str
@@ -91,6 +93,7 @@ class SwingReport:
     linked: tuple[str, ...]
     held: tuple[str, ...] = ()
     copied: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
 
     def describe(self) -> list[str]:
         """Sentences without a full stop."""
@@ -98,6 +101,11 @@ class SwingReport:
         lines.append(f"Actions with swing: {len(self.actions)}")
         if self.linked:
             lines.append(f"Without swing, because they are linked from other files: {', '.join(self.linked)}")
+        if self.left_out:
+            lines.append(
+                f"Without swing, because they could not be read: {', '.join(name for name, _ in self.left_out)}"
+            )
+            lines += [why for _, why in self.left_out]
         if self.copied:
             lines.append(f"Copied from other files: {', '.join(self.copied)}")
         if self.held:
@@ -124,4 +132,5 @@ class SwingReport:
             "linked": list(self.linked),
             "held": list(self.held),
             "copied": list(self.copied),
+            "left_out": dict(self.left_out),
         }

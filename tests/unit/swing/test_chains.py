@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,27 @@ def shake(count: int = 145) -> np.ndarray:
     inside = (times > 0.5) & (times < 1.5)
     shifts[:, 2] = np.where(inside, 0.05 * np.sin(np.pi * (times - 0.5)) ** 4 * np.sin(4 * np.pi * (times - 0.5)), 0)
     return shifts
+
+
+@pytest.mark.parametrize("tip", [1e-2, 2e-3, 1e-6, 1e-9])
+def test_a_short_tip_changes_as_much_as_its_mass(tip):
+    """As importers add one of 1 or 2 mm: the others swing as without it, but for a quarter of its length."""
+    ends, indices = [tip * LENGTHS.mean(), 0.0, 0.0], [0, 1, 2, 3, 4, 4]
+    motion = carry(shake())
+    joints = np.concatenate([motion.joints, motion.joints[:, -1:] + ends], axis=1)
+    tipped = replace(motion, joints=joints, axes=motion.axes[:, indices], inward=motion.inward[indices])
+    assert find_modes(tipped.lengths)[2][:3] == pytest.approx(find_modes(LENGTHS)[2][:3], rel=0.3 * tip + 1e-9)
+    found, wanted = (find_offsets(each, SPRING, TIMING, 1.0, DOWN)[0] for each in (tipped, motion))
+    assert np.abs(found[:, :5] - wanted).max() < (0.3 * tip + 1e-9) * np.abs(wanted).max()
+    assert np.isfinite(bend_chain(tipped, found)[0]).all()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_pose_alone_is_a_motion(count):
+    motion = carry(np.zeros((count, 3)))
+    rotations, angles = bend_chain(motion, np.zeros_like(motion.joints[:, 1:]))
+    assert rotations.shape == (count, 5, 4)
+    assert angles == pytest.approx(0.0, abs=1e-7)
 
 
 def test_a_chain_is_that_of_five_coupled_masses():

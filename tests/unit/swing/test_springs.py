@@ -67,6 +67,19 @@ def test_a_hard_corner():
     assert np.abs(lag - wanted).max() < 0.07 * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize("is_cyclic", [False, True])
+def test_the_stiffest_and_the_softest_springs(is_cyclic):
+    """Those that settle within a step hang where the pull has them; those that hardly move are moved by all of it."""
+    timing = Timing(1 / 48, is_cyclic)
+    pulls = 1.0 + np.cos(2 * np.pi * np.arange(49) / 48)
+    stiff = find_lag(pulls, np.array(1e6), 0.25, timing, pulls[0])
+    assert stiff == pytest.approx(-pulls / (2e6 * np.pi) ** 2, rel=1e-4, abs=1e-18)
+    for slow in (1e-3, 1e-6, 1e-9):
+        lag = find_lag(pulls - 1.0, slow, 0.25, Timing(1 / 48))
+        wanted = find_lag(pulls - 1.0, 1e-2, 0.25, Timing(1 / 48))
+        assert lag == pytest.approx(wanted, abs=0.02 * np.abs(wanted).max())
+
+
 def test_nothing_lags_at_constant_speed():
     timing = Timing(1 / 48)
     path = np.arange(100)[:, None] * [0.3, -0.1, 0.2]

@@ -1,0 +1,30 @@
+"""The state of the whole file, to compare before and after: that of random use."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from typing import Any
+
+import bpy
+
+from checkout import ROOT
+
+_spec: Any = importlib.util.spec_from_file_location("file_state", ROOT / "tests" / "random" / "state.py")
+_state = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_state)
+
+
+def read_state() -> dict[str, Any]:
+    """Everything of the file that a user could have made, by path."""
+    bpy.context.view_layer.update()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of properties that Blender is going to remove
+        return _state.dump()
+
+
+def find_changes(before: dict[str, Any]) -> list[str]:
+    """What has changed since, in words; NaN is NaN."""
+    now = read_state()
+    before = {path: now[path] if repr(now.get(path, "")) == repr(value) else value for path, value in before.items()}
+    return _state.differences(before, now)
