@@ -19,9 +19,12 @@ from .motion import find_armature
 def keep_outside(arguments: argparse.Namespace) -> None:
     check_writable(arguments.output)
     open_file(arguments.file)
-    armature = find_armature(arguments.armature)
-    meshes = list_deformed(bpy.context.view_layer, armature)
-    if arguments.remove:
+    if arguments.remove and not any(obj.type == "ARMATURE" for obj in bpy.context.scene.objects):
+        armature, meshes = None, [obj for obj in bpy.context.view_layer.objects if obj.type == "MESH"]
+    else:
+        armature = find_armature(arguments.armature)
+        meshes = list_deformed(bpy.context.view_layer, armature)
+    if armature is None or arguments.remove:
         removed = [obj.name for obj in remove_layers(meshes)]
         lines, found = [f"Removed Stay Outside from {len(removed)} meshes"], {"removed": removed}
     else:

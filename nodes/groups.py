@@ -15,7 +15,19 @@ from .fractions import COLUMNS as JOINT_COLUMNS
 from .fractions import build_fractions, build_stretches, name_hint
 from .graph import GROUP_NODES, HIDDEN, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
-from .layers import build_find, build_layer_joints, build_out_of_limbs, build_push, build_tuck
+from .layers import (
+    ANCHOR,
+    CORNERS,
+    HEIGHT,
+    NEIGHBORS,
+    ROW,
+    WEIGHTS,
+    build_find,
+    build_layer_joints,
+    build_out_of_limbs,
+    build_push,
+    build_tuck,
+)
 from .limits import build_joint_limits, build_limits
 from .methods import NODE_METHODS, NodeMethod
 from .polar import (
@@ -259,6 +271,16 @@ def ensure_tuck(number: int, has_parts: bool) -> Any:
 def read_tuck_number(group: Any) -> int:
     """The number of the layer that a group of `ensure_tuck` gives way beneath."""
     return int(str(group[PART_KEY]).split()[-1])
+
+
+def list_layer_attributes(group: Any) -> set[str]:
+    """Names of the attributes of its mesh that a group of `ensure_tuck` or `ensure_out_of_limbs` reads."""
+    words = str(group[PART_KEY]).split()
+    optional = {"stiff": ANCHOR, "shared": ROW}
+    found = {NEIGHBORS} | {name for word, name in optional.items() if word in words}
+    if "tuck" in words:
+        found |= {f"{start}{read_tuck_number(group)}" for start in (CORNERS, WEIGHTS, HEIGHT)}
+    return found
 
 
 def ensure_out_of_limbs(has_parts: bool, is_shared: bool = False) -> Any:

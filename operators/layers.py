@@ -13,7 +13,7 @@ from ..tasks.layers.add import add_layers, keep_limbs_apart
 from ..tasks.layers.mend import mend_at_rest
 from ..tasks.layers.remove import remove_layers
 from ..tasks.subject.chosen_bones import is_selected
-from ..tasks.subject.layered import list_layered
+from ..tasks.subject.layered import has_leftovers, list_joined, list_layered
 from ..translations import translate
 from .base import SuppleOperator
 from .computing import SlowOperator
@@ -30,8 +30,16 @@ def needs_clothes(context: bpy.types.Context) -> str:
     )
 
 
+def list_layers(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """Meshes of the character; where there is no armature any more, those selected, with all that they lie over."""
+    if find_armature(context) is not None:
+        return list_meshes(context)
+    return list_joined(obj for obj in context.selected_objects if obj.type == "MESH")
+
+
 def needs_layers(context: bpy.types.Context) -> str:
-    return "" if list_layered(list_meshes(context)) else "Use Stay Outside first"
+    meshes = list_layers(context)
+    return "" if list_layered(meshes) or any(map(has_leftovers, meshes)) else "Use Stay Outside first"
 
 
 class SUPPLE_OT_layers_add(SlowOperator, bpy.types.Operator):
@@ -113,10 +121,10 @@ class SUPPLE_OT_layers_remove(SuppleOperator, bpy.types.Operator):
 
     bl_idname = "supple.layers_remove"
     bl_label = "Remove Stay Outside"
-    requires = (needs_armature, needs_layers)
+    requires = (needs_layers,)
 
     def run(self, context: bpy.types.Context) -> str:
-        return f"Removed Stay Outside from {len(remove_layers(list_meshes(context)))} meshes"
+        return f"Removed Stay Outside from {len(remove_layers(list_layers(context)))} meshes"
 
 
 register, unregister = bpy.utils.register_classes_factory(

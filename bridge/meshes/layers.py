@@ -5,16 +5,18 @@ These are hidden meshes, in no collection: one says which limbs each vertex may 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import bpy
 import numpy as np
 
+from ...deformers.layers.keep import LayerPlan
 from ...deformers.layers.limb_depths import PressedSkin
 from ...deformers.layers.limb_grids import Giving, LimbGrids, NearLimbs
 from ...deformers.layers.tuck import Cover
 from ...nodes.compression import CARRIED, CARRIERS, NUMBER, RESTING, SIDE
+from ...nodes.groups import list_layer_attributes
 from ...nodes.layers import (
     ANCHOR,
     CORNERS,
@@ -37,57 +39,93 @@ from ...nodes.layers import (
     WEIGHTS,
 )
 from ..arrays import read_array, write_array
+from ..modifiers import is_layer_modifier
 from .data import mesh_of
 
 LIMBS_KEY = "supple_limbs"
 """Custom property of the mesh of limbs objects."""
 
-LAYER_ATTRIBUTES = NEIGHBORS, ANCHOR, CORNERS, WEIGHTS, HEIGHT, ROW
-"""How the names of a mesh's attributes begin that hold what keeps it apart."""
+LAYER_ATTRIBUTES = {
+    NEIGHBORS: "FLOAT_COLOR", ANCHOR: "INT", ROW: "INT",
+    CORNERS: "FLOAT_VECTOR", WEIGHTS: "FLOAT_VECTOR", HEIGHT: "FLOAT",
+}  # fmt: skip
+"""Types of a mesh's attributes that hold what keeps it apart, by how their names begin."""
 
 FIELDS = {"BOOLEAN": "value", "INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector", "FLOAT_COLOR": "color"}
 
 
-def write_neighbors(mesh: bpy.types.Mesh, neighbors: np.ndarray) -> None:
-    """Store what `find_neighbors` says of a mesh, array (V, 4)."""
-    _write(mesh, NEIGHBORS, "FLOAT_COLOR", neighbors)
+def list_layer_arrays(plan: LayerPlan, numbers: Sequence[int], scale: float, count: int) -> dict[str, np.ndarray]:
+    """What a mesh holds of a plan, by the names of its attributes.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        Of the plan's covers.
+    scale : float
+        Units of the armature in one of the mesh's own.
+    count : int
+        Of the mesh's vertices.
+    """
+    arrays = {NEIGHBORS: plan.neighbors}
+    if plan.anchors is not None:
+        arrays[ANCHOR] = plan.anchors
+    if plan.limbs is not None and plan.limbs.near.giving is not None:
+        vertices = plan.limbs.near.vertices
+        arrays[ROW] = np.full(count, NO_ROW)
+        arrays[ROW][vertices] = np.arange(len(vertices))
+    for number, cover in zip(numbers, (one.cover for one in plan.covers), strict=True):
+        arrays[f"{CORNERS}{number}"], arrays[f"{WEIGHTS}{number}"] = cover.corners, cover.weights
+        arrays[f"{HEIGHT}{number}"] = cover.heights / np.float32(scale)
+    return arrays
 
 
-def write_cover(mesh: bpy.types.Mesh, number: int, cover: Cover) -> None:
-    """Store what a layer of a number covers of a mesh."""
-    for name, kind, values in (
-        (CORNERS, "FLOAT_VECTOR", cover.corners),
-        (WEIGHTS, "FLOAT_VECTOR", cover.weights),
-        (HEIGHT, "FLOAT", cover.heights),
-    ):
-        _write(mesh, f"{name}{number}", kind, values)
+def write_layer_arrays(mesh: bpy.types.Mesh, arrays: Mapping[str, np.ndarray]) -> None:
+    """Store what `list_layer_arrays` says."""
+    for name, values in arrays.items():
+        _write(mesh, name, _find_kind(name), values)
 
 
-def write_anchors(mesh: bpy.types.Mesh, anchors: np.ndarray) -> None:
-    """Store what `find_anchors` says of a mesh with stiff parts, int array (V,)."""
-    _write(mesh, ANCHOR, "INT", anchors)
+def read_layer_array(mesh: bpy.types.Mesh, name: str) -> np.ndarray:
+    """What `write_layer_arrays` has stored by a name."""
+    return _read(mesh, name, _find_kind(name))
 
 
-def read_anchors(mesh: bpy.types.Mesh) -> np.ndarray | None:
-    """What `write_anchors` has stored; None where there are no stiff parts."""
-    return _read(mesh, ANCHOR, "INT").astype(np.intp) if ANCHOR in mesh.attributes else None
+def has_layer_array(mesh: bpy.types.Mesh, name: str) -> bool:
+    """Whether a mesh holds values of each vertex by a name, of the type that they have."""
+    attribute = mesh.attributes.get(name)
+    return attribute is not None and (attribute.data_type, attribute.domain) == (_find_kind(name), "POINT")
 
 
-def read_neighbors(mesh: bpy.types.Mesh) -> np.ndarray:
-    """What `write_neighbors` has stored: int array, shape (V, 4)."""
-    return _read(mesh, NEIGHBORS, "FLOAT_COLOR").astype(np.intp)
+def _find_kind(name: str) -> str:
+    return LAYER_ATTRIBUTES[name.rstrip("0123456789")]
 
 
 def read_cover(mesh: bpy.types.Mesh, number: int) -> Cover:
-    """What `write_cover` has stored."""
-    corners, weights = (_read(mesh, f"{name}{number}", "FLOAT_VECTOR") for name in (CORNERS, WEIGHTS))
-    return Cover(corners.astype(np.int32), weights, _read(mesh, f"{HEIGHT}{number}", "FLOAT"))
+    """What a layer of a number covers of a mesh."""
+    corners, weights, heights = (read_layer_array(mesh, f"{name}{number}") for name in (CORNERS, WEIGHTS, HEIGHT))
+    return Cover(corners.astype(np.int32), weights, heights)
 
 
-def remove_layer_attributes(mesh: bpy.types.Mesh) -> None:
-    """Take all of this off a mesh."""
-    for name in [name for name in mesh.attributes.keys() if name.startswith(LAYER_ATTRIBUTES)]:
-        mesh.attributes.remove(mesh.attributes[name])
+def list_read_arrays(obj: bpy.types.Object) -> set[str]:
+    """Names of what an object's modifiers read of its mesh."""
+    groups = [modifier.node_group for modifier in obj.modifiers if is_layer_modifier(modifier)]
+    return {name for group in groups if group is not None for name in list_layer_attributes(group)}
+
+
+def list_unread_arrays(mesh: bpy.types.Mesh, objects: Iterable[bpy.types.Object]) -> list[str]:
+    """Names of what a mesh holds, and none of the objects that use it reads."""
+    own = [name for name in mesh.attributes.keys() if name.rstrip("0123456789") in LAYER_ATTRIBUTES]
+    if not own:
+        return []
+    used = {name for obj in objects if obj.data == mesh for name in list_read_arrays(obj)}
+    return [name for name in own if name not in used]
+
+
+def remove_unread_arrays() -> None:
+    """Take off all meshes of this file what no object that uses them reads."""
+    for mesh in bpy.data.meshes:
+        for name in list_unread_arrays(mesh, bpy.data.objects) if mesh.is_editable else ():
+            mesh.attributes.remove(mesh.attributes[name])
 
 
 def new_slots_object(obj: bpy.types.Object, grids: LimbGrids, near: NearLimbs) -> bpy.types.Object:
@@ -111,13 +149,6 @@ def new_slots_object(obj: bpy.types.Object, grids: LimbGrids, near: NearLimbs) -
         _write(mesh_of(slots), OWNER, "INT", np.tile(bones, len(shares)))
         _write(mesh_of(slots), NORMAL, "FLOAT_VECTOR", np.tile(normals, (len(shares), 1)))
     return slots
-
-
-def write_rows(mesh: bpy.types.Mesh, near: NearLimbs) -> None:
-    """Store which of these points each vertex of a mesh is."""
-    rows = np.full(len(mesh.vertices), NO_ROW)
-    rows[near.vertices] = np.arange(len(near.vertices))
-    _write(mesh, ROW, "INT", rows)
 
 
 def new_grids_object(grids: LimbGrids) -> bpy.types.Object:
@@ -217,5 +248,9 @@ def _read(mesh: bpy.types.Mesh, name: str, kind: str) -> np.ndarray:
 
 
 def _write(mesh: bpy.types.Mesh, name: str, kind: Any, values: np.ndarray) -> None:
-    attribute = mesh.attributes.get(name) or mesh.attributes.new(name, kind, "POINT")
+    attribute = mesh.attributes.get(name)
+    if attribute is not None and (attribute.data_type, attribute.domain) != (kind, "POINT"):
+        mesh.attributes.remove(attribute)
+        attribute = None
+    attribute = attribute or mesh.attributes.new(name, kind, "POINT")
     write_array(attribute.data, FIELDS[kind], values, NUMBERS.get(kind, np.float32))

@@ -204,6 +204,8 @@ def find_needs(heights: np.ndarray, rest_heights: np.ndarray, gap: float, give: 
     give : float
         The farthest that any is moved.
     """
+    if give <= 0.0:
+        return np.zeros_like(heights)
     gaps = np.minimum(rest_heights, gap)
     knees = np.maximum(0.5 * gaps, LEAST_KNEE * give)
     needs = soften(gaps - heights, knees) - soften(gaps - rest_heights, knees)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import bpy
@@ -11,12 +12,12 @@ import numpy as np
 
 from ...bridge.meshes.data import mesh_of
 from ...bridge.meshes.layers import (
+    list_layer_arrays,
+    list_read_arrays,
     new_grids_object,
     new_slots_object,
-    write_anchors,
-    write_cover,
-    write_neighbors,
-    write_rows,
+    read_layer_array,
+    write_layer_arrays,
 )
 from ...bridge.modifiers import LAYER_NAME, LIMBS_NAME, add_modifier, write_input
 from ...bridge.rigs.armatures import read_skeleton
@@ -25,12 +26,12 @@ from ...deformers import SkinningError
 from ...deformers.layers.keep import LayerPlan
 from ...deformers.layers.limb_grids import LimbGrids
 from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
-from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, JOINTS, LAYER, LAYER_COUNT, SLOTS
+from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, HEIGHT, JOINTS, LAYER, LAYER_COUNT, NEIGHBORS, SLOTS
 from ...settings.objects import settings_of
-from ..subject.layered import list_layered
+from ..subject.layered import find_misfit, list_layered
 from .plan import plan_layers
 from .read import Dressed, Garment, find_place, read_dressed
-from .remove import remove_layers
+from .remove import remove_layer_modifiers, remove_unused
 
 
 @dataclass(frozen=True)
@@ -78,33 +79,63 @@ class LayersReport:
         }
 
 
-def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> LayersReport:
+@dataclass(frozen=True)
+class _Stack:
+    """What a mesh is given.
+
+    Attributes
+    ----------
+    arrays : dict of str to array
+        From `list_layer_arrays`.
+    modifiers : list of (name, node group, inputs)
+        Out of the limbs first, then beneath its layers, the outermost first.
+    """
+
+    obj: bpy.types.Object
+    arrays: dict[str, np.ndarray]
+    modifiers: list[tuple[str, bpy.types.NodeTree, dict[str, Any]]]
+
+
+def add_layers(
+    armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], limb_bones: str | None = None
+) -> LayersReport:
     """Keep a character's layers apart; what was there of it is replaced.
 
     Parameters
     ----------
     meshes : sequence of Object
         Of the character.
+    limb_bones : str, optional
+        As of `read_dressed`; stored in the settings.
 
     Raises
     ------
     SkinningError
         Where no mesh lies over another, or something forbids it; nothing is changed then.
     """
-    dressed = read_dressed(armature, meshes)
+    dressed = read_dressed(armature, meshes, limb_bones)
     plans = plan_layers(dressed)
-    remove_layers(meshes)
-    made: dict[LimbGrids, bpy.types.Object] = {}
+    try:
+        stacks = _make_stacks(dressed, plans, meshes)
+    except BaseException:
+        remove_unused()  # such as hidden objects
+        raise
+    if limb_bones is not None:
+        settings_of(armature).limb_bones = limb_bones
+        for obj in meshes:
+            settings_of(obj).layer_limbs = True
+    remove_layer_modifiers(list_layered(meshes))
     for garment in dressed.garments:
         settings_of(garment.obj).property_unset("offers_layers")
-        _install(dressed, garment, plans, made)
+    for stack in stacks:
+        _install(stack)
+    remove_unused()
     names = [garment.obj.name for garment in dressed.garments]
     pushed = {names[index]: names[dressed.list_below(index)[-1]] for index in sorted(dressed.loose)}
     covered = [
         (name, one.above, int(one.cover.is_covered.sum())) for name, plan in plans.items() for one in plan.covers
     ]
-    bones = settings_of(armature).limb_bones
-    return LayersReport(tuple(dressed.layered), pushed, _list_apart(plans), tuple(covered), bones)
+    return LayersReport(tuple(dressed.layered), pushed, _list_apart(plans), tuple(covered), dressed.limb_bones)
 
 
 def _list_apart(plans: Mapping[str, LayerPlan]) -> tuple[str, ...]:
@@ -113,29 +144,8 @@ def _list_apart(plans: Mapping[str, LayerPlan]) -> tuple[str, ...]:
 
 
 def keep_limbs_apart(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], bones: str = "") -> LayersReport:
-    """Keep a character's layers apart, and its limbs out of each other: `add_layers` with `layer_limbs` of all meshes.
-
-    Parameters
-    ----------
-    bones : str
-        The `limb_bones` of the armature: all limbs if empty.
-
-    Raises
-    ------
-    SkinningError
-        As `add_layers`; nothing is changed then.
-    """
-    before, own = [settings_of(obj).layer_limbs for obj in meshes], settings_of(armature)
-    bones_before, own.limb_bones = own.limb_bones, bones
-    for obj in meshes:
-        settings_of(obj).layer_limbs = True
-    try:
-        return add_layers(armature, meshes)
-    except SkinningError:
-        own.limb_bones = bones_before
-        for obj, was_on in zip(meshes, before, strict=True):
-            settings_of(obj).layer_limbs = was_on
-        raise
+    """Keep a character's layers apart, and its limbs out of each other: `add_layers` of these bones, all if empty."""
+    return add_layers(armature, meshes, bones)
 
 
 def offer_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> str:
@@ -152,49 +162,80 @@ def offer_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
     return f"Stay Outside can keep these layers apart: {', '.join(layered)}"
 
 
-def _install(
-    dressed: Dressed, garment: Garment, plans: Mapping[str, LayerPlan], made: dict[LimbGrids, bpy.types.Object]
-) -> None:
-    """Give a mesh its modifiers: out of the limbs first, then beneath its layers, the outermost first.
+def _make_stacks(dressed: Dressed, plans: Mapping[str, LayerPlan], meshes: Sequence[bpy.types.Object]) -> list[_Stack]:
+    """What each mesh is given, and the hidden objects and node groups that it reads.
 
-    `made`: grids objects, which meshes share.
+    Objects that share a mesh have covers of other numbers. All else of what it holds must be the same for them.
     """
-    obj, plan = garment.obj, plans[garment.obj.name]
-    if plan.limbs is None and not plan.covers:
-        return
-    mesh, place, names = mesh_of(obj), find_place(obj), {each.obj.name: each.obj for each in dressed.garments}
-    write_neighbors(mesh, plan.neighbors)
-    has_parts = plan.anchors is not None
-    if plan.anchors is not None:
-        write_anchors(mesh, plan.anchors)
+    made: dict[LimbGrids, bpy.types.Object] = {}
+    held: dict[bpy.types.Mesh, dict[str, tuple[np.ndarray, str]]] = {}
+    shared = {garment.obj.data for garment in dressed.garments}
+    for other in bpy.data.objects:
+        if other.data in shared and other not in meshes and list_layered([other]) and not find_misfit([other]):
+            own = held.setdefault(mesh_of(other), {})
+            own |= {name: (read_layer_array(mesh_of(other), name), other.name) for name in list_read_arrays(other)}
+    stacks = []
+    for garment in dressed.garments:
+        plan, mesh = plans[garment.obj.name], mesh_of(garment.obj)
+        if plan.limbs is None and not plan.covers:
+            continue
+        own = held.setdefault(mesh, {})
+        numbers = _find_free_numbers(own, len(plan.covers))
+        arrays = list_layer_arrays(plan, numbers, garment.scale, len(mesh.vertices))
+        for name in (own.keys() & arrays.keys()) - {NEIGHBORS}:  # these are the mesh's own
+            if not np.array_equal(own[name][0], arrays[name]):
+                raise SkinningError(
+                    f"'{garment.obj.name}' shares its mesh with '{own[name][1]}', which stays outside otherwise: make "
+                    "the mesh single-user, or use Remove Stay Outside there first"
+                )
+        own |= {name: (values, garment.obj.name) for name, values in arrays.items()}
+        stacks.append(_Stack(garment.obj, arrays, _list_modifiers(dressed, garment, plan, numbers, made)))
+    return stacks
+
+
+def _find_free_numbers(names: Iterable[str], count: int) -> list[int]:
+    """The first numbers of covers that none of some attributes has."""
+    taken = {name.removeprefix(HEIGHT) for name in names}
+    return list(islice((number for number in range(len(taken) + count) if str(number) not in taken), count))
+
+
+def _list_modifiers(
+    dressed: Dressed,
+    garment: Garment,
+    plan: LayerPlan,
+    numbers: Sequence[int],
+    made: dict[LimbGrids, bpy.types.Object],
+) -> list[tuple[str, bpy.types.NodeTree, dict[str, Any]]]:
+    """The modifiers of a mesh. `made`: grids objects, which meshes share."""
+    obj, scale, has_parts = garment.obj, garment.scale, plan.anchors is not None
+    names, count = {each.obj.name: each.obj for each in dressed.garments}, len(mesh_of(obj).vertices)
+    found = []
     if plan.limbs is not None:
         grids, near = plan.limbs.grids, plan.limbs.near
         skeleton = read_skeleton(dressed.armature)
-        modifier = add_modifier(obj, LIMBS_NAME, "NODES", place)
         joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
-        is_shared = near.giving is not None
-        if is_shared:
-            write_rows(mesh, near)
         if grids not in made:
             made[grids] = new_grids_object(grids)
-        _fill(modifier, ensure_out_of_limbs(has_parts, is_shared), {
+        found.append((LIMBS_NAME, ensure_out_of_limbs(has_parts, near.giving is not None), {
             JOINTS: joints, SLOTS: new_slots_object(obj, grids, near), GRIDS: made[grids],
-            COUNT: len(mesh.vertices), GAP: plan.limbs.gap,
-        })  # fmt: skip
-        place += 1
-    for number, one in enumerate(plan.covers):
-        layer, cover = names[one.above], one.cover
-        write_cover(mesh, number, replace(cover, heights=cover.heights / np.float32(garment.scale)))
-        modifier = add_modifier(obj, f"{LAYER_NAME} {layer.name}", "NODES", place + number)
-        _fill(modifier, ensure_tuck(number, has_parts), {
-            LAYER: layer, LAYER_COUNT: len(mesh_of(layer).vertices), COUNT: len(mesh.vertices),
-            GAP: one.gap / garment.scale, GIVE: one.give / garment.scale,
-        })  # fmt: skip
+            COUNT: count, GAP: plan.limbs.gap,
+        }))  # fmt: skip
+    for number, one in zip(numbers, plan.covers, strict=True):
+        layer = names[one.above]
+        found.append((f"{LAYER_NAME} {layer.name}", ensure_tuck(number, has_parts), {
+            LAYER: layer, LAYER_COUNT: len(mesh_of(layer).vertices), COUNT: count,
+            GAP: one.gap / scale, GIVE: one.give / scale,
+        }))  # fmt: skip
+    return found
 
 
-def _fill(modifier: bpy.types.Modifier, group: bpy.types.NodeTree, inputs: dict[str, Any]) -> None:
-    nodes: Any = modifier
-    nodes.node_group = group
-    nodes.show_expanded = False
-    for name, value in inputs.items():
-        write_input(modifier, name, value)
+def _install(stack: _Stack) -> None:
+    """Give a mesh its modifiers, and what they read."""
+    place = find_place(stack.obj)
+    write_layer_arrays(mesh_of(stack.obj), stack.arrays)
+    for index, (name, group, inputs) in enumerate(stack.modifiers):
+        modifier: Any = add_modifier(stack.obj, name, "NODES", place + index)
+        modifier.node_group = group
+        modifier.show_expanded = False
+        for key, value in inputs.items():
+            write_input(modifier, key, value)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import bpy
 import numpy as np
 
 from ...bridge.meshes.data import mesh_of
-from ...bridge.meshes.layers import read_anchors, read_cover, read_limbs, read_neighbors
+from ...bridge.meshes.layers import list_read_arrays, read_cover, read_layer_array, read_limbs
 from ...bridge.modifiers import is_layer_modifier, list_inputs, read_input
 from ...deformers.layers.keep import CoverPlan, LayerPlan, LimbPlan
 from ...deformers.layers.order import sort_layers
 from ...nodes.groups import read_tuck_number
-from ...nodes.layers import GAP, GIVE, GRIDS, LAYER, SLOTS
+from ...nodes.layers import ANCHOR, GAP, GIVE, GRIDS, LAYER, NEIGHBORS, SLOTS
 from ..subject.character import object_to_armature
-from ..subject.layered import find_notice, list_layered
+from ..subject.layered import find_misfit, list_layered
 
 
 def find_kept(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], joint_count: int) -> dict[str, LayerPlan]:
@@ -30,9 +30,13 @@ def find_kept(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], jo
         Of its armature.
     """
     layered = list_layered(meshes)
-    if find_notice(layered):
+    if find_misfit(layered):
         return {}
-    plans = {obj.name: _read_plan(armature, obj) for obj in layered}
+    with np.errstate(invalid="ignore"):  # what is not finite becomes an index that no vertex has
+        plans = {obj.name: _read_plan(armature, obj) for obj in layered}
+    counts = {obj.name: len(mesh_of(obj).vertices) for obj in meshes}
+    if not all(_is_sound(name, plan, counts) for name, plan in plans.items()):
+        return {}
     limbs = (plan.limbs for plan in plans.values() if plan.limbs is not None)
     if any(plan.grids.bones.max(initial=-1) >= joint_count for plan in limbs):  # bones were removed
         return {}
@@ -52,4 +56,14 @@ def _read_plan(armature: bpy.types.Object, obj: bpy.types.Object) -> LayerPlan:
         cover = read_cover(mesh, read_tuck_number(modifier.node_group))
         cover = replace(cover, heights=cover.heights * np.float32(scale))
         covers.append(CoverPlan(inputs[LAYER].name, cover, inputs[GAP] * scale, inputs[GIVE] * scale))
-    return LayerPlan(read_neighbors(mesh), limbs, tuple(covers), read_anchors(mesh))
+    anchors = read_layer_array(mesh, ANCHOR).astype(np.intp) if ANCHOR in list_read_arrays(obj) else None
+    return LayerPlan(read_layer_array(mesh, NEIGHBORS).astype(np.intp), limbs, tuple(covers), anchors)
+
+
+def _is_sound(name: str, plan: LayerPlan, counts: Mapping[str, int]) -> bool:
+    """Whether all indices of a plan are vertices, and all heights finite: a file may hold anything."""
+    indices = [(plan.neighbors, counts[name])]
+    indices += [] if plan.anchors is None else [(plan.anchors, counts[name])]
+    indices += [(one.cover.corners, counts[one.above]) for one in plan.covers if one.above in counts]
+    is_finite = all(np.isfinite([one.cover.weights.sum(), one.cover.heights.sum()]).all() for one in plan.covers)
+    return is_finite and all(((rows >= 0) & (rows < count)).all() for rows, count in indices)

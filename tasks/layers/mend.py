@@ -36,15 +36,21 @@ def mend_at_rest(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
     Raises
     ------
     SkinningError
-        As `read_dressed`.
+        As `read_dressed` and `add_layers`; nothing is changed then.
     """
     lines, dressed = [], read_dressed(armature, meshes)
-    for above, below in sorted(dressed.pairs):
-        if lines:  # the meshes above may have moved
-            dressed = read_dressed(armature, meshes)
-        lines += _mend(dressed, above, below)
-    if lines and list_layered(meshes):
-        add_layers(armature, meshes)
+    before = [(garment.obj, _read_shapes(garment.obj)) for garment in dressed.garments]
+    try:  # each pair is read as modifiers show what was moved above it
+        for above, below in sorted(dressed.pairs):
+            if lines:
+                dressed = read_dressed(armature, meshes)
+            lines += _mend(dressed, above, below)
+        if lines and list_layered(meshes):
+            add_layers(armature, meshes)
+    except BaseException:
+        for obj, shapes in before:
+            _write_shapes(obj, shapes)
+        raise
     return lines or [f"Nothing of '{armature.name}' sticks out of its layers at rest"]
 
 
@@ -59,17 +65,27 @@ def _mend(dressed: Dressed, above: int, below: int) -> list[str]:
         return []
     needs = np.where(depths > 0.0, depths + BENEATH * settings_of(layer.obj).layer_gap * unit, 0.0)
     moves = smooth_pushes(ways * needs[:, None], find_neighbors(garment.points, garment.triangles), SMOOTHING)
-    _move(garment.obj, moves @ np.linalg.inv(garment.to_armature)[:3, :3].T)
+    offsets = moves @ np.linalg.inv(garment.to_armature)[:3, :3].T
+    _write_shapes(garment.obj, [points + offsets for points in _read_shapes(garment.obj)])
     lengths = np.linalg.norm(moves, axis=1)
     is_moved = lengths > 1e-6 * dressed.height
     moved, over, most = garment.obj.name, layer.obj.name, 1e3 * float(lengths.max()) / unit
     return [f"Moved {int(is_moved.sum()):,} vertices of '{moved}' beneath '{over}', by up to {most:.1f} mm"]
 
 
-def _move(obj: bpy.types.Object, offsets: np.ndarray) -> None:
-    """Move the vertices of a mesh, and of all its shape keys, by offsets of shape (V, 3), object space."""
+def _read_shapes(obj: bpy.types.Object) -> list[np.ndarray]:
+    """The vertices of a mesh, and of all its shape keys, float32 arrays, shape (V, 3)."""
+    return [read_points(mesh_of(obj)), *map(read_key_points, _list_keys(obj))]
+
+
+def _write_shapes(obj: bpy.types.Object, shapes: Sequence[np.ndarray]) -> None:
     mesh = mesh_of(obj)
-    write_points(mesh, read_points(mesh) + offsets)
-    for key in mesh.shape_keys.key_blocks if mesh.shape_keys is not None else ():
-        write_key_points(key, read_key_points(key) + offsets)
+    write_points(mesh, shapes[0])
+    for key, points in zip(_list_keys(obj), shapes[1:], strict=True):
+        write_key_points(key, points)
     mesh.update()
+
+
+def _list_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    keys = mesh_of(obj).shape_keys
+    return [] if keys is None else list(keys.key_blocks)

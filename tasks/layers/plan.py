@@ -97,9 +97,8 @@ def _plan_cover(dressed: Dressed, index: int, above: int) -> CoverPlan:
 def _plan_limbs(dressed: Dressed, covers: Sequence[tuple[CoverPlan, ...]]) -> dict[int, LimbPlan]:
     """What keeps meshes out of limbs, by index: all meshes over one body read the same grids."""
     meetings = [_find_limbs(dressed, index, covers) for index in sorted(dressed.loose)]
-    wanted = [index for index, garment in enumerate(dressed.garments) if settings_of(garment.obj).layer_limbs]
-    others = [_find_other_limbs(dressed, index) for index in wanted if index not in dressed.loose]
-    if wanted and not any((meeting.bones >= 0).any() for meeting in others):
+    others = [_find_other_limbs(dressed, index) for index in dressed.apart if index not in dressed.loose]
+    if dressed.apart and not any((meeting.bones >= 0).any() for meeting in others):
         raise SkinningError(
             f"No limbs of '{dressed.armature.name}' could meet: Keep Limbs Apart is for bodies of one mesh with arms "
             "or legs"
@@ -142,7 +141,7 @@ def _find_other_limbs(dressed: Dressed, index: int) -> _Meeting:
         dressed.unit,
         LIMB_REACH * dressed.unit,
         find_nearest_surface,
-        _read_pairs(dressed.armature, skeleton),
+        _read_pairs(dressed, skeleton),
     )
     return _Meeting(index, body, bones, shares, SKIN_GAP * dressed.unit)
 
@@ -160,9 +159,9 @@ def _plan_meeting(dressed: Dressed, meeting: _Meeting, grids: LimbGrids) -> Limb
     return LimbPlan(grids, find_other_limbs(garment.points, garment.triangles, weights, pairs, grids), meeting.gap)
 
 
-def _read_pairs(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | None:
+def _read_pairs(dressed: Dressed, skeleton: Skeleton) -> np.ndarray | None:
     """Which joints the artist keeps out of which, bool array, shape (B, B); None where that are all limbs."""
-    groups = [split_names(group) for group in settings_of(armature).limb_bones.split(";")]
+    groups = [split_names(group) for group in dressed.limb_bones.split(";")]
     groups = [group for group in groups if group]
     if not groups:
         return None
@@ -173,7 +172,7 @@ def _read_pairs(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | 
             raise SkinningError(f"'{group[0]}' is alone: name two bones or more that keep out of each other")
         for bone in group:
             if bone not in names:
-                raise SkinningError(f"'{armature.name}' has no bone '{bone}': choose another bone")
+                raise SkinningError(f"'{dressed.armature.name}' has no bone '{bone}': choose another bone")
         is_own = np.isin(names, group)
         may_meet |= is_own[:, None] & is_own & (names[:, None] != names)
     return may_meet

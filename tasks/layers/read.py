@@ -71,12 +71,18 @@ class Dressed:
         Those in layers, the outermost first, and then others whose limbs shall keep out of each other.
     pairs : tuple of (above, below)
         Indices of garments.
+    apart : tuple of int
+        Indices of garments whose limbs keep out of each other.
+    limb_bones : str
+        Which of their bones do, as the `limb_bones` of an armature.
     """
 
     armature: bpy.types.Object
     garments: tuple[Garment, ...]
     pairs: tuple[tuple[int, int], ...]
     height: float
+    apart: tuple[int, ...]
+    limb_bones: str
 
     @property
     def unit(self) -> float:
@@ -138,8 +144,15 @@ def resting(armature: bpy.types.Object) -> Iterator[None]:
         layer.update()
 
 
-def read_dressed(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> Dressed:
+def read_dressed(
+    armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], limb_bones: str | None = None
+) -> Dressed:
     """Read which of a character's meshes lie over which.
+
+    Parameters
+    ----------
+    limb_bones : str, optional
+        Limbs of all meshes keep out of each other, of these bones; else as the settings have it.
 
     Raises
     ------
@@ -160,7 +173,9 @@ def read_dressed(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
         for above, below in pairs
     ]
     names = {garment.obj.name: garment for garment in garments}
-    apart = [name for name, garment in names.items() if settings_of(garment.obj).layer_limbs]
+    is_any = limb_bones is not None
+    apart = [name for name, garment in names.items() if is_any or settings_of(garment.obj).layer_limbs]
+    bones = limb_bones if limb_bones is not None else settings_of(armature).limb_bones
     if not chosen and not apart:
         raise SkinningError(f"No mesh of '{armature.name}' lies over another: Stay Outside is for clothes over a body")
     order = sort_layers((garments[above].obj.name, garments[below].obj.name) for above, below in chosen)
@@ -168,7 +183,14 @@ def read_dressed(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
     index = {name: place for place, name in enumerate(order)}
     places = [index.get(garment.obj.name, -1) for garment in garments]
     dressed = tuple(names[name] for name in order)
-    found = Dressed(armature, dressed, tuple((places[above], places[below]) for above, below in chosen), height)
+    found = Dressed(
+        armature,
+        dressed,
+        tuple((places[above], places[below]) for above, below in chosen),
+        height,
+        tuple(sorted(index[name] for name in apart)),
+        bones,
+    )
     _check(found)
     return found
 
@@ -179,6 +201,8 @@ def _read_garments(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object
         find_skinned(obj)
         if mesh_of(obj).library is not None:
             raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: make it local")
+        if mesh_of(obj).is_editmode:
+            raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave Edit Mode first")
     garments = []
     with resting(armature):
         depsgraph = bpy.context.evaluated_depsgraph_get()

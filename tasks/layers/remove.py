@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import bpy
 
-from ...bridge.meshes.data import mesh_of
-from ...bridge.meshes.layers import remove_layer_attributes, remove_unused_limbs_objects
+from ...bridge.meshes.layers import remove_unread_arrays, remove_unused_limbs_objects
 from ...bridge.modifiers import is_layer_modifier, remove_modifier
 from ...bridge.rigs.joints import remove_unused_joints_objects
 from ...nodes.groups import remove_unused_groups
-from ..subject.layered import list_layered
+from ..subject.layered import has_leftovers, list_layered
 
 
-def remove_layers(meshes: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """Take what keeps meshes apart off them; returns those that had any."""
-    found = list_layered(meshes)
-    for obj in found:
+def remove_layers(meshes: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Take what keeps meshes apart off them; returns those that had any of it.
+
+    What a mesh holds stays as long as an object that shares it reads it.
+    """
+    layered = list_layered(meshes)
+    found = [obj for obj in meshes if obj in layered or has_leftovers(obj)]
+    if found:
+        remove_layer_modifiers(layered)
+        remove_unused()
+    return found
+
+
+def remove_layer_modifiers(meshes: Iterable[bpy.types.Object]) -> None:
+    """Take the modifiers off meshes that keep them apart: what they read stays."""
+    for obj in meshes:
         for modifier in [each for each in obj.modifiers if is_layer_modifier(each)]:
             remove_modifier(obj, modifier, None)
-        if mesh_of(obj).library is None:
-            remove_layer_attributes(mesh_of(obj))
-    if found:
-        remove_unused_limbs_objects()
-        remove_unused_joints_objects()
-        remove_unused_groups()
-    return found
+
+
+def remove_unused() -> None:
+    """Remove what no modifier reads any more."""
+    remove_unread_arrays()
+    remove_unused_limbs_objects()
+    remove_unused_joints_objects()
+    remove_unused_groups()

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import bpy
 import numpy as np
@@ -27,6 +28,7 @@ from supple.tasks.check.run import check_character
 from supple.tasks.engine_copy.examples import read_subject, write_targets
 from supple.tasks.engine_copy.run import make_engine_copy, read_motion
 from supple.tasks.layers import add as adding
+from supple.tasks.layers import mend as mending
 from supple.tasks.layers.kept import find_kept
 from supple.tasks.layers.mend import mend_at_rest
 from supple.tasks.layers.plan import plan_layers
@@ -292,6 +294,175 @@ def test_a_duplicate_says_that_it_follows_another_armature(dressed):
     assert find_notice([*copies, *(dressed[name] for name in MESHES)]) == ""
 
 
+def list_arrays(*meshes):
+    return {(obj.name, name) for obj in meshes for name in obj.data.attributes.keys() if "supple_" in name}
+
+
+def duplicate_linked(dressed):
+    """Another character with the same meshes, as by Alt D: its meshes by the names of the first one's."""
+    select(*dressed.values())
+    bpy.ops.object.duplicate(linked=True)
+    copies = {obj.data: obj for obj in bpy.context.selected_objects}
+    return {name: copies[obj.data] for name, obj in dressed.items()}
+
+
+@pytest.mark.versions
+def test_characters_that_share_meshes_keep_what_they_need(dressed):
+    meshes = [dressed[name] for name in MESHES]
+    add_buckle(dressed[SKIRT], (0.0, 1.2, 0.52), "bone.1")
+    other = duplicate_linked(dressed)
+    before = snapshot(*meshes)
+    others = [other[name] for name in (SKIRT, TIGHTS, BODY)]
+    add(dressed)
+    shown = read_frames(dressed)
+    settings_of(other[TIGHTS]).layer_order, settings_of(other[SKIRT]).layer_order = 1, 2
+    assert add(other).order == tuple(other[name].name for name in (TIGHTS, SKIRT, BODY))
+    assert all(np.array_equal(points, shown[key]) for key, points in read_frames(dressed).items())
+    shown_other = read_frames(other)
+    assert max(np.abs(points - shown_other[key]).max() for key, points in shown.items()) > 1e-3
+    for obj in (dressed[TIGHTS], other[TIGHTS]):
+        assert find_notice([obj]) == ""
+    assert remove_layers(others) == [other[SKIRT], other[BODY]], "nothing lies over the tights"
+    assert all(np.array_equal(points, shown[key]) for key, points in read_frames(dressed).items())
+    assert find_notice([*meshes, *others]) == ""
+    assert remove_layers(others) == []
+    add(other)
+    assert remove_layers(meshes) == meshes
+    assert all(np.array_equal(points, shown_other[key]) for key, points in read_frames(other).items())
+    remove_layers(others)
+    assert snapshot(*meshes) == before
+    assert not list_arrays(*meshes)
+
+
+def test_meshes_of_one_character_may_share_one(dressed):
+    """As a pair of shoes: each lies beneath cloth of its own, in its own way."""
+    twins = [dressed[name].copy() for name in (BODY, TIGHTS)]
+    for twin, y in zip(twins, (0.2, 0.0), strict=True):
+        bpy.context.scene.collection.objects.link(twin)
+        twin.location = 1.0, y, 0.0
+    twins[1].data = twins[1].data.copy()
+    bpy.context.view_layer.update()
+    meshes = [*(dressed[name] for name in MESHES), *twins]
+    plans = plan_layers(read_dressed(dressed["Rig"], meshes))
+    adding.add_layers(dressed["Rig"], meshes)
+    kept = find_kept(dressed["Rig"], meshes, 3)
+    for name, plan in plans.items():
+        for one, other in zip(plan.covers, kept[name].covers if plan.covers else (), strict=True):
+            assert one.above == other.above
+            assert np.array_equal(one.cover.corners, other.cover.corners)
+    covers = [plans[obj.name].covers[-1].cover for obj in (dressed[BODY], twins[0])]
+    assert not np.array_equal(covers[0].corners, covers[1].corners)
+    remove_layers(meshes)
+    assert not list_arrays(*meshes)
+
+
+def test_what_the_user_removed_is_noticed_and_cleaned_up(dressed, subtests):
+    meshes, rig = [dressed[name] for name in MESHES], dressed["Rig"]
+    objects, groups = len(bpy.data.objects), len(bpy.data.node_groups)
+
+    def read_all():  # users that a removed modifier had are counted by Blender 5.2 on and on
+        return {key: value for key, value in snapshot(*meshes).items() if "users" not in key}
+
+    before = read_all()
+
+    def drop_modifiers():
+        for obj in meshes:
+            for modifier in [each for each in obj.modifiers if is_layer_modifier(each)]:
+                obj.modifiers.remove(modifier)
+
+    def drop_one():
+        dressed[BODY].modifiers.remove(next(filter(is_layer_modifier, dressed[BODY].modifiers)))
+
+    def drop_attribute():
+        mesh = dressed[TIGHTS].data
+        mesh.attributes.remove(mesh.attributes["supple_layer_neighbors"])
+
+    def change_type():
+        mesh = dressed[TIGHTS].data
+        mesh.attributes.remove(mesh.attributes["supple_layer_neighbors"])
+        mesh.attributes.new("supple_layer_neighbors", "FLOAT", "EDGE")
+
+    def spoil(value):
+        def change():
+            data = dressed[TIGHTS].data.attributes["supple_layer_neighbors"].data
+            data.foreach_set("color", np.full(4 * len(data), value, np.float32))
+
+        return change
+
+    removed, lost = "A modifier of Stay Outside of ", "Attributes of 'Tights' that Stay Outside reads were removed"
+    for name, change, words in (
+        ("all modifiers", drop_modifiers, removed),
+        ("a modifier", drop_one, removed),
+        ("an attribute", drop_attribute, lost),
+        ("its type", change_type, lost),
+        ("an index beyond", spoil(1e9), ""),
+        ("not a number", spoil(np.nan), ""),
+    ):
+        with subtests.test(name):
+            add(dressed)
+            change()
+            notice = find_notice(meshes)
+            assert notice.startswith(words)
+            assert notice.endswith("press Stay Outside again") == bool(words)
+            take_all(check_character(meshes, CheckOptions(methods=("SSD",), angle=0.0)))
+            if name != "a modifier":
+                assert find_kept(rig, meshes, 3) == {}
+            add(dressed)
+            assert find_notice(meshes) == ""
+            change()
+            select(rig)
+            assert bpy.ops.supple.layers_remove() == {"FINISHED"}
+            assert read_all() == before
+            assert not list_arrays(*meshes)
+            assert (len(bpy.data.objects), len(bpy.data.node_groups)) == (objects, groups)
+            assert not bpy.ops.supple.layers_remove.poll()
+
+
+@pytest.mark.versions
+def test_layers_without_an_armature_are_removed(dressed, tmp_path: Path, capsys):
+    add(dressed)
+    bpy.data.objects.remove(dressed["Rig"])
+    assert "stays out of the limbs of another armature" in find_notice([dressed[SKIRT]])
+    file, removed = save(tmp_path / "orphans.blend"), tmp_path / "removed.blend"
+    select(dressed[TIGHTS])
+    assert bpy.ops.supple.layers_remove() == {"FINISHED"}
+    for _ in range(2):
+        assert {obj.name for obj in bpy.data.objects} == set(MESHES)
+        assert not list_arrays(*bpy.data.objects)
+        assert not any(is_layer_modifier(each) for obj in bpy.data.objects for each in obj.modifiers)
+        assert not bpy.data.node_groups
+        assert main("layers", file, "--remove", "--output", removed) == DONE
+        assert "Removed Stay Outside from 3 meshes" in capsys.readouterr().out
+        bpy.ops.wm.open_mainfile(filepath=str(removed))
+
+
+STEPS = (
+    "read_dressed", "plan_layers", "new_slots_object", "new_grids_object", "ensure_joints_object",
+    "ensure_out_of_limbs", "ensure_tuck", "list_layer_arrays",
+)  # fmt: skip
+
+
+def test_what_fails_while_it_is_computed_changes_nothing(dressed, monkeypatch, subtests):
+    meshes = [dressed[name] for name in MESHES]
+
+    def read_all():
+        counts = len(bpy.data.objects), len(bpy.data.meshes), len(bpy.data.node_groups)
+        return snapshot(*meshes), counts, list_arrays(*meshes), settings_of(dressed[SKIRT]).offers_layers
+
+    for is_added in (False, True):
+        if is_added:
+            add(dressed)
+        settings_of(dressed[SKIRT]).offers_layers = True
+        before, shown = read_all(), read_frames(dressed)
+        for name in STEPS:
+            with subtests.test(name, is_added=is_added), monkeypatch.context() as patched:
+                patched.setattr(adding, name, Mock(side_effect=MemoryError))
+                with pytest.raises(MemoryError):
+                    add(dressed)
+                assert read_all() == before
+        assert all(np.array_equal(points, shown[key]) for key, points in read_frames(dressed).items())
+
+
 def test_mending_at_rest_moves_what_sticks_out_with_its_keys(dressed):
     body = dressed[BODY]
     body.shape_key_add(name="Basis")
@@ -448,6 +619,22 @@ def hide(meshes, is_hidden):
     for modifier in (each for obj in meshes for each in obj.modifiers if is_layer_modifier(each)):
         modifier.show_viewport = not is_hidden
     bpy.context.view_layer.update()
+
+
+def test_mending_that_fails_moves_nothing(dressed, monkeypatch):
+    body = dressed[BODY]
+    body.shape_key_add(name="Basis")
+    for data in (body.data.shape_keys.key_blocks[0].data, body.data.vertices):
+        for vertex in range(30 * 24, 31 * 24):
+            data[vertex].co.xz *= 1.06
+    meshes = [dressed[name] for name in MESHES]
+    add(dressed)
+    before, shown = snapshot(*meshes), read_frames(dressed)
+    monkeypatch.setattr(mending, "add_layers", Mock(side_effect=SkinningError("refused")))
+    with pytest.raises(SkinningError, match="refused"):
+        mend_at_rest(dressed["Rig"], meshes)
+    assert snapshot(*meshes) == before
+    assert all(np.array_equal(points, shown[key]) for key, points in read_frames(dressed).items())
 
 
 def test_a_chain_of_bones_has_no_limbs_that_could_meet(dressed):

@@ -88,6 +88,10 @@ def test_needs_end_at_give_and_fade_where_nobody_knows() -> None:
     assert np.abs(np.diff(needs)).max() < 1.1 * np.abs(np.diff(heights)).max()
 
 
+def test_skin_that_gives_nothing_needs_nothing() -> None:
+    assert not find_needs(np.linspace(0.01, -0.06, 5), np.full(5, 0.006), GAP, 0.0).any()
+
+
 def test_the_soft_positive_part() -> None:
     assert soften(np.array([-2.0, -1.0, 0.0, 1.0, 3.0]), 1.0) == pytest.approx([0.0, 0.0, 0.25, 1.0, 3.0])
 
