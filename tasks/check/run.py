@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +12,7 @@ import numpy as np
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers import Pose, SkinningError
 from ...deformers.layers.keep import LayerPlan, keep_apart
-from ...deformers.measures.bends import list_bent_poses
+from ...deformers.measures.bends import Bend, list_bent_poses
 from ...deformers.measures.difference import MILLIMETERS
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
@@ -26,6 +26,7 @@ from ..subject.character import check_modifiers_above, find_method_in_use, find_
 from ..subject.stack import SkinnedObject
 from .layers import MOST_POSES, Contacts, LayerCheck
 from .poses import CheckedPose, label_poses, read_action_poses
+from .ranges import find_own_bends
 
 READ = 0.1
 """Share of all that is done when all is read."""
@@ -171,7 +172,8 @@ def check_character(
         found += yield from read_action_poses(armatures[0], hinted)
     yield READ
     kept = find_kept(armatures[0], [one.obj for one in skinned], len(skeleton.joints.parents))
-    measured = yield partial(_measure, skeleton, meshes, kept, found, options.bend)
+    own = find_own_bends(armatures[0], skeleton, found, options.bend) if options.bend else {}
+    measured = yield partial(_measure, skeleton, meshes, kept, found, options.bend, own)
     checked, wrong, measured_in, contacts = measured
     millimeters = MILLIMETERS * bpy.context.scene.unit_settings.scale_length * armatures[0].matrix_world.median_scale
     return Checked(armatures[0].name, skeleton, checked, refused | wrong, measured_in, contacts, millimeters)
@@ -195,6 +197,7 @@ def _measure(
     kept: dict[str, LayerPlan],
     poses: list[CheckedPose],
     bend: float,
+    own: Mapping[int, Sequence[Bend]],
     progress: Progress,
 ) -> tuple[list[CheckedMesh], dict[str, str], list[CheckedPose], Contacts]:
     """The meshes, measured in poses and in a range of motion; those that can not be, and why; all the poses; and where
@@ -207,7 +210,7 @@ def _measure(
             refused[mesh.name] = str(error)
     if not meshes:
         raise SkinningError("\n".join(refused.values()))
-    poses = [*poses, *(_bend(skeleton, meshes, bend) if bend else ())]
+    poses = [*poses, *(_bend(skeleton, meshes, bend, own) if bend else ())]
     bent = _choose_bent(poses, skeleton.joints.parents)
     done, total = 0, sum(len(mesh.bound) for mesh in meshes) * max(1, len(poses))
     together = LayerCheck([mesh.meter for mesh in meshes])
@@ -247,12 +250,14 @@ def _choose_bent(poses: Sequence[CheckedPose], parents: np.ndarray) -> list[list
     return chosen
 
 
-def _bend(skeleton: Skeleton, meshes: Sequence[CheckedMesh], angle: float) -> Iterator[CheckedPose]:
+def _bend(
+    skeleton: Skeleton, meshes: Sequence[CheckedMesh], angle: float, own: Mapping[int, Sequence[Bend]]
+) -> Iterator[CheckedPose]:
     """The poses of a range of motion: joints of limbs, or all where there is no limb."""
     weights, count = _join_weights(meshes)
     limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
     chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
-    for pose in list_bent_poses(weights, count, skeleton.joints, angle, chosen):
+    for pose in list_bent_poses(weights, count, skeleton.joints, angle, chosen, own):
         names = tuple(skeleton.name_joint(bend.joint) for bend in pose.bends)
         yield CheckedPose("", 0, pose.bends, pose.rest_to_pose, names)
 

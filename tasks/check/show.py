@@ -57,7 +57,7 @@ def _bend(armature: bpy.types.Object, bends: tuple[Bend, ...], finding: Finding)
     held = [name for name in names.values() if armature.pose.bones[name].constraints]
     if held:
         raise SkinningError(
-            f"'{held[0]}' follows other bones by constraints: pose their controls, {finding.pose.describe()}"
+            f"'{held[0]}' follows other bones by constraints: pose their controls, {finding.pose.describe(finding.bone)}"
         )
     for bone in armature.pose.bones:
         bone.matrix_basis = Matrix.Identity(4)

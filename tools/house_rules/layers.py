@@ -99,6 +99,7 @@ MAY_IMPORT = {
         "tasks/skin",
         "tasks/weights",
         "tasks/layers",
+        "tasks/corrections",
     },
     "tasks/side_by_side": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/engine_copy": {
