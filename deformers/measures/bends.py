@@ -1,4 +1,4 @@
-"""A range of motion made of a character's rest alone: each joint bent to four sides and twisted to two, or as it can be.
+"""A range of motion made of a character's rest alone: each joint bent to four sides and twisted to two, or as it can.
 
 Joints whose bends move no vertex in common are bent in one pose: there, each vertex lies on one side of all of them but
 one, so that its surroundings are what that one joint alone would make of them. A few poses do for a whole body.

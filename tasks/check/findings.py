@@ -34,7 +34,9 @@ def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[F
     objects : Objects
         The meshes.
     """
-    mistakes = {part.obj.name: (part, found, names) for part, found, names in find_mistakes(objects)}
+    known = {mesh.name for mesh in checked.meshes}
+    found_in = find_mistakes([obj for obj in objects if obj.name in known], is_read_only=True)
+    mistakes = {part.obj.name: (part, found, names) for part, found, names in found_in}
     faults: list[Finding] = []
     for mesh in checked.meshes:
         known = mistakes.get(mesh.name)
@@ -43,7 +45,8 @@ def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[F
         faults += [*found, *_find_pose_faults(checked, mesh, found)]
         faults += _describe_stiff(checked, known[0]) if known else []
     faults += [*describe_layers(checked), *describe_crossings(checked)]
-    return sorted(faults, key=lambda one: -one.severity)
+    worst = {fault.key: fault for fault in sorted(faults, key=lambda one: one.severity)}
+    return sorted(worst.values(), key=lambda one: -one.severity)
 
 
 def _describe_mistakes(mesh: CheckedMesh, mistakes: Findings, names: tuple[str, ...]) -> Iterator[Finding]:

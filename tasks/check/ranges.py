@@ -27,7 +27,7 @@ from .poses import CheckedPose
 FORWARD, BACK = DIRECTIONS[:2]
 
 FOOT, TOES, DIGITS = "foot", "toes", ("thumb", "little_finger")
-"""Parts of a rig: toes bend up and down, and not aside; of digits, the shape of each joint tells whether it is a hinge."""
+"""Parts of a rig: toes bend up and down, and not aside; whether digits are hinges, their shape tells."""
 
 FINGERS = 3
 """Joints that begin at one from which on it is a wrist, and no hinge."""
@@ -41,8 +41,8 @@ def find_own_bends(
 ) -> dict[int, list[Bend]]:
     """The bends of the joints of limbs; others, such as those of spine, neck and tail, bend to all sides.
 
-    Hinges, such as elbows, knees and fingers, bend about their own axis alone, to their own side; toes up and down. Bones
-    that go on within a limb twist. Wrists, ankles, shoulders and hips bend to all sides, as far as such joints do.
+    Hinges, such as elbows, knees and fingers, bend about their own axis alone, to their own side; toes up and down.
+    Bones that go on within a limb twist. Wrists, ankles, shoulders and hips bend to all sides, as far as they can.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ def _read_hinge(one: BentJoint) -> tuple[np.ndarray | None, bool]:
 
 
 def _looks_like_hinge(joint: int, joints: Joints, part: str, is_seen: bool) -> bool:
-    """Whether a joint of a part that no preset tells of, "", or of fingers or toes, is a hinge: by its shape, or within a
-    limb, as animals' knees that are bent at rest, by actions that bend it as one."""
+    """Whether a joint of a part that no preset tells of, "", or of fingers or toes, is a hinge: by its shape, or within
+    a limb, as animals' knees that are bent at rest, by actions that bend it as one."""
     is_wrist = np.count_nonzero(joints.parents == joint) >= FINGERS
     is_within = is_seen and not (find_limb_roots(joints) | find_shoulders(joints))[joint]
     return part in ("", TOES, *DIGITS) and not is_wrist and bool(find_limb_hinges(joints)[joint] or is_within)

@@ -83,6 +83,11 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
 
     Yields and raises as `correct_from`.
     """
+    return store_flesh(objects, *(yield from find_flesh(objects)))
+
+
+def find_flesh(objects: Sequence[bpy.types.Object]) -> Steps[tuple[list[Fitted], list[str]]]:
+    """Find the corrections of `add_flesh`, and notes; nothing is changed."""
     skinned = [check_correctable(obj) for obj in objects]
     armature = skinned[0].armature
     if any(one.armature != armature for one in skinned):
@@ -102,10 +107,15 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
         for mesh in meshes
     ]
     fitted = yield partial(fit_bends, character, chosen, planned, skeleton.joints)
-    report = store_fitted(fitted, FLESH, [*notes, *_describe(fitted, chosen)])
+    return fitted, [*notes, *_describe(fitted, chosen)]
+
+
+def store_flesh(objects: Sequence[bpy.types.Object], fitted: Sequence[Fitted], notes: Sequence[str]) -> CorrectedFrom:
+    """Store what `find_flesh` has found for the same meshes, in place of their flesh."""
+    report = store_fitted(fitted, FLESH, notes)
     for obj, name in list_flesh(objects):
         if (obj.name, name) not in report.keys:  # of joints that gain no longer
-            remove(obj, armature, name)
+            remove(obj, find_deforming_armature(obj), name)
     return report
 
 

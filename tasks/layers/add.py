@@ -92,7 +92,11 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
         Where no mesh lies over another, or something forbids it; nothing is changed then.
     """
     dressed = read_dressed(armature, meshes)
-    plans = plan_layers(dressed)
+    return write_layers(dressed, plan_layers(dressed), meshes)
+
+
+def write_layers(dressed: Dressed, plans: Mapping[str, LayerPlan], meshes: Sequence[bpy.types.Object]) -> LayersReport:
+    """Give meshes what was planned for them, in place of what was there."""
     remove_layers(meshes)
     made: dict[LimbGrids, bpy.types.Object] = {}
     for garment in dressed.garments:
@@ -103,7 +107,7 @@ def add_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -
     covered = [
         (name, one.above, int(one.cover.is_covered.sum())) for name, plan in plans.items() for one in plan.covers
     ]
-    bones = settings_of(armature).limb_bones
+    bones = settings_of(dressed.armature).limb_bones
     return LayersReport(tuple(dressed.layered), pushed, _list_apart(plans), tuple(covered), bones)
 
 

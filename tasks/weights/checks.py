@@ -105,10 +105,13 @@ def show_selection(context: bpy.types.Context, objects: Iterable[bpy.types.Objec
 
 
 def find_mistakes(
-    objects: Iterable[bpy.types.Object], limit: int = 0
+    objects: Iterable[bpy.types.Object], limit: int = 0, is_read_only: bool = False
 ) -> Iterator[tuple[SkinPart, Findings, tuple[str, ...]]]:
-    """The mistakes of each part, and the names of its bones; the parts of one armature are checked together."""
-    for skin in read_skins(objects, needs_faces=False):
+    """The mistakes of each part, and the names of its bones; the parts of one armature are checked together.
+
+    `is_read_only`: whether nothing is to be written on the meshes, which may be linked then.
+    """
+    for skin in read_skins(objects, needs_faces=False, is_read_only=is_read_only):
         bones = skin.skeleton.envelopes
         found = checks.check_weights(skin.points, skin.triangles, skin.weights, bones.heads, bones.tails, limit)
         for part, rows in zip(skin.parts, skin.rows, strict=True):

@@ -163,7 +163,10 @@ def add_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object) -> 
 
 
 def read_skins(
-    objects: Iterable[bpy.types.Object], given: bpy.types.Object | None = None, needs_faces: bool = True
+    objects: Iterable[bpy.types.Object],
+    given: bpy.types.Object | None = None,
+    needs_faces: bool = True,
+    is_read_only: bool = False,
 ) -> list[WeightedSkin]:
     """Read meshes as skins, one for each armature; changes nothing.
 
@@ -175,6 +178,8 @@ def read_skins(
         The armature of meshes that no armature deforms.
     needs_faces : bool
         Whether to refuse skins without any face.
+    is_read_only : bool
+        Whether their weights are not to be changed: those of linked meshes may be read.
 
     Raises
     ------
@@ -183,7 +188,7 @@ def read_skins(
     """
     objects = list(objects)
     by_armature: dict[bpy.types.Object, list[bpy.types.Object]] = {}
-    for obj in own_meshes(objects):
+    for obj in own_meshes(objects, is_read_only):
         by_armature.setdefault(find_deforming_armature(obj, given), []).append(obj)
     skins = [_read_skin(armature, members, needs_faces) for armature, members in by_armature.items()]
     return [
@@ -216,7 +221,7 @@ def _read_skin(armature: bpy.types.Object, objects: Sequence[bpy.types.Object], 
     return WeightedSkin(armature, skeleton, parts)
 
 
-def own_meshes(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+def own_meshes(objects: Iterable[bpy.types.Object], is_read_only: bool = False) -> list[bpy.types.Object]:
     """The objects, but of those that share mesh data only the first.
 
     Raises
@@ -226,18 +231,19 @@ def own_meshes(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     """
     first: dict[int, bpy.types.Object] = {}
     for obj in objects:
-        _check_own(obj)
+        _check_own(obj, is_read_only)
         first.setdefault(mesh_of(obj).session_uid, obj)
     if not first:
         raise SkinningError("No mesh is selected: select one that has an Armature modifier")
     return list(first.values())
 
 
-def _check_own(obj: bpy.types.Object) -> None:
+def _check_own(obj: bpy.types.Object, is_read_only: bool) -> None:
     if obj.type != "MESH":
         raise SkinningError(f"'{obj.name}' is not a mesh: only meshes have weights")
     mesh = mesh_of(obj)
-    if obj.library is not None or mesh.library is not None or mesh.override_library is not None:
+    is_own = obj.library is None and mesh.library is None and mesh.override_library is None
+    if not (is_own or is_read_only):
         raise SkinningError(
             f"The mesh of '{obj.name}' is linked from another file, so its weights cannot change: make it local with "
             "Object > Relations > Make Local"
