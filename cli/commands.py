@@ -144,8 +144,6 @@ def check_character(arguments: argparse.Namespace) -> None:
     checked = take_all(checks.check_character(objects, options))
     tell(f"supple: {len(checked.poses)} poses of {len(checked.meshes)} meshes")
     faults = find_faults(checked, objects)
-    for name, reason in checked.refused.items():
-        tell(f"supple: '{name}' was left out: {reason}")
     if arguments.json:
         described = json.dumps(describe_check(checked, faults), indent=2)
         with open_replacing(arguments.json) as stream:
@@ -153,6 +151,8 @@ def check_character(arguments: argparse.Namespace) -> None:
     if arguments.sheet:
         draw_sheet(checked, arguments.sheet)
     answer(["; ".join(describe_fully(fault)) for fault in faults] or ["No faults found"])
+    if checked.refused:
+        raise SkinningError("; ".join(f"'{name}' was left out: {reason}" for name, reason in checked.refused.items()))
 
 
 def make_copy(arguments: argparse.Namespace) -> None:

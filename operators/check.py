@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import bpy
@@ -13,19 +14,21 @@ from ..settings.character import find_armature, list_ticked
 from ..settings.checks import check_settings, close_check, cool
 from ..settings.objects import settings_of
 from ..settings.properties import read_options
-from ..tasks.check.faults import Finding
+from ..tasks.check.faults import OVERLAP, Finding
 from ..tasks.check.findings import find_faults
-from ..tasks.check.fix import MOST_ROUNDS, fix_each
-from ..tasks.check.lines import Report, find_report, follow_fixes, list_lines
+from ..tasks.check.fix import Fixed, can_fix, fix_faults
+from ..tasks.check.lines import Report, find_report, list_lines, note_fixes
 from ..tasks.check.run import Checked, check_character
 from ..tasks.check.show import show_finding
 from ..tasks.check.view import find_view
-from ..tasks.reports import check_reports
+from ..tasks.weights.reports import NAMED, end_sentence
 from ..viewport.framing import frame_sphere, read_eye
 from .base import SuppleOperator
 from .computing import ComputingOperator, SlowOperator
 
 NOT_CHECKED = "Select a mesh that has an Armature modifier, and check its character"
+
+REPORT_GONE = "The report no longer exists: check the character again"
 
 DEEP = 1.0 / 16.0
 """Depth at the end of the scale of colors, in radii of what is shown."""
@@ -44,6 +47,11 @@ def needs_findings(context: bpy.types.Context) -> str:
     return needs_check(context) if check_settings(context).findings else NOT_CHECKED
 
 
+def list_dismissed(armature: bpy.types.Object) -> list[str]:
+    """Keys of the faults of a character that were dismissed."""
+    return [key for key in settings_of(armature).dismissed.split("\n") if key]
+
+
 class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
     """Find mistakes in weights, and joints that collapse, swell or tear. Changes nothing"""
 
@@ -57,8 +65,8 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
     canceled = "Check canceled"
 
     def run(self, context: bpy.types.Context) -> Any:
-        options = read_options(CheckOptions, check_settings(context))
-        return self.take(context, check_character(list_ticked(context), options))
+        self._options = read_options(CheckOptions, check_settings(context))
+        return self.take(context, check_character(list_ticked(context), self._options))
 
     def finish(self, context: bpy.types.Context, checked: Checked) -> str:
         """Keep what was found, and list it."""
@@ -67,7 +75,8 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
             raise SkinningError(f"'{checked.armature}' was deleted: check another character")
         meshes = [obj for mesh in checked.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
         faults = find_faults(checked, meshes)
-        list_lines(check_settings(context), armature, faults, len(checked.poses))
+        report = Report(faults, set(), [mesh.name for mesh in checked.meshes], self._options)
+        list_lines(check_settings(context), armature, report, len(checked.poses))
         for reason in checked.refused.values():
             self.tell(reason, "WARNING")
         what = (
@@ -90,7 +99,7 @@ class FindingOperator(SuppleOperator):
         line = settings.findings[min(settings.active, len(settings.findings) - 1)]
         report = find_report(armature)
         if report is None or line.number >= len(report.faults):
-            raise SkinningError("The report no longer exists: check the character again")
+            raise SkinningError(REPORT_GONE)
         self.act(context, armature, report.faults[line.number], line)
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
@@ -121,7 +130,7 @@ class SUPPLE_OT_check_show(SlowOperator, FindingOperator, bpy.types.Operator):
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = check_settings(context)
         mesh = show_finding(armature, context.scene, fault)
-        settings.heat = "OVERLAP" if fault.kind in ("OVERLAP", "PIERCED", "CROSSED") else "STRETCH"
+        settings.heat = "OVERLAP" if fault.kind == OVERLAP or fault.other else "STRETCH"
         space = context.space_data
         if isinstance(space, bpy.types.SpaceView3D):
             view = find_view(armature, mesh, fault, read_eye(space))
@@ -131,82 +140,90 @@ class SUPPLE_OT_check_show(SlowOperator, FindingOperator, bpy.types.Operator):
 
 
 class FixOperator(ComputingOperator):
-    """Mix-in: mends faults of the list; what is mended when Esc is pressed stays, as one step of undo."""
+    """Mix-in: mends faults of the list; nothing is changed before all is done, and checked."""
 
     requires = (needs_findings,)
     computes = True
     subject = "the fixes"
-    rounds = MOST_ROUNDS
+    canceled = "Canceled: nothing was changed"
 
-    def list_lines(self, settings: Any) -> list[Any]:
-        """The lines whose faults to mend."""
+    def choose(self, context: bpy.types.Context, report: Report) -> Callable[[Finding], bool]:
+        """Which faults of a report to mend."""
         raise AssertionError("each operator has its own")
 
     def run(self, context: bpy.types.Context) -> Any:
-        settings, armature = check_settings(context), cast(bpy.types.Object, find_armature(context))
-        report, lines = find_report(armature), self.list_lines(settings)
-        if report is None or any(line.number >= len(report.faults) for line in lines):
-            raise SkinningError("The report no longer exists: check the character again")
-        self._count, self._mended = len(lines), set[int]()
-        left, number = Report(list(report.faults), set(report.fixed)), settings_of(armature).fixes + 1
+        armature = cast(bpy.types.Object, find_armature(context))
+        report = find_report(armature)
+        if report is None:
+            raise SkinningError(REPORT_GONE)
+        self._report, is_chosen = report, self.choose(context, report)
+        meshes = [obj for name in report.meshes if (obj := context.scene.objects.get(name)) is not None]
+        return self.take(context, fix_faults(report.list_open(), meshes, report.options, is_chosen))
 
-        def note(key: int, found: Finding | None) -> None:
-            if found is None:
-                left.fixed.add(key)
-            else:
-                left.faults[key] = found
-                left.fixed.discard(key)
-            self._mended = left.fixed - report.fixed
-            settings_of(armature).fixes = number
-            cast(dict[int, Any], check_reports.find(armature))[number] = left
-            follow_fixes(settings)
+    def finish(self, context: bpy.types.Context, fixed: Fixed) -> None:
+        """List what a fresh check has found, and say what is left."""
+        armature, before, after = cast(bpy.types.Object, find_armature(context)), self._report, self._report
+        if fixed.faults is not None:
+            after = before.follow(fixed.faults, fixed.unchecked)
+            note_fixes(check_settings(context), armature, after)
+        left = [fault for fault in after.list_open() if self.counts(armature, fault)]
+        count = len(after.fixed - before.fixed)
+        reasons = dict.fromkeys(fixed.reasons[fault.key] for fault in left if fault.key in fixed.reasons)
+        said = [_describe_left(count, left), *(end_sentence(text) for text in [*fixed.messages, *reasons][:NAMED])]
+        self.tell(" ".join(said), "WARNING" if left else "INFO")
 
-        chosen = {line.number: report.faults[line.number] for line in lines}
-        return self.take(context, fix_each(chosen, note, self.rounds))
+    def counts(self, armature: bpy.types.Object, fault: Finding) -> bool:
+        """Whether a fault that is left is named."""
+        raise AssertionError("each operator has its own")
 
-    def stop(self) -> str:
-        return f"Stopped: {len(self._mended)} of {self._count} faults fixed"
+
+def _describe_left(count: int, left: Sequence[Finding]) -> str:
+    """How many faults are fixed, and which need the user."""
+    if not left:
+        return f"{count} fixed."
+    names = [f"{fault.bone or fault.mesh}: {fault.short}" for fault in left[:NAMED]]
+    more = [f"{len(left) - NAMED} more"] if len(left) > NAMED else []
+    need = "1 needs you" if len(left) == 1 else f"{len(left)} need you"
+    return f"{count} fixed, {need}: {'; '.join([*names, *more])}."
 
 
 class SUPPLE_OT_check_fix(FixOperator, bpy.types.Operator):
-    """Fix the fault if a tool can: remove, add or smooth weights, or change the method"""
+    """Fix the fault if a tool can: by weights, flesh, Stay Outside or Mend at Rest. Then the character is checked
+    again. Its method stays"""
 
     bl_idname = "supple.check_fix"
     bl_label = "Fix"
-    rounds = 1
 
-    def list_lines(self, settings: Any) -> list[Any]:
-        return [settings.findings[min(settings.active, len(settings.findings) - 1)]]
+    def choose(self, context: bpy.types.Context, report: Report) -> Callable[[Finding], bool]:
+        settings = check_settings(context)
+        number = settings.findings[min(settings.active, len(settings.findings) - 1)].number
+        if number >= len(report.faults):
+            raise SkinningError(REPORT_GONE)
+        if number in report.fixed:
+            raise SkinningError("This fault is fixed: choose another one")
+        self._key = report.faults[number].key
+        return lambda fault: fault.key == self._key
 
-    def finish(self, context: bpy.types.Context, messages: list[str]) -> None:
-        """Say what was done, and what is left."""
-        (line,) = self.list_lines(check_settings(context))
-        if not line.is_mended:
-            messages = [*messages, f"Not fixed: {line.details.splitlines()[0]}."]
-        self.tell(" ".join(messages), "INFO" if line.is_mended else "WARNING")
+    def counts(self, armature: bpy.types.Object, fault: Finding) -> bool:
+        return fault.key == self._key
 
 
 class SUPPLE_OT_check_fix_all(FixOperator, bpy.types.Operator):
-    """Fix all faults in the list that a tool can fix, except for dismissed faults. Esc stops, and keeps what is
-    fixed"""
+    """Fix all faults in the list that a tool can fix, except for dismissed faults, and check the character again. Esc
+    cancels, and changes nothing"""
 
     bl_idname = "supple.check_fix_all"
     bl_label = "Fix All"
 
-    def run(self, context: bpy.types.Context) -> Any:
-        self._dismissed = settings_of(cast(bpy.types.Object, find_armature(context))).dismissed.split("\n")
-        return super().run(context)
-
-    def list_lines(self, settings: Any) -> list[Any]:
-        lines = [line for line in settings.findings if line.can_fix and not line.is_mended]
-        lines = [line for line in lines if line.key not in self._dismissed]
-        if not lines:
+    def choose(self, context: bpy.types.Context, report: Report) -> Callable[[Finding], bool]:
+        armature = cast(bpy.types.Object, find_armature(context))
+        if not any(can_fix(fault) and self.counts(armature, fault) for fault in report.list_open()):
             raise SkinningError("No tool can fix what is left in the list: paint weights, or choose another method")
-        return lines
+        dismissed = list_dismissed(armature)
+        return lambda fault: fault.key not in dismissed
 
-    def finish(self, _context: bpy.types.Context, _messages: list[str]) -> str:
-        """Say how many are gone."""
-        return f"{len(self._mended)} of {self._count} faults fixed"
+    def counts(self, armature: bpy.types.Object, fault: Finding) -> bool:
+        return fault.key not in list_dismissed(armature)
 
 
 class SUPPLE_OT_check_close(SuppleOperator, bpy.types.Operator):
@@ -230,7 +247,7 @@ class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = settings_of(armature)
         cool(check_settings(context))
-        kept = [key for key in settings.dismissed.split("\n") if key]
+        kept = list_dismissed(armature)
         settings.dismissed = "\n".join(
             [key for key in kept if key != fault.key] if fault.key in kept else [*kept, fault.key]
         )

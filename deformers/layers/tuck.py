@@ -18,6 +18,9 @@ from ..geometry.vectors import normalize, smooth_step
 LEAST_FACING = 0.2
 """Cosine between the normals of skin and cloth, and between the skin's and the way to the cloth, where it covers."""
 
+STICKS_OUT = 0.03
+"""Depth of a layer at rest, in meters of a character of 1.8 m, up to which it is pierced: deeper, it is meant so."""
+
 ON_RIM = 1e-3
 """Weight of vertices within a layer below which the nearest point is on its rim."""
 

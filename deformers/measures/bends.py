@@ -1,4 +1,4 @@
-"""A range of motion made of a character's rest alone: each joint bent to four sides and twisted to two.
+"""A range of motion made of a character's rest alone: each joint bent to four sides and twisted to two, or as it can.
 
 Joints whose bends move no vertex in common are bent in one pose: there, each vertex lies on one side of all of them but
 one, so that its surroundings are what that one joint alone would make of them. A few poses do for a whole body.
@@ -6,8 +6,8 @@ one, so that its surroundings are what that one joint alone would make of them. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Bend:
 
     joint: int
     direction: str
-    axis: np.ndarray
+    axis: np.ndarray = field(compare=False)
     angle: float
 
     @property
@@ -69,7 +69,7 @@ class BentPose:
     Attributes
     ----------
     bends : tuple of Bend
-        All in the same direction.
+        All in the same direction, by angles of their own.
     rest_to_pose : float array, shape (B, 4, 4)
     """
 
@@ -78,7 +78,12 @@ class BentPose:
 
 
 def list_bent_poses(
-    weights: Weights, vertex_count: int, joints: Joints, angle: float, chosen: np.ndarray
+    weights: Weights,
+    vertex_count: int,
+    joints: Joints,
+    angle: float,
+    chosen: np.ndarray,
+    own: Mapping[int, Sequence[Bend]] | None = None,
 ) -> list[BentPose]:
     """The range of motion of joints that bend skin.
 
@@ -92,11 +97,26 @@ def list_bent_poses(
         Radians, to each side.
     chosen : bool array, shape (B,)
         The joints to be bent.
+    own : dict from a joint to its bends, optional
+        Of joints that do not bend to all sides: instead of `list_bends`.
     """
     shared = _count_shared(weights, vertex_count, joints)
     shared[~chosen] = 0.0
-    groups = _group_joints(shared)
-    return [_bend_joints(group, direction, joints, angle) for group in groups for direction in range(len(DIRECTIONS))]
+    own, poses = own or {}, []
+    for group in _group_joints(shared):
+        bends = [bend for joint in group for bend in own.get(joint, list_bends(joint, joints, angle))]
+        sides = ([bend for bend in bends if bend.direction == direction] for direction in DIRECTIONS)
+        poses += [_bend_joints(side, joints) for side in sides if side]
+    return poses
+
+
+def list_bends(joint: int, joints: Joints, angle: float) -> list[Bend]:
+    """The bends of a joint by an angle, radians, to all sides: in the order of `DIRECTIONS`."""
+    axes = _find_axes(joint, joints)
+    return [
+        Bend(joint, direction, axes[number // 2], angle if number % 2 == 0 else -angle)
+        for number, direction in enumerate(DIRECTIONS)
+    ]
 
 
 def _count_shared(weights: Weights, vertex_count: int, joints: Joints) -> np.ndarray:
@@ -129,18 +149,16 @@ def _group_joints(shared: np.ndarray) -> Iterator[list[int]]:
         yield group
 
 
-def _bend_joints(group: list[int], direction: int, joints: Joints, angle: float) -> BentPose:
-    """The pose of a group: rotations of parents carry those of their children along."""
+def _bend_joints(bends: Sequence[Bend], joints: Joints) -> BentPose:
+    """The pose of bends: rotations of parents carry those of their children along."""
     below = joints.chains.below
     depth = below.sum(axis=1)
-    bends, rest_to_pose = [], np.tile(np.eye(4), (len(joints.parents), 1, 1))
-    for joint in sorted(group, key=lambda joint: depth[joint], reverse=True):  # the deepest first: rest axes hold
-        axes = _find_axes(joint, joints)
-        sign = 1.0 if direction % 2 == 0 else -1.0
-        bend = Bend(joint, DIRECTIONS[direction], axes[direction // 2], sign * angle)
-        bends.append(bend)
-        own = below[:, joint]
-        rest_to_pose[own] = bend.matrix(np.asarray(joints.centers[joint], np.float64)) @ rest_to_pose[own]
+    rest_to_pose = np.tile(np.eye(4), (len(joints.parents), 1, 1))
+    bends = sorted(bends, key=lambda bend: depth[bend.joint], reverse=True)  # the deepest first: rest axes hold
+    for bend in bends:
+        below_it = below[:, bend.joint]
+        matrix = bend.matrix(np.asarray(joints.centers[bend.joint], np.float64))
+        rest_to_pose[below_it] = matrix @ rest_to_pose[below_it]
     return BentPose(tuple(bends), rest_to_pose)
 
 

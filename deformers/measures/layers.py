@@ -11,6 +11,7 @@ from ..geometry.neighbors import FindNearest
 from ..geometry.solid import area_vectors, read_surface
 from ..geometry.vectors import measure_lengths, normalize
 from ..layers.order import Shell, find_inside, measure_heights
+from ..layers.tuck import STICKS_OUT
 from .windings import cross_rays
 
 STEP = 0.008
@@ -22,6 +23,9 @@ ALIKE = 0.2
 TIGHT, OWN = 0.025, 0.06
 """Height up to which cloth is tight, and distance at rest from which on other skin is of another limb, in meters of a
 character of 1.8 m: cloth that is tight on its own skin still is not pierced by the limb that both lie in."""
+
+TOUCHING = 2e-4
+"""Depth at rest, in those, up to which a layer only touches what is below."""
 
 COVER = 0.06
 """Height of a layer above the skin up to which it covers it at rest, in meters of a character of 1.8 m."""
@@ -113,6 +117,11 @@ class Pierced:
 class LayerMeter:
     """A layer over another mesh at rest, to be measured in poses.
 
+    Attributes
+    ----------
+    at_rest : Pierced
+        Where it is pierced at rest, and faces as what is below: this is no part of what poses do.
+
     Parameters
     ----------
     above, below : Shell
@@ -144,6 +153,9 @@ class LayerMeter:
         alike = np.einsum("ni,ni->n", normals[0][samples.triangles], normals[1][seen.triangles]) > ALIKE
         is_solid = _find_solid(above)[samples.triangles]
         outside = np.flatnonzero(~seen.is_behind & seen.is_inner & (alike | ~is_solid))
+        near = seen.is_inner & alike & (seen.distances > TOUCHING * unit) & (seen.distances < STICKS_OUT * unit)
+        inside = near & find_inside(samples.place(above.points, above.triangles), seen, below.points, below.triangles)
+        self.at_rest = self._gather(samples, inside, seen.distances)
         self.samples = samples.take(outside)
         self._corners, self._shares = below.triangles[seen.triangles[outside]], seen.shares[outside]
         self._at_rest, self._rest = self.samples.place(above.points, above.triangles), below.points
@@ -170,10 +182,12 @@ class LayerMeter:
         above, below : float arrays, shapes (V, 3), (U, 3)
             Posed, in one space.
         """
-        is_inside, distances = self._find_inside(above, below)
-        share = float(self.samples.areas[is_inside].sum() / self.area)
+        return self._gather(self.samples, *self._find_inside(above, below))
+
+    def _gather(self, samples: Samples, is_inside: np.ndarray, distances: np.ndarray) -> Pierced:
+        share = float(samples.areas[is_inside].sum() / self.area)
         depth = float(distances[is_inside].max(initial=0.0))
-        return Pierced(share, depth, np.unique(self._above[self.samples.triangles[is_inside]]))
+        return Pierced(share, depth, np.unique(self._above[samples.triangles[is_inside]]))
 
     def measure_depths(self, above: np.ndarray, below: np.ndarray) -> np.ndarray:
         """How deep the layer is pierced around each of its vertices, float64, shape (V,): called as `measure`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .faults import CROSSED, FAULTS, PIERCED, Finding
+from .faults import CROSSED, FAULTS, PIERCED, PIERCED_AT_REST, Finding
 from .run import Checked
 
 LEAST_CROSSED = 0.05
@@ -15,16 +15,17 @@ def describe_layers(checked: Checked) -> Iterator[Finding]:
     """Layers that another mesh pierces."""
     for layer in checked.contacts.layers:
         mesh, found = checked.meshes[layer.above], layer.pierced
-        if (severity := found.share / FAULTS[PIERCED].limit) >= 1.0:
+        kind = PIERCED_AT_REST if layer.pose is None else PIERCED
+        if (severity := found.share / FAULTS[kind].limit) >= 1.0:
             yield Finding(
-                PIERCED,
+                kind,
                 mesh.name,
                 "",
                 mesh.method,
                 severity,
                 found.share,
                 vertices=tuple(found.vertices.tolist()),
-                pose=checked.poses[layer.pose],
+                pose=None if layer.pose is None else checked.poses[layer.pose],
                 other=checked.meshes[layer.below].name,
                 depth=found.depth * checked.millimeters,
                 seen=layer.seen,

@@ -34,7 +34,9 @@ def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[F
     objects : Objects
         The meshes.
     """
-    mistakes = {part.obj.name: (part, found, names) for part, found, names in find_mistakes(objects)[0]}
+    known = {mesh.name for mesh in checked.meshes}
+    found_in, _ = find_mistakes([obj for obj in objects if obj.name in known], is_read_only=True)
+    mistakes = {part.obj.name: (part, found, names) for part, found, names in found_in}
     faults: list[Finding] = []
     for mesh in checked.meshes:
         known = mistakes.get(mesh.name)
@@ -43,7 +45,8 @@ def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[F
         faults += [*found, *_find_pose_faults(checked, mesh, found)]
         faults += _describe_stiff(checked, known[0]) if known else []
     faults += [*describe_layers(checked), *describe_crossings(checked)]
-    return sorted(faults, key=lambda one: -one.severity)
+    worst = {fault.key: fault for fault in sorted(faults, key=lambda one: one.severity)}
+    return sorted(worst.values(), key=lambda one: -one.severity)
 
 
 def _describe_mistakes(mesh: CheckedMesh, mistakes: Findings, names: tuple[str, ...]) -> Iterator[Finding]:
@@ -150,7 +153,7 @@ def describe_fully(fault: Finding) -> list[str]:
     if fault.pose is not None:
         values = {fault.method: fault.value, **fault.others}
         lines += [", ".join(f"{label_method(key)}: {percent(value)}" for key, value in values.items())]
-        lines += [fault.pose.describe()]
+        lines += [fault.pose.describe(fault.bone)]
     if fault.seen > 0.0:
         lines += [f"Covered skin that shows: {100.0 * fault.seen:.2g} % of the figure"]
     return lines
@@ -168,7 +171,7 @@ def describe_fault(fault: Finding) -> dict[str, Any]:
         "severity": round(fault.severity, 3),
         "others": {method: round(value, 4) for method, value in fault.others.items() if np.isfinite(value)},
         "vertices": list(fault.vertices),
-        **({} if fault.pose is None else describe_pose(fault.pose)),
+        **({} if fault.pose is None else describe_pose(fault.pose, fault.bone)),
         **({"other": fault.other, "depth": round(fault.depth, 2), "seen": round(fault.seen, 5)} if fault.other else {}),
     }
 
@@ -186,7 +189,7 @@ def compare_joints(checked: Checked, mesh: CheckedMesh) -> list[dict[str, Any]]:
                 row["methods"][method] = {
                     kind.lower(): {
                         "value": round(value, 4),
-                        **describe_pose(checked.poses[extremes.poses[kind][first]]),
+                        **describe_pose(checked.poses[extremes.poses[kind][first]], bone),
                     }
                     for kind, value in known.items()
                 }
@@ -195,8 +198,9 @@ def compare_joints(checked: Checked, mesh: CheckedMesh) -> list[dict[str, Any]]:
     return rows
 
 
-def describe_pose(pose: CheckedPose) -> dict[str, Any]:
-    """Where a pose comes from, in plain strings and numbers."""
+def describe_pose(pose: CheckedPose, bone: str) -> dict[str, Any]:
+    """Where a pose comes from, in plain strings and numbers; a bend is that of a bone."""
     if pose.bends:
-        return {"bend": pose.bends[0].direction, "degrees": round(abs(float(np.degrees(pose.bends[0].angle))), 1)}
+        bend = pose.find_bend(bone)
+        return {"bend": bend.direction, "degrees": round(abs(float(np.degrees(bend.angle))), 1)}
     return {"action": pose.action, "frame": pose.frame}

@@ -1,137 +1,158 @@
-"""Faults that a tool can mend, and what is left of them then."""
+"""Faults that a tool can mend: tried, checked as a whole, and then written.
+
+A fault is fixed when a fresh check does not find it any more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import bpy
+import numpy as np
 
 from ...deformers import SkinningError
 from ...options import CheckOptions
-from ..steps import Steps, take_all, within
-from ..subject.character import find_skinned, list_deformed
+from ..steps import Steps, within
 from ..weights.reports import end_sentence
-from .faults import FAULTS, PIERCED, Finding
-from .findings import LINEAR, find_faults
-from .run import check_character
+from .faults import CROSSED, Finding
+from .findings import find_faults
+from .mends import FLESH, MENDS
+from .run import Checked, check_character
+from .trial import Trial
 
-MOST_ROUNDS = 4
-"""Of weights, of the method, of its bulge limit and contact, and what is torn then."""
+MOST_ROUNDS = 6
+"""Of weights, of what they have hidden, of flesh and of layers; each is checked."""
+
+BETTER = 0.99
+"""Share of its severity below which a fault has become less."""
+
+
+@dataclass
+class Fixed:
+    """What a fix has come to.
+
+    Attributes
+    ----------
+    faults : list of Finding, or None
+        What a fresh check finds, the worst first; None where nothing was changed.
+    unchecked : set of str
+        Meshes that it could not check: their faults are not known to be gone.
+    messages : list of str
+        What was done.
+    reasons : dict from a key of a fault to str
+        Why it is left.
+    """
+
+    faults: list[Finding] | None = None
+    unchecked: set[str] = field(default_factory=set)
+    messages: list[str] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
 
 
 def can_fix(finding: Finding) -> bool:
     """Whether there is a tool for a fault."""
-    return FAULTS[finding.kind].mend is not None
+    return finding.kind in MENDS
 
 
-def fix_finding(obj: bpy.types.Object, finding: Finding) -> list[str]:
-    """Mend a fault of a mesh; returns messages.
+def explain(finding: Finding) -> str:
+    """What a user can do about a fault that no tool mends."""
+    subject = f"'{finding.bone or finding.mesh}' {finding.describe()}"
+    if finding.kind == CROSSED:
+        return f"{subject}: change the pose, or use Keep Limbs Apart"
+    if finding.other:
+        return f"{subject}: raise the gap of Stay Outside, or transfer the weights of '{finding.other}'"
+    if finding.pose is not None:
+        return f"{subject}: smooth the weights around it, use Correct This Pose, or choose another method"
+    return f"{subject}: rename its vertex group, or paint its weights"
+
+
+def fix_faults(
+    faults: Sequence[Finding],
+    objects: Sequence[bpy.types.Object],
+    options: CheckOptions,
+    is_chosen: Callable[[Finding], bool],
+) -> Steps[Fixed]:
+    """Mend faults of a character; the last step alone changes the file.
+
+    Mistakes in weights go first: they may be the reason of others, which are found once they are mended.
 
     Parameters
     ----------
-    obj : Object
-        The mesh.
-    finding : Finding
-        Of the mesh as it is.
+    faults : sequence of Finding
+        Of the character as it is.
+    objects : sequence of Object
+        Its meshes, and `options`: as they were checked.
+    is_chosen : function
+        Whether to mend a fault.
 
     Raises
     ------
     SkinningError
-        Where no tool mends it.
+        Where the character can not be checked any more.
     """
-    mend = FAULTS[finding.kind].mend
-    if mend is None:
-        if finding.other:
-            raise SkinningError(f"'{finding.bone}' {finding.describe()}: change the pose, or use Keep Limbs Apart")
-        raise SkinningError(f"'{finding.bone}' {finding.describe()}: rename its vertex group, or paint its weights")
-    return mend(obj, finding)
-
-
-def fix_each(
-    faults: Mapping[int, Finding], note: Callable[[int, Finding | None], None], rounds: int = MOST_ROUNDS
-) -> Steps[list[str]]:
-    """Mend faults, and measure all of them again after each round.
-
-    Mistakes in weights go first: they may be the reason of others. What changes a whole mesh is done once a round.
-
-    Parameters
-    ----------
-    faults : dict of Findings
-    note : function
-        Called after each measure with the fault's key and what is left of it, None if that is nothing.
-
-    Returns
-    -------
-    list of str
-        Messages.
-    """
-    messages, left, stuck = [], dict(faults), set()
-    for number in range(rounds):
-        start, share, tried = number / rounds, 1.0 / rounds, set()
-        others = {key: fault for key, fault in left.items() if key not in stuck}
-        chosen = {key: fault for key, fault in others.items() if not fault.method} or others
-        for done, (key, fault) in enumerate(chosen.items()):
-            yield start + 0.5 * share * done / len(chosen)
-            about = FAULTS[fault.kind]
-            change = (fault.mesh, about.mend, about.setting, key if about.is_by_vertex or not fault.method else None)
-            if change in tried:
+    trial, fixed, left = Trial(objects), Fixed(), list(faults)
+    stuck: set[str] = set()
+    try:
+        for number in range(MOST_ROUNDS):
+            chosen = [fault for fault in left if can_fix(fault) and is_chosen(fault) and fault.key not in stuck]
+            stage = min((MENDS[fault.kind][0] for fault in chosen), default=None)
+            chosen = [fault for fault in chosen if MENDS[fault.kind][0] == stage]
+            if not chosen:
+                break
+            start, share = number / MOST_ROUNDS, 1.0 / MOST_ROUNDS
+            messages, is_done = yield from within(_mend_all(trial, chosen, fixed.reasons), start, 0.4 * share)
+            if not is_done:
+                stuck |= {fault.key for fault in chosen}
                 continue
-            tried.add(change)
-            try:
-                messages += fix_finding(_find_mesh(fault.mesh), fault)
-            except SkinningError as error:
-                messages.append(end_sentence(str(error)))
-        bpy.context.view_layer.update()
-        before, left = left, {}
-        meshes = dict.fromkeys(fault.mesh for fault in before.values())
-        for done, mesh in enumerate(meshes):
-            of_mesh = {key: fault for key, fault in before.items() if fault.mesh == mesh}
-            at = start + share * (0.5 + 0.5 * done / len(meshes))
-            try:
-                found = yield from _measure(_find_mesh(mesh), list(of_mesh.values()), at, 0.5 * share / len(meshes))
-            except SkinningError as error:  # others go on without it
-                messages.append(end_sentence(str(error)))
-                left |= of_mesh
+            checked = yield from within(check_trial(trial, options), start + 0.4 * share, 0.6 * share)
+            with trial.shown():
+                found = find_faults(checked, trial.objects)
+            unchecked = {fault.mesh for fault in faults} - {mesh.name for mesh in checked.meshes}
+            after = found + [fault for fault in left if fault.mesh in unchecked]
+            if stage == FLESH and len(after) >= len(left):  # as where it is twist that makes a joint collapse
+                trial.flesh = None
+                stuck |= {fault.key for fault in chosen}
                 continue
-            for key, fault in zip(of_mesh, found, strict=True):
-                note(key, fault)
-                if fault is not None:
-                    left[key] = fault
-        stuck |= {key for key in chosen if left.get(key) == before[key]}
-        if stuck >= set(left):
-            break
-    return list(dict.fromkeys(messages))
+            before, left = {fault.key: fault.severity for fault in left}, after
+            stuck |= {fault.key for fault in left if fault.severity > BETTER * before.get(fault.key, np.inf)}
+            fixed.faults, fixed.unchecked = found, unchecked
+            fixed.messages += messages
+        fixed.reasons = {
+            fault.key: fixed.reasons.get(fault.key) or explain(fault) for fault in left if is_chosen(fault)
+        }
+        if not _has_become_better(faults, left, is_chosen):
+            return Fixed(reasons=fixed.reasons)
+        yield 1.0
+        trial.write()
+        fixed.messages = list(dict.fromkeys(fixed.messages))
+        return fixed
+    finally:
+        trial.close()
 
 
-def _find_mesh(name: str) -> bpy.types.Object:
-    obj = bpy.context.scene.objects.get(name)
-    if obj is None:
-        raise SkinningError(f"'{name}' was deleted or renamed: check the character again")
-    return obj
+def _mend_all(trial: Trial, faults: Sequence[Finding], reasons: dict[str, str]) -> Steps[tuple[list[str], bool]]:
+    """Mend faults on a trial: messages, and whether anything was done."""
+    messages, is_done = [], False
+    for number, fault in enumerate(faults):
+        yield number / len(faults)
+        try:
+            mend = MENDS[fault.kind][1](trial, fault)
+            messages += yield from within(mend, number / len(faults), 1.0 / len(faults))
+            is_done = True
+        except SkinningError as error:  # others go on without it
+            reasons[fault.key] = end_sentence(str(error))
+    return messages, is_done
 
 
-def _measure(
-    obj: bpy.types.Object, findings: Sequence[Finding], start: float, share: float
-) -> Steps[list[Finding | None]]:
-    """What is left of faults of a mesh in their poses; steps tell a share of the whole from a start on."""
-    poses = {id(finding.pose): finding.pose for finding in findings if finding.pose is not None}
-    options = CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0)
-    layers = {finding.other for finding in findings if finding.kind == PIERCED}
-    # Of layers all meshes, as skin that gives way looks at those above.
-    objects = list_deformed(bpy.context.view_layer, find_skinned(obj).armature) if layers else [obj]
-    checked = yield from within(check_character(objects, options, tuple(poses.values())), start, share)
-    faults = [fault for fault in reversed(find_faults(checked, objects)) if fault.mesh == obj.name]
-    found = {(fault.kind, fault.bone, fault.other): fault for fault in faults}
-    return [found.get((finding.kind, finding.bone, finding.other)) for finding in findings]
+def check_trial(trial: Trial, options: CheckOptions) -> Steps[Checked]:
+    """Check the meshes of a trial as they would be."""
+    return (yield from trial.take(check_character(trial.objects, options, trial=trial)))
 
 
-def measure_again(obj: bpy.types.Object, finding: Finding) -> Finding | None:
-    """What is left of a fault, as a mesh is now, in the same pose; None where it is gone.
-
-    Raises
-    ------
-    SkinningError
-        Where the mesh can not be checked any more.
-    """
-    (left,) = take_all(_measure(obj, [finding], 0.0, 1.0))
-    return left
+def _has_become_better(
+    faults: Sequence[Finding], left: Sequence[Finding], is_chosen: Callable[[Finding], bool]
+) -> bool:
+    """Whether any chosen fault has become less, or is gone."""
+    severities = {fault.key: fault.severity for fault in left}
+    return any(severities.get(one.key, 0.0) < BETTER * one.severity for one in faults if is_chosen(one))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,14 +22,14 @@ MOST_POSES = 20
 
 @dataclass(frozen=True)
 class CheckedLayer:
-    """A layer in the pose where it is pierced most.
+    """A layer in the pose where it is pierced most, or at rest.
 
     Attributes
     ----------
     above, below : int
         Indices of the meshes.
-    pose : int
-        Index of the pose.
+    pose : int or None
+        Index of the pose; None at rest.
     seen : float
         Share of the figure that is skin which layers cover at rest.
     """
@@ -37,7 +37,7 @@ class CheckedLayer:
     above: int
     below: int
     pierced: Pierced
-    pose: int
+    pose: int | None
     seen: float
 
 
@@ -139,9 +139,10 @@ class LayerCheck:
         return Contacts(self._find_layers(pose), self._find_crossings(pose), self._unit)
 
     def _find_layers(self, pose: Poser) -> list[CheckedLayer]:
-        """All layers that are pierced, each in the worst of the poses that seem so."""
-        found = []
+        """All layers that are pierced, each at rest, and in the worst of the poses that seem so."""
+        found, resting = [], []
         for (above, below), meter, known in zip(self._layers, self._meters, self._estimates, strict=True):
+            resting.append(CheckedLayer(above, below, meter.at_rest, None, 0.0))
             measured = []
             for of_bends in (False, True):
                 estimates = np.where(np.array(self._bends) == of_bends, known, 0.0)
@@ -151,10 +152,10 @@ class LayerCheck:
                     measured.append(CheckedLayer(above, below, meter.measure(posed[above], posed[below]), number, 0.0))
             found += sorted(measured, key=lambda one: -one.pierced.share)[:1]
         if not found:
-            return []
+            return resting
         seen = SeenSkin(self._shells, self._layers, self._unit, self._find_at_rest)
         shares = {number: seen.measure(pose(number)) for number in {one.pose for one in found}}
-        return [CheckedLayer(one.above, one.below, one.pierced, one.pose, shares[one.pose]) for one in found]
+        return [*resting, *(replace(one, seen=shares[one.pose]) for one in found)]
 
     def _find_crossings(self, pose: Poser) -> list[CheckedCrossing]:
         """The pairs of limbs that run into each other, each in the pose where it is deepest."""

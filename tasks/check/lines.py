@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
 
+from ...options import CheckOptions
 from ...settings.objects import settings_of
 from ..reports import check_reports
 from .faults import Finding
@@ -17,10 +18,37 @@ from .fix import can_fix
 
 @dataclass
 class Report:
-    """What was found of a character, and what fixes have left: the indices of what is fixed."""
+    """What was found of a character, and how it was checked.
+
+    Attributes
+    ----------
+    faults : list of Finding
+        Of the list, also those that were fixed: their indices are in `fixed`.
+    meshes : list of str
+        Names of those that were checked.
+    """
 
     faults: list[Finding]
     fixed: set[int]
+    meshes: list[str]
+    options: CheckOptions
+
+    def list_open(self) -> list[Finding]:
+        """The faults that there are."""
+        return [fault for number, fault in enumerate(self.faults) if number not in self.fixed]
+
+    def follow(self, found: Sequence[Finding], unchecked: Set[str]) -> Report:
+        """The same list as a fresh check leaves it: what it does not find is fixed, but for meshes that it could not
+        check; what it finds besides comes last."""
+        new = {fault.key: fault for fault in found}
+        fixed = {
+            number
+            for number, fault in enumerate(self.faults)
+            if fault.key not in new and (number in self.fixed or fault.mesh not in unchecked)
+        }
+        known = {fault.key for fault in self.faults}
+        faults = [new.get(fault.key, fault) for fault in self.faults]
+        return replace(self, faults=[*faults, *(fault for fault in found if fault.key not in known)], fixed=fixed)
 
 
 def find_report(armature: bpy.types.Object) -> Report | None:
@@ -28,32 +56,43 @@ def find_report(armature: bpy.types.Object) -> Report | None:
     return (check_reports.find(armature) or {}).get(settings_of(armature).fixes)
 
 
-def list_lines(settings: Any, armature: bpy.types.Object, faults: Sequence[Finding], poses: int) -> None:
-    """Keep the faults of a character, and write them into the list that the panel shows.
+def list_lines(settings: Any, armature: bpy.types.Object, report: Report, poses: int) -> None:
+    """Keep the report on a character, and write its faults into the list that the panel shows.
 
     Parameters
     ----------
-    faults : sequence of Finding
-        The worst first.
     poses : int
         That were checked.
     """
-    check_reports.keep(armature, {settings_of(armature).fixes: Report(list(faults), set())})
+    check_reports.keep(armature, {settings_of(armature).fixes: report})
     settings.armature, settings.poses, settings.active = armature.name, poses, 0
-    settings.findings.clear()
-    for number, fault in enumerate(faults):
-        write_line(settings.findings.add(), number, fault)
+    _write_lines(settings, report)
+
+
+def note_fixes(settings: Any, armature: bpy.types.Object, report: Report) -> None:
+    """Keep what a fix has left of a character, beside what there was before: undo goes back to that."""
+    number = settings_of(armature).fixes + 1
+    settings_of(armature).fixes = number
+    (check_reports.find(armature) or {})[number] = report
+    _write_lines(settings, report)
 
 
 def follow_fixes(settings: Any) -> None:
-    """Write the lines as the character is after a fix, or after its undo or redo."""
+    """Write the lines as the character is after the undo or redo of a fix."""
     armature = bpy.data.objects.get(settings.armature)
     report = None if armature is None else find_report(armature)
-    if report is None:
-        return
-    for line in settings.findings:
-        write_line(line, line.number, report.faults[line.number])
-        line.is_mended = line.number in report.fixed
+    if report is not None:
+        _write_lines(settings, report)
+
+
+def _write_lines(settings: Any, report: Report) -> None:
+    lines = settings.findings
+    while len(lines) > len(report.faults):
+        lines.remove(len(lines) - 1)
+    for number, fault in enumerate(report.faults):
+        write_line(lines[number] if number < len(lines) else lines.add(), number, fault)
+        lines[number].is_mended = number in report.fixed
+    settings.active = min(settings.active, max(len(lines) - 1, 0))
 
 
 def write_line(line: Any, number: int, fault: Finding) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
@@ -21,7 +21,7 @@ MOST_FRAMES = 60
 
 @dataclass(frozen=True)
 class CheckedPose:
-    """A pose and where it comes from.
+    """A pose and where it comes from, by which poses are compared: what another Blender sends back is a copy.
 
     Attributes
     ----------
@@ -39,14 +39,18 @@ class CheckedPose:
     action: str
     frame: int
     bends: tuple[Bend, ...]
-    rest_to_pose: np.ndarray
+    rest_to_pose: np.ndarray = field(compare=False)
     bent_bones: tuple[str, ...] = ()
-    hints: np.ndarray | None = None
+    hints: np.ndarray | None = field(default=None, compare=False)
 
-    def describe(self) -> str:
-        """Where it comes from, in words."""
+    def find_bend(self, bone: str) -> Bend:
+        """How a bone is bent in a pose of the range of motion; if it is not, how the first is."""
+        return dict(zip(self.bent_bones, self.bends, strict=True)).get(bone, self.bends[0])
+
+    def describe(self, bone: str) -> str:
+        """Where it comes from, in words; a bend is that of a bone."""
         if self.bends:
-            bend = self.bends[0]
+            bend = self.find_bend(bone)
             degrees = round(abs(np.degrees(bend.angle)))
             return (
                 f"twisted {bend.side}, {degrees} degrees" if bend.is_twist else f"bent {bend.side}, {degrees} degrees"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,11 +12,12 @@ import numpy as np
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers import Pose, SkinningError
 from ...deformers.layers.keep import LayerPlan, keep_apart
-from ...deformers.measures.bends import list_bent_poses
+from ...deformers.measures.bends import Bend, list_bent_poses
 from ...deformers.measures.difference import MILLIMETERS
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
 from ...options import CheckOptions
+from ..corrections.driven import DrivenKeys, plan_driven, read_driven
 from ..layers.kept import find_kept
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
@@ -24,8 +25,11 @@ from ..steps import Progress, Steps
 from ..subject.actions import MOST_FRAMES
 from ..subject.character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
 from ..subject.stack import SkinnedObject
+from ..weights.parts import read_part
 from .layers import MOST_POSES, Contacts, LayerCheck
 from .poses import CheckedPose, label_poses, read_action_poses
+from .ranges import find_own_bends
+from .trial import Trial
 
 READ = 0.1
 """Share of all that is done when all is read."""
@@ -40,17 +44,20 @@ class ReadMesh:
     method : str
         Key of the method in use: that it is bound by, else what its Armature modifier does.
     skins : dict from a method to UnboundSkin
+    driven : list of DrivenKeys
+        Corrections, which the method in use has.
     """
 
     name: str
     method: str
     rest: Rest
     skins: dict[str, UnboundSkin]
+    driven: list[DrivenKeys]
 
     def bind(self) -> CheckedMesh:
         """By all methods; raises SkinningError where one can not."""
         bound = {method: skin.bind() for method, skin in self.skins.items()}
-        return CheckedMesh(self.name, self.method, self.rest, SkinMeter(self.rest), bound, {})
+        return CheckedMesh(self.name, self.method, self.rest, SkinMeter(self.rest), bound, {}, self.driven)
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class CheckedMesh:
 
     Attributes
     ----------
-    name, method, rest
+    name, method, rest, driven
         As of `ReadMesh`.
     bound : dict from a method to PosableSkin
     extremes : dict from a method to Extremes
@@ -71,10 +78,16 @@ class CheckedMesh:
     meter: SkinMeter
     bound: dict[str, PosableSkin]
     extremes: dict[str, Extremes]
+    driven: list[DrivenKeys]
 
     def deform(self, method: str, pose: CheckedPose) -> np.ndarray:
-        """Points in a pose: shape (V, 3), object space."""
-        return self.bound[method].pose(Pose(pose.rest_to_pose, self.rest.object_to_armature, pose.hints))
+        """Points in a pose: shape (V, 3), object space; by the method in use with its corrections."""
+        skin, offsets = self.bound[method], 0.0
+        if method == self.method:
+            offsets = sum((keys.find_offsets(pose.rest_to_pose) for keys in self.driven), 0.0)
+        if isinstance(offsets, np.ndarray):
+            skin = skin.at(points=self.rest.points + offsets)
+        return skin.pose(Pose(pose.rest_to_pose, self.rest.object_to_armature, pose.hints))
 
     def measure(self, method: str, poses: Sequence[CheckedPose], bent: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
         """Measure a method in all poses; yields posed points, shape (V, 3), armature space, after each.
@@ -119,7 +132,7 @@ class Checked:
 
 
 def check_character(
-    objects: Iterable[bpy.types.Object], options: CheckOptions, poses: Sequence[CheckedPose] = ()
+    objects: Iterable[bpy.types.Object], options: CheckOptions, trial: Trial | None = None
 ) -> Steps[Checked]:
     """Check the meshes of one armature; nothing of the file is changed.
 
@@ -127,8 +140,8 @@ def check_character(
     ----------
     objects : Objects
         Meshes; those that no armature deforms are left out.
-    poses : sequence of CheckedPose
-        Besides those that the options ask for.
+    trial : Trial, optional
+        Whose layers and flesh are to be, too.
 
     Raises
     ------
@@ -147,54 +160,69 @@ def check_character(
         except SkinningError as error:
             refused[obj.name] = str(error)
     armatures = list(dict.fromkeys(one.armature for one in skinned))
-    if len(armatures) != 1:
-        raise SkinningError(
-            "Nothing to check: select a mesh that has an Armature modifier, or its armature"
-            if not armatures
-            else f"The meshes belong to {len(armatures)} armatures: check one character at a time"
-        )
+    if not armatures:
+        reasons = _name(refused) or ["select a mesh that has an Armature modifier, or its armature"]
+        raise SkinningError(f"Nothing to check: {'; '.join(reasons)}")
+    if len(armatures) > 1:
+        raise SkinningError(f"The meshes belong to {len(armatures)} armatures: check one character at a time")
     skeleton, meshes = find_skeleton(armatures[0]), []
     for number, one in enumerate(skinned):
         try:
-            meshes.append(_read_mesh(one, skeleton, options.methods))
+            meshes.append(_read_mesh(one, skeleton, options.methods, trial))
         except SkinningError as error:
             refused[one.obj.name] = str(error)
         yield 0.5 * READ * (number + 1) / len(skinned)
     if not meshes:
-        raise SkinningError("\n".join(refused.values()))
+        raise SkinningError("\n".join(_name(refused)))
     # Of a mesh whose joints are asked for twists, if there is one.
     hinted = next((own for mesh in meshes if (own := mesh.skins[mesh.method].skeleton).has_hints), skeleton)
-    found = list(poses)
+    found = []
     if options.frames is not None:
-        found += label_poses(armatures[0], hinted, None, options.frames)
+        found = label_poses(armatures[0], hinted, None, options.frames)
     elif options.use_actions:
-        found += yield from read_action_poses(armatures[0], hinted)
+        found = yield from read_action_poses(armatures[0], hinted)
     yield READ
-    kept = find_kept(armatures[0], [one.obj for one in skinned], len(skeleton.joints.parents))
-    measured = yield partial(_measure, skeleton, meshes, kept, found, options.bend)
+    kept: Mapping[str, LayerPlan]
+    if trial is not None and trial.layers is not None:
+        kept = trial.layers[1]
+    else:
+        kept = find_kept(armatures[0], [one.obj for one in skinned], len(skeleton.joints.parents))
+    own = find_own_bends(armatures[0], skeleton, found, options.bend) if options.bend else {}
+    measured = yield partial(_measure, skeleton, meshes, kept, found, options.bend, own)
     checked, wrong, measured_in, contacts = measured
     millimeters = MILLIMETERS * bpy.context.scene.unit_settings.scale_length * armatures[0].matrix_world.median_scale
     return Checked(armatures[0].name, skeleton, checked, refused | wrong, measured_in, contacts, millimeters)
 
 
-def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> ReadMesh:
+def _name(refused: Mapping[str, str]) -> list[str]:
+    """Why meshes can not be checked, each with its name."""
+    return [reason if f"'{name}'" in reason else f"'{name}': {reason}" for name, reason in refused.items()]
+
+
+def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...], trial: Trial | None) -> ReadMesh:
     """A mesh, to be bound by the method in use, and others."""
     rest = read_character(skinned, skeleton).rest
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
+    read_part(skinned.obj, skinned.armature, skeleton.names)  # raises where its weights can not be checked
     in_use = find_method_in_use(skinned)
     skins = {
         method: UnboundSkin.of(SkinSource.of(skinned, Choices.read(skinned, method), skeleton))
         for method in dict.fromkeys((in_use, *methods))
     }
-    return ReadMesh(skinned.obj.name, in_use, rest, skins)
+    driven = read_driven(skinned.obj, skinned.armature, skeleton)
+    planned = [one for one in (trial.flesh or ((), ()))[1] if one.mesh.skinned.obj == skinned.obj] if trial else []
+    for one in planned:
+        driven = plan_driven(skinned.obj, skeleton, list(zip(one.joints, one.offsets, strict=True)), driven)
+    return ReadMesh(skinned.obj.name, in_use, rest, skins, driven)
 
 
 def _measure(
     skeleton: Skeleton,
     read: list[ReadMesh],
-    kept: dict[str, LayerPlan],
+    kept: Mapping[str, LayerPlan],
     poses: list[CheckedPose],
     bend: float,
+    own: Mapping[int, Sequence[Bend]],
     progress: Progress,
 ) -> tuple[list[CheckedMesh], dict[str, str], list[CheckedPose], Contacts]:
     """The meshes, measured in poses and in a range of motion; those that can not be, and why; all the poses; and where
@@ -206,8 +234,8 @@ def _measure(
         except SkinningError as error:
             refused[mesh.name] = str(error)
     if not meshes:
-        raise SkinningError("\n".join(refused.values()))
-    poses = [*poses, *(_bend(skeleton, meshes, bend) if bend else ())]
+        raise SkinningError("\n".join(_name(refused)))
+    poses = [*poses, *(_bend(skeleton, meshes, bend, own) if bend else ())]
     bent = _choose_bent(poses, skeleton.joints.parents)
     done, total = 0, sum(len(mesh.bound) for mesh in meshes) * max(1, len(poses))
     together = LayerCheck([mesh.meter for mesh in meshes])
@@ -247,12 +275,14 @@ def _choose_bent(poses: Sequence[CheckedPose], parents: np.ndarray) -> list[list
     return chosen
 
 
-def _bend(skeleton: Skeleton, meshes: Sequence[CheckedMesh], angle: float) -> Iterator[CheckedPose]:
+def _bend(
+    skeleton: Skeleton, meshes: Sequence[CheckedMesh], angle: float, own: Mapping[int, Sequence[Bend]]
+) -> Iterator[CheckedPose]:
     """The poses of a range of motion: joints of limbs, or all where there is no limb."""
     weights, count = _join_weights(meshes)
     limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
     chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
-    for pose in list_bent_poses(weights, count, skeleton.joints, angle, chosen):
+    for pose in list_bent_poses(weights, count, skeleton.joints, angle, chosen, own):
         names = tuple(skeleton.name_joint(bend.joint) for bend in pose.bends)
         yield CheckedPose("", 0, pose.bends, pose.rest_to_pose, names)
 

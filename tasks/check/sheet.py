@@ -87,7 +87,8 @@ def draw_sheet(checked: Checked, path: Path) -> None:
 
 
 def _label(page: Page, checked: Checked, row: Row, top: float) -> None:
-    lines = (checked.skeleton.name_joint(row.joint), row.mesh.name, *row.pose.describe().split(", "))
+    bone = checked.skeleton.name_joint(row.joint)
+    lines = (bone, row.mesh.name, *row.pose.describe(bone).split(", "))
     for number, line in enumerate(lines):
         page.add_text(line[:22], 0.03, top - 0.32 - 0.11 * number, 0.085 if number == 0 else 0.062, "LEFT")
 

@@ -56,9 +56,8 @@ def _bend(armature: bpy.types.Object, bends: tuple[Bend, ...], finding: Finding)
     names = {bend.joint: name for bend, name in zip(bends, finding.pose.bent_bones, strict=True)}
     held = [name for name in names.values() if armature.pose.bones[name].constraints]
     if held:
-        raise SkinningError(
-            f"'{held[0]}' follows other bones by constraints: pose their controls, {finding.pose.describe()}"
-        )
+        pose = finding.pose.describe(finding.bone)
+        raise SkinningError(f"'{held[0]}' follows other bones by constraints: pose their controls, {pose}")
     for bone in armature.pose.bones:
         bone.matrix_basis = Matrix.Identity(4)
     for bend in bends:

@@ -86,6 +86,15 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
 
     Yields and raises as `correct_from`.
     """
+    return store_flesh(*(yield from find_flesh(objects)))
+
+
+FoundFlesh = tuple[list[bpy.types.Object], list[Fitted], list[str], tuple[str, ...]]
+"""The meshes, their corrections, sentences on these, and which meshes are left out."""
+
+
+def find_flesh(objects: Sequence[bpy.types.Object]) -> Steps[FoundFlesh]:
+    """Find what `add_flesh` stores; nothing is changed."""
     skinned, left_out = find_correctable(objects)
     armature = skinned[0].armature
     vertices = sum(len(mesh_of(one.obj).vertices) for one in skinned)
@@ -97,17 +106,27 @@ def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
     meshes = character.meshes
     bends = yield partial(_try_all, character, bends, skeleton.joints)
     chosen = choose_bends(bends, skeleton.joints)
-    report = CorrectedFrom(METHODS[FLESH].label, (), (), left_out=left_out)
+    fitted, notes = list[Fitted](), list[str]()
     if chosen:
         chosen.sort(key=lambda bend: bend.joint.joint)  # gains alike but for rounding are in any order
         planned, unplanned = plan_all(meshes, [bend.joint for bend in chosen], FLESH, "DIRECTIONS")
         keys = dict(planned)
         fitted = yield partial(fit_bends, character, chosen, [keys.get(mesh, ()) for mesh in meshes], skeleton.joints)
         meshes = [mesh for mesh in meshes if mesh in keys]
-        report = store_fitted(fitted, FLESH, list(_describe(fitted, chosen)), (*left_out, *unplanned))
-    for obj, name in list_flesh(mesh.skinned.obj for mesh in meshes):
+        notes, left_out = list(_describe(fitted, chosen)), (*left_out, *unplanned)
+    return [mesh.skinned.obj for mesh in meshes], fitted, notes, left_out
+
+
+def store_flesh(
+    objects: Sequence[bpy.types.Object], fitted: Sequence[Fitted], notes: Sequence[str], left_out: tuple[str, ...]
+) -> CorrectedFrom:
+    """Store what `find_flesh` has found, in place of the meshes' flesh."""
+    report = CorrectedFrom(METHODS[FLESH].label, (), (), left_out=left_out)
+    if fitted:
+        report = store_fitted(fitted, FLESH, notes, left_out)
+    for obj, name in list_flesh(objects):
         if (obj.name, name) not in report.keys:  # of joints that gain no longer
-            remove(obj, armature, name)
+            remove(obj, find_deforming_armature(obj), name)
     return report
 
 

@@ -114,14 +114,23 @@ def add_layers(
         Where no mesh lies over another, or something forbids it; nothing is changed then.
     """
     dressed = read_dressed(armature, meshes, limb_bones)
-    plans = plan_layers(dressed)
+    return write_layers(dressed, plan_layers(dressed), meshes, limb_bones)
+
+
+def write_layers(
+    dressed: Dressed,
+    plans: Mapping[str, LayerPlan],
+    meshes: Sequence[bpy.types.Object],
+    limb_bones: str | None = None,
+) -> LayersReport:
+    """Give meshes what was planned for them, in place of what was there; see `add_layers`."""
     try:
         stacks = _make_stacks(dressed, plans, meshes)
     except BaseException:
         remove_unused()  # such as hidden objects
         raise
     if limb_bones is not None:
-        settings_of(armature).limb_bones = limb_bones
+        settings_of(dressed.armature).limb_bones = limb_bones
         for obj in meshes:
             settings_of(obj).layer_limbs = True
     remove_layer_modifiers(list_layered(meshes))

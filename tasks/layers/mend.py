@@ -10,14 +10,11 @@ import numpy as np
 from ...bridge.meshes.data import mesh_of, read_key_points, read_points, write_key_points, write_points
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers.geometry.solid import vertex_normals
-from ...deformers.layers.tuck import find_neighbors, find_pierced, smooth_pushes
+from ...deformers.layers.tuck import STICKS_OUT, find_neighbors, find_pierced, smooth_pushes
 from ...settings.objects import settings_of
 from ..subject.layered import list_layered
 from .add import add_layers
 from .read import Dressed, read_dressed
-
-REACH = 0.03
-"""The deepest that is mended, for a height of 1.8: what sticks out farther is meant so."""
 
 BENEATH = 0.25
 """Where what is mended comes to lie below the layer, in gaps."""
@@ -38,13 +35,9 @@ def mend_at_rest(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
     SkinningError
         As `read_dressed` and `add_layers`; nothing is changed then.
     """
-    lines, dressed = [], read_dressed(armature, meshes)
-    before = [(garment.obj, _read_shapes(garment.obj)) for garment in dressed.garments]
-    try:  # each pair is read as modifiers show what was moved above it
-        for above, below in sorted(dressed.pairs):
-            if lines:
-                dressed = read_dressed(armature, meshes)
-            lines += _mend(dressed, above, below)
+    before = [(garment.obj, _read_shapes(garment.obj)) for garment in read_dressed(armature, meshes).garments]
+    try:
+        lines = move_beneath(armature, meshes)
         if lines and list_layered(meshes):
             add_layers(armature, meshes)
     except BaseException:
@@ -54,23 +47,37 @@ def mend_at_rest(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
     return lines or [f"Nothing of '{armature.name}' sticks out of its layers at rest"]
 
 
+def move_beneath(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> list[str]:
+    """The same, but for Stay Outside, which is as it was before; no sentences where nothing sticks out."""
+    lines, dressed = [], read_dressed(armature, meshes)
+    for above, below in sorted(dressed.pairs):
+        if lines:  # each pair is read as modifiers show what was moved above it
+            dressed = read_dressed(armature, meshes)
+        lines += _mend(dressed, above, below)
+    return lines
+
+
 def _mend(dressed: Dressed, above: int, below: int) -> list[str]:
     garment, layer = dressed.garments[below], dressed.garments[above]
     normals = vertex_normals(garment.points, garment.triangles)
     nearest = find_nearest_surface(garment.points, layer.shown, layer.triangles)
     unit = dressed.unit
-    depths, ways = find_pierced(garment.points, normals, layer.shown, layer.triangles, nearest, REACH * unit)
+    depths, ways = find_pierced(garment.points, normals, layer.shown, layer.triangles, nearest, STICKS_OUT * unit)
     count = int((depths > 0.0).sum())
     if not count:
         return []
     needs = np.where(depths > 0.0, depths + BENEATH * settings_of(layer.obj).layer_gap * unit, 0.0)
     moves = smooth_pushes(ways * needs[:, None], find_neighbors(garment.points, garment.triangles), SMOOTHING)
-    offsets = moves @ np.linalg.inv(garment.to_armature)[:3, :3].T
-    _write_shapes(garment.obj, [points + offsets for points in _read_shapes(garment.obj)])
+    move_points(garment.obj, moves @ np.linalg.inv(garment.to_armature)[:3, :3].T)
     lengths = np.linalg.norm(moves, axis=1)
     is_moved = lengths > 1e-6 * dressed.height
     moved, over, most = garment.obj.name, layer.obj.name, 1e3 * float(lengths.max()) / unit
     return [f"Moved {int(is_moved.sum()):,} vertices of '{moved}' beneath '{over}', by up to {most:.1f} mm"]
+
+
+def move_points(obj: bpy.types.Object, offsets: np.ndarray) -> None:
+    """Move the vertices of a mesh, and of all its shape keys, by offsets of shape (V, 3), object space."""
+    _write_shapes(obj, [points + offsets for points in _read_shapes(obj)])
 
 
 def _read_shapes(obj: bpy.types.Object) -> list[np.ndarray]:

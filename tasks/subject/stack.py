@@ -37,6 +37,9 @@ class SkinnedObject:
     replaced: bpy.types.ArmatureModifier
     armature: bpy.types.Object
 
+    def __deepcopy__(self, _memo: dict) -> SkinnedObject:
+        return self  # it stands for what is in the file, which a copy does not double
+
     @property
     def deforming(self) -> bpy.types.Modifier:
         """The modifier that deforms, or is to deform, by its position: Supple's, else the one to be replaced."""

@@ -107,10 +107,13 @@ def show_selection(context: bpy.types.Context, objects: Iterable[bpy.types.Objec
 
 
 def find_mistakes(
-    objects: Iterable[bpy.types.Object], limit: int = 0
+    objects: Iterable[bpy.types.Object], limit: int = 0, is_read_only: bool = False
 ) -> tuple[list[tuple[SkinPart, Findings, tuple[str, ...]]], LeftOut]:
-    """The mistakes of each part, and the names of its bones; the parts of one armature are checked together."""
-    skins, left_out = read_skins(objects, needs_faces=False)
+    """The mistakes of each part, and the names of its bones; the parts of one armature are checked together.
+
+    `is_read_only`: whether nothing is to be written on the meshes, which may be linked then.
+    """
+    skins, left_out = read_skins(objects, needs_faces=False, is_read_only=is_read_only)
     mistakes = []
     for skin in skins:
         bones = skin.skeleton.envelopes

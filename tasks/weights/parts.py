@@ -173,7 +173,10 @@ def add_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object) -> 
 
 
 def read_skins(
-    objects: Iterable[bpy.types.Object], given: bpy.types.Object | None = None, needs_faces: bool = True
+    objects: Iterable[bpy.types.Object],
+    given: bpy.types.Object | None = None,
+    needs_faces: bool = True,
+    is_read_only: bool = False,
 ) -> tuple[list[WeightedSkin], LeftOut]:
     """Read meshes as skins, one for each armature, and leave out what cannot be read; changes nothing.
 
@@ -185,6 +188,8 @@ def read_skins(
         The armature of meshes that no armature deforms.
     needs_faces : bool
         Whether to refuse skins without any face.
+    is_read_only : bool
+        Whether their weights are not to be changed: those of linked meshes may be read.
 
     Raises
     ------
@@ -193,7 +198,7 @@ def read_skins(
     """
     objects = list(objects)
     by_armature: dict[bpy.types.Object, list[bpy.types.Object]] = {}
-    own, left_out = own_meshes(objects)
+    own, left_out = own_meshes(objects, is_read_only)
     found, unskinned = sort_out(own, lambda obj: (find_deforming_armature(obj, given), obj))
     left_out += unskinned
     for armature, obj in found:
@@ -252,7 +257,9 @@ def _read_skin(
     return WeightedSkin(armature, skeleton, tuple(parts)), left_out
 
 
-def own_meshes(objects: Iterable[bpy.types.Object]) -> tuple[list[bpy.types.Object], LeftOut]:
+def own_meshes(
+    objects: Iterable[bpy.types.Object], is_read_only: bool = False
+) -> tuple[list[bpy.types.Object], LeftOut]:
     """The objects whose weights can be written, of those that share mesh data only the first, and the others.
 
     Raises
@@ -260,7 +267,7 @@ def own_meshes(objects: Iterable[bpy.types.Object]) -> tuple[list[bpy.types.Obje
     SkinningError
         Where there is none.
     """
-    own, left_out = choose_usable(objects, _check_own)
+    own, left_out = choose_usable(objects, lambda obj: _check_own(obj, is_read_only))
     if not own:
         raise SkinningError("No mesh is selected: select one that has an Armature modifier")
     first: dict[int, bpy.types.Object] = {}
@@ -269,11 +276,12 @@ def own_meshes(objects: Iterable[bpy.types.Object]) -> tuple[list[bpy.types.Obje
     return list(first.values()), left_out
 
 
-def _check_own(obj: bpy.types.Object) -> None:
+def _check_own(obj: bpy.types.Object, is_read_only: bool) -> None:
     if obj.type != "MESH":
         raise SkinningError(f"'{obj.name}' is not a mesh: only meshes have weights")
     mesh = mesh_of(obj)
-    if obj.library is not None or mesh.library is not None or mesh.override_library is not None:
+    is_own = obj.library is None and mesh.library is None and mesh.override_library is None
+    if not (is_own or is_read_only):
         raise SkinningError(
             f"The mesh of '{obj.name}' is linked from another file, so its weights cannot change: make it local with "
             "Object > Relations > Make Local"

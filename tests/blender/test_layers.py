@@ -23,7 +23,7 @@ from supple.options import CheckOptions, CopyOptions
 from supple.settings.objects import settings_of
 from supple.tasks.check.faults import PIERCED
 from supple.tasks.check.findings import find_faults
-from supple.tasks.check.fix import fix_finding
+from supple.tasks.check.fix import fix_faults
 from supple.tasks.check.run import check_character
 from supple.tasks.engine_copy.examples import read_subject, write_targets
 from supple.tasks.engine_copy.run import make_engine_copy, read_motion
@@ -520,7 +520,9 @@ def test_check_finds_what_is_pierced_and_its_fix_keeps_it_outside(dressed):
 
     before = {(fault.mesh, fault.other): fault.value for fault in list_pierced()}
     fault = next(fault for fault in list_pierced() if fault.mesh == SKIRT and fault.other == BODY)
-    assert "Layers, outermost first: Skirt, Tights, Tube." in fix_finding(dressed[SKIRT], fault)
+    options = CheckOptions(methods=("SSD",), angle=0.0)
+    fixed = take_all(fix_faults(list_pierced(), meshes, options, lambda each: each.key == fault.key))
+    assert "Layers, outermost first: Skirt, Tights, Tube." in fixed.messages
     after = {(fault.mesh, fault.other): fault.value for fault in list_pierced()}
     assert after.get((SKIRT, BODY), 0.0) < 0.34 * before[SKIRT, BODY]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from supple.deformers import Joints, Weights
-from supple.deformers.measures.bends import DIRECTIONS, list_bent_poses
+from supple.deformers.measures.bends import DIRECTIONS, Bend, list_bent_poses
 
 CENTERS = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0], [-1, 0, 0], [-2, 0, 0]])
 JOINTS = Joints(
@@ -42,6 +42,16 @@ def test_every_joint_is_bent_in_every_direction_by_the_angle():
 def test_joints_that_are_not_chosen_stay():
     poses = bend_all(np.array([True, True, False, False, True]))
     assert {bend.joint for pose in poses for bend in pose.bends} == {1, 4}
+
+
+def test_a_joint_that_has_own_bends_has_no_others():
+    """A hinge, one that does not bend, and others, which keep theirs: bends in one pose go to one side."""
+    hinge = Bend(4, DIRECTIONS[0], np.array([0.0, 0.0, 1.0]), 0.5)
+    poses = list_bent_poses(Weights.from_dense(DENSE), len(DENSE), JOINTS, 1.0, ALL, {3: [], 4: [hinge]})
+    bends = [bend for pose in poses for bend in pose.bends]
+    assert [bend for bend in bends if bend.joint in (3, 4)] == [hinge]
+    assert [len([bend for bend in bends if bend.joint == joint]) for joint in (1, 2)] == [6, 6]
+    assert all(len({bend.direction for bend in pose.bends}) == 1 for pose in poses)
 
 
 def test_a_bend_turns_all_below_about_its_joint():

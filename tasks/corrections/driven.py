@@ -1,0 +1,109 @@
+"""What corrections add to a mesh in any pose: what their drivers make of it, without Blender."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ...bridge.rigs.armatures import Skeleton
+from ...bridge.rigs.rest_bones import read_rest_bones
+from ...deformers import SkinningError
+from ...deformers.corrections.readers import Reader, find_reader
+from ...deformers.corrections.rotation_choice import read_joint_rotations
+from ...settings.objects import settings_of
+from ..subject.corrected import is_driven, list_bones, read_rotations
+from .from_joints import find_joint
+from .from_method import JointKeys
+from .keys import keys_of, list_group, read_offsets
+
+
+@dataclass(frozen=True, eq=False)
+class DrivenKeys:
+    """Corrections of a mesh that the same bones drive.
+
+    Attributes
+    ----------
+    joints : tuple of int, length J
+        Of these bones.
+    axes : float array, shape (J, 3, 3)
+        Of the bones at rest: columns, armature space.
+    reader : Reader
+    offsets : float array, shape (K, V, 3)
+        What each adds, object space; 0 where it is muted.
+    """
+
+    joints: tuple[int, ...]
+    axes: np.ndarray
+    parents: np.ndarray
+    reader: Reader
+    offsets: np.ndarray
+
+    def find_offsets(self, rest_to_pose: np.ndarray) -> np.ndarray | float:
+        """What they add in a pose, (B, 4, 4): (V, 3), or 0 if that is nothing."""
+        rotations = [
+            read_joint_rotations(rest_to_pose[None], self.parents, joint, axes)[0]
+            for joint, axes in zip(self.joints, self.axes, strict=True)
+        ]
+        values = self.reader.read(np.array(rotations)[None])[0]
+        used = np.flatnonzero(values)
+        return np.einsum("k,kvi->vi", values[used], self.offsets[used]) if used.size else 0.0
+
+
+def read_driven(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skeleton) -> list[DrivenKeys]:
+    """The corrections of a mesh that its drivers bring in; those that nothing drives any more are left out.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        Without fractions.
+    """
+    found = []
+    for bones in dict.fromkeys(list_bones(entry) for entry in settings_of(obj).corrections):
+        group = [entry for entry in list_group(obj, bones) if is_driven(obj, entry.name)]
+        if not group:
+            continue
+        with suppress(SkinningError):  # damaged, or of bones that are gone
+            names, asked = [entry.name for entry in group], [entry.reader for entry in group]
+            reader = find_reader(np.array([read_rotations(entry) for entry in group]), asked, names)
+            offsets = _read_all(obj, names, len(obj.data.vertices))
+            found.append(DrivenKeys(*_find_joints(armature, skeleton, bones), reader, offsets))
+    return found
+
+
+def plan_driven(
+    obj: bpy.types.Object,
+    skeleton: Skeleton,
+    planned: Sequence[tuple[JointKeys, np.ndarray]],
+    known: Iterable[DrivenKeys],
+) -> list[DrivenKeys]:
+    """The corrections of a mesh once planned ones are stored, each with its offsets, (K, V, 3)."""
+    found = {keys.joints: keys for keys in known}
+    for keys, offsets in planned:
+        new = {*keys.replaced, *(one.name for one in keys.corrections)}
+        bones = keys.corrections[0].bones
+        others = [entry.name for entry in list_group(obj, bones) if entry.name not in new]
+        both = np.concatenate([_read_all(obj, others, offsets.shape[1]), offsets])
+        joints = (keys.joint.joint,)
+        found[joints] = DrivenKeys(joints, keys.joint.axes[None], skeleton.joints.parents, keys.reader, both)
+    return list(found.values())
+
+
+def _find_joints(
+    armature: bpy.types.Object, skeleton: Skeleton, names: Sequence[str]
+) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+    bones = read_rest_bones(armature)
+    joints = tuple(find_joint(armature, skeleton, bones, name).joint for name in names)
+    return joints, np.array([bones.axes[bones.index(name)] for name in names]), skeleton.joints.parents
+
+
+def _read_all(obj: bpy.types.Object, names: Sequence[str], vertices: int) -> np.ndarray:
+    """What shape keys add, shape (K, V, 3), float32: nothing where they are muted."""
+    found = np.zeros((len(names), vertices, 3), np.float32)
+    for number, name in enumerate(names):
+        if not keys_of(obj).key_blocks[name].mute:
+            found[number] = read_offsets(obj, name)
+    return found
