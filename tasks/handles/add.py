@@ -133,8 +133,10 @@ def _resting(armature: bpy.types.Object | None, objects: Sequence[bpy.types.Obje
 
 def _is_posed(armature: bpy.types.Object) -> bool:
     skeleton = read_skeleton(armature)
+    if not skeleton.names:
+        return False
     change = read_pose(armature.evaluated_get(bpy.context.evaluated_depsgraph_get()), skeleton).rest_to_pose - np.eye(4)
-    size = float(np.ptp(skeleton.joints.centers, axis=0).max(initial=0.0)) or 1.0
+    size = float(np.ptp(skeleton.joints.centers, axis=0).max()) or 1.0
     return bool((np.abs(change[:, :3, :3]) > POSED).any() or (np.abs(change[:, :3, 3]) > POSED * size).any())
 
 

@@ -17,7 +17,7 @@ from ...deformers.automatic_weights.cages import measure_cage_gap, measure_gaps
 from ...deformers.automatic_weights.handles import Cage
 from ...deformers.geometry.neighbors import find_nearest
 from ...deformers.rig.skeleton import distances_to_bones
-from ..weights.parts import check_points, read_finite_points
+from ..weights.parts import check_own_space, check_points, read_finite_points
 from .names import name_cage, name_point
 
 FAR = 0.1
@@ -92,10 +92,11 @@ def read_skin(
     Raises
     ------
     SkinningError
-        Where there is no surface.
+        Where there is no surface, or no computing in its space.
     """
-    space = (armature or meshes[0]).matrix_world
-    to_armature = np.linalg.inv(np.array(space, np.float64))
+    owner = armature or meshes[0]
+    check_own_space(owner, owner.matrix_world)
+    to_armature = np.linalg.inv(np.array(owner.matrix_world, np.float64))
     taken = {group.name for mesh in meshes for group in mesh.vertex_groups}
     bones, heads, tails = (), np.empty((0, 3)), np.empty((0, 3))
     if armature is not None and skeleton is not None:
@@ -136,8 +137,7 @@ def read_handle(
         Where it is not at the skin.
     """
     matrix = skin.to_armature @ np.array(obj.matrix_world, np.float64)
-    if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix[:3, :3])) < 1e-18:
-        raise SkinningError(f"'{obj.name}' has zero scale: give it a scale other than 0")
+    check_own_space(obj, matrix)
     taken = {*skin.taken, *named}
     if obj.type != "MESH":
         positions = matrix[None, :3, 3]

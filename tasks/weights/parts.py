@@ -303,7 +303,7 @@ def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence
     """
     weights = read_weights(obj, names)  # first: it brings the mesh up to date in Edit Mode
     space = object_to_armature(obj, armature)
-    _check_space(obj, space)
+    check_own_space(obj, space)
     points = read_finite_points(obj)
     matrix = np.array(space, np.float64)
     points = points @ matrix[:3, :3].T + matrix[:3, 3]
@@ -319,7 +319,8 @@ def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence
     )
 
 
-def _check_space(obj: bpy.types.Object, space: Matrix) -> None:
+def check_own_space(obj: bpy.types.Object, space: Matrix | np.ndarray) -> None:
+    """See that an object's space, shape (4, 4), is not flat and can be computed with; raises SkinningError if not."""
     matrix = np.array(space, np.float64)
     check_space(matrix)
     edges = np.linalg.norm(matrix[:3, :3], axis=0)

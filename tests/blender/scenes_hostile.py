@@ -363,7 +363,7 @@ def names_like_those_of_supple(figure: Figure) -> None:
         points = list(range(0, len(obj.data.vertices), 3))
         for name in ("Belly", "Belly.flesh", "Supple", *(f"{bone}.swing" for bone in bones), "tail.1.flesh"):
             obj.vertex_groups.new(name=name).add(points, 0.3, "REPLACE")
-        for name in ("supple_move", "supple_group", "supple_layers", "supple_linear", "supple_strength"):
+        for name in ("suppleness", "flesh", "swing", "layer"):
             obj.data.attributes.new(name, "FLOAT", "POINT")
         for name in ("Supple", "Supple Joints", "flesh", "swing"):
             obj[name] = obj.data[name] = "the user's"

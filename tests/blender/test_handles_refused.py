@@ -65,6 +65,16 @@ def flat(_tube) -> list:
     return [point]
 
 
+def beside(change: Callable) -> Callable:
+    """A point at a skin whose armature is changed."""
+
+    def make(tube) -> list:
+        change(tube.modifiers[0].object)
+        return [add_point("High", POINTS["High"])]
+
+    return make
+
+
 def parent_of_the_armature(tube) -> list:
     """What selecting a whole character selects, too."""
     root, armature = add_point("Root", POINTS["High"]), tube.modifiers[0].object
@@ -92,6 +102,8 @@ NO_HANDLES: dict[str, Callable] = {
     "'Tube' is the skin itself": lambda tube: [tube],
     "'Flat' has zero scale": flat,
     "'High' is already a handle": one_that_is_there,
+    "'Rig' has zero scale": beside(lambda armature: setattr(armature, "scale", (0.0, 0.0, 0.0))),
+    "The object or the armature is too far away": beside(lambda armature: setattr(armature, "location", (1e20, 0, 0))),
     "'Root' carries 'Rig', which is to follow it": parent_of_the_armature,
     "'Far' is in the air": lambda _: [add_point("High", POINTS["High"]), add_point("Far", (0.0, 1.0, 4.0))],
     "Nothing is selected to move 'Tube'": lambda _: [],
@@ -136,6 +148,15 @@ def test_a_posed_armature_and_what_is_parented():
     with pytest.raises(SkinningError, match="in the air"):
         add_by_task([tube], [point])
     assert armature.data.pose_position == "POSE"
+
+
+def test_an_armature_without_deforming_bones():
+    """Handles are the first of them."""
+    tube, armature = add_bare_tube()
+    for bone in armature.data.bones:
+        bone.use_deform = False
+    add_by_task([tube], [add_point("High", POINTS["High"])])
+    assert [*list_handle_bones(armature)] == ["High"]
 
 
 @pytest.mark.versions
