@@ -150,8 +150,11 @@ class SUPPLE_OT_correct_pose(SlowOperator, bpy.types.Operator):
 
     def work(self, context: bpy.types.Context) -> None:
         meshes = list_to_correct(context)
+        armature = find_deforming_armature(meshes[0])
+        if others := [obj.name for obj in meshes if find_deforming_armature(obj) != armature]:
+            self.tell(f"Left as they are: {', '.join(others)}", "WARNING")  # one character is corrected at a time
         with left_mode(context):
-            _, left_out = begin(meshes, context.view_layer)
+            _, left_out = begin([obj for obj in meshes if obj.name not in others], context.view_layer)
             self.tell_left_out(left_out)
         shape(self.mode)
 

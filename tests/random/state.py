@@ -20,6 +20,7 @@ VOLATILE = {
     "statistics", "persistent_uid", "matrix", "matrix_channel", "matrix_world", "matrix_local", "head", "tail",
     "length", "depth", "is_float", "size", "channels", "has_data", "resolution",
     "last_slot_identifier", "name_display", "identifier", "users",
+    "texspace_location", "texspace_size",  # from the points, once somebody asks
     "active_shape_key",  # its index tells, but for whether the object ever had keys, which Blender remembers
 }  # fmt: skip
 INSIDE = {"animation_data", "pose", "driver", "render", "node_tree", "user", "vector_data"}
