@@ -1,4 +1,4 @@
-"""The state of the whole file, to compare before and after: that of random use."""
+"""The state of the whole file, to compare before and after: that of random use, and Supple's settings."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from typing import Any
 import bpy
 
 from checkout import ROOT
+from supple.settings.objects import settings_of
 
 _spec: Any = importlib.util.spec_from_file_location("file_state", ROOT / "tests" / "random" / "state.py")
 _state = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_state)
+evaluated_points = _state.evaluated_points
 
 
 def read_state() -> dict[str, Any]:
-    """Everything of the file that a user could have made, by path."""
+    """Everything of the file that a user could have made, and Supple's settings, by path."""
     bpy.context.view_layer.update()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of properties that Blender is going to remove
-        return _state.dump()
+        found = _state.dump()
+        for obj in bpy.data.objects:
+            found |= dict(_state.read_values(settings_of(obj), f"{obj.name_full}.supple", 1))
+    return found
 
 
 def find_changes(before: dict[str, Any]) -> list[str]:

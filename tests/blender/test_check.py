@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
+from scenes_check import spoil
 from scenes_cli import DONE, FAILED, main, own_output
 from write_session import files_of_at_most, read_files
 
@@ -180,29 +181,6 @@ def test_the_method_in_use_is_judged(tube):
     checked, faults = check(tube, angle=np.radians(150.0))
     assert checked.meshes[0].method == "DLB"
     assert not [fault for fault in faults if fault.kind == COLLAPSE]
-
-
-def spoil(tube, kind: str, start: int = 30) -> set[int]:
-    """Plant a mistake into weights; the vertices that have it, if they are few."""
-    points = np.array([vertex.co for vertex in tube.data.vertices])
-    first, last = tube.vertex_groups[0], tube.vertex_groups[-1]
-    along = int(np.ptp(points, axis=0).argmax())
-    order = np.argsort(points[:, along])
-    if kind == UNWEIGHTED:
-        chosen = order[:3].tolist()
-        for group in tube.vertex_groups:
-            group.remove(chosen)
-    elif kind == FAR:
-        chosen = [int(order[start])]
-        first.remove(chosen)
-        last.add(chosen, 1.0, "REPLACE")
-    else:
-        for vertex in tube.data.vertices:
-            most = max(vertex.groups, key=lambda entry: entry.weight).group
-            for group in tube.vertex_groups:
-                group.add([vertex.index], float(group.index == most), "REPLACE")
-        return set()
-    return set(chosen)
 
 
 def kinds_found(tube) -> set[str]:

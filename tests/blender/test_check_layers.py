@@ -6,10 +6,11 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Matrix
+from scenes_check import add_sleeve, stiffen
 from scenes_cli import DONE, main, own_output
 from scenes_layers import BODY, FRAMES, SKIRT, TIGHTS, add_dressed
 
-from scenes import add_tube, animate_tube, save, turn, update
+from scenes import add_tube, save, turn, update
 from supple.bridge.meshes.shown_weights import read_shown_shape
 from supple.deformers.measures.heat import SKIN
 from supple.options import CheckOptions
@@ -24,26 +25,7 @@ from supple.tasks.steps import take_all
 
 @pytest.fixture
 def dressed():
-    """A tube of three bones, animated, in a sleeve that follows the first bone alone in one half."""
-    body, armature = add_tube(rings=31, sides=12)
-    animate_tube(armature)
-    sleeve = body.copy()
-    sleeve.data = body.data.copy()
-    sleeve.name = "Sleeve"
-    bpy.context.scene.collection.objects.link(sleeve)
-    for vertex in sleeve.data.vertices:
-        vertex.co.x, vertex.co.z = 1.05 * vertex.co.x, 1.05 * vertex.co.z
-    update()
-    return body, sleeve
-
-
-def stiffen(sleeve):
-    """Weights of the sleeve that do not bend with the body."""
-    first, *others = sleeve.vertex_groups
-    vertices = list(range(len(sleeve.data.vertices)))
-    first.add(vertices, 1.0, "REPLACE")
-    for group in others:
-        group.remove(vertices)
+    return add_sleeve()
 
 
 def test_heat_shows_how_deep_a_layer_is_in_what_it_lies_over(dressed):

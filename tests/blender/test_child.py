@@ -1,12 +1,12 @@
 """What another Blender computes: the same as this one would, told of as it goes on, ended at once."""
 
 import time
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from computed_beside import SOON, take_beside
 from mathutils import Matrix, Quaternion, Vector
 from scenes_child import count_forever, die, multiply_forever, raise_error, return_first, tell_and_wait
 from scenes_particles import add_body
@@ -23,26 +23,8 @@ from supple.tasks.corrections.flesh import add_flesh
 from supple.tasks.corrections.from_source import correct_from
 from supple.tasks.corrections.keys import read_offsets
 from supple.tasks.skin.bind import bind
-from supple.tasks.steps import StepsBeside, take_all, within
+from supple.tasks.steps import take_all, within
 from supple.tasks.weights import automatic as weights
-
-SOON = 60.0
-"""Seconds within which a Blender has started and computed what is small."""
-
-
-def take_beside(steps):
-    """What steps return, and the shares that were told, as a window takes them."""
-    shares, until = [], time.monotonic() + SOON
-    beside = StepsBeside(steps)
-    with closing(beside):
-        while time.monotonic() < until:
-            try:
-                beside.take(0.01)
-            except StopIteration as end:
-                return end.value, shares
-            shares.append(beside.share)
-            time.sleep(0.01)
-    raise TimeoutError(shares)
 
 
 def list_left() -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import warnings
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import Any
@@ -13,14 +11,13 @@ import pytest
 from scenes_layers import BODY, SKIRT, TIGHTS, add_dressed
 from scenes_motion import add_walk, add_walker
 from scenes_particles import add_body
+from scenes_state import find_changes, read_state
 from scenes_swing import add_run, add_runner
 
 from benchmarks.fit_bodies import make_human
-from checkout import ROOT
 from scenes import animate_tube, reset, select, update
 from supple.bridge.files import child
 from supple.operators.computing import ComputingOperator
-from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind
 from supple.tasks.steps import EditedMeanwhileError, StepsBeside
 
@@ -171,21 +168,6 @@ def _computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "find_command", lambda: ["no such program"])
 
 
-@pytest.fixture
-def state(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT / "tests" / "random"))
-    return importlib.import_module("state")
-
-
-def read_all(state: Any) -> dict[str, Any]:
-    """What the file holds, with Supple's settings."""
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        found = state.dump()
-    for obj in bpy.data.objects:
-        found |= dict(state.read_values(settings_of(obj), f"{obj.name}.supple", 1))
-    return found
-
-
 def run(monkeypatch, name: str, tmp_path, edit: Callable[[StepsBeside, Any], str]) -> str:
     """Run a command of a new scene up to an edit of its steps, given the operator; how it ended."""
     reset()
@@ -245,14 +227,14 @@ def test_no_step_is_taken_in_a_file_that_was_edited(request, subtests, monkeypat
                     break
 
 
-def test_what_is_canceled_leaves_the_file_as_it_was(subtests, monkeypatch, tmp_path, state):
+def test_what_is_canceled_leaves_the_file_as_it_was(subtests, monkeypatch, tmp_path):
     for name in COMMANDS:
         ended = ""
         for count in CANCELED_AT:
             before: list[dict[str, Any]] = []
 
             def cancel(beside: StepsBeside, operator: Any, count: int = count, before: list = before) -> str:
-                before.append(read_all(state))
+                before.append(read_state())
                 with closing(beside):
                     if not advance(beside, count):
                         return "done before"
@@ -261,7 +243,7 @@ def test_what_is_canceled_leaves_the_file_as_it_was(subtests, monkeypatch, tmp_p
             with subtests.test(f"{name} after {count} steps"):
                 ended = run(monkeypatch, name, tmp_path, cancel)
                 if ended == "canceled":
-                    assert state.differences(before[0], read_all(state)) == []
+                    assert find_changes(before[0]) == []
                     assert not [*tmp_path.iterdir()]
             if ended == "done before":
                 break

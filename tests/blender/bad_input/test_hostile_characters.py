@@ -7,13 +7,10 @@ them with `--thorough`.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import bpy
@@ -21,9 +18,9 @@ import numpy as np
 import pytest
 from scenes_cli import DONE, FAILED, LEFT_OUT, main
 from scenes_hostile import ROWS, load
+from scenes_state import evaluated_points, find_changes, read_state
 
 import panels
-from checkout import ROOT
 from scenes import curves_of, reset, save, select, update
 from supple.cli.arguments import COMMANDS
 from supple.settings.objects import settings_of
@@ -208,39 +205,14 @@ OPTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {
 # What is looked at
 
 
-@pytest.fixture(scope="module")
-def state() -> Iterator[ModuleType]:
-    """What random use knows of the state of a file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "tests" / "random"))
-        yield importlib.import_module("state")
-
-
-def read_settings() -> dict[str, Any]:
-    """What Supple itself says of meshes."""
-    names = ("is_bound", "method", "bake", "armature_modifier", "layer_order", "layer_limbs", "dismissed")
-    found = {}
-    for obj in bpy.data.objects:
-        settings = settings_of(obj)
-        found |= {f"{obj.name_full} {name}": getattr(settings, name) for name in names}
-        found[f"{obj.name_full} lists"] = len(settings.patterns), len(settings.corrections)
-    return found
-
-
-def read_file(state: ModuleType) -> dict[str, Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of Blender's own properties
-        return state.dump() | read_settings()
-
-
-def assert_same(before: dict[str, Any], state: ModuleType, what: str) -> None:
-    changes = state.differences(before, read_file(state))
+def assert_same(before: dict[str, Any], what: str) -> None:
+    changes = find_changes(before)
     assert not changes, f"{what}, but {len(changes)} changes are left: {'; '.join(changes[:4])}"
 
 
-def find_not_finite(state: ModuleType) -> set[str]:
+def find_not_finite() -> set[str]:
     """Names of meshes and curves with values that are not finite."""
-    found = {name for name, points in state.evaluated_points().items() if not np.isfinite(points).all()}
+    found = {name for name, points in evaluated_points().items() if not np.isfinite(points).all()}
     owners = [(action.name, curves_of(action)) for action in bpy.data.actions if action.library is None]
     for name, curves in owners:
         points = [point for curve in curves for point in curve.keyframe_points]
@@ -250,12 +222,12 @@ def find_not_finite(state: ModuleType) -> set[str]:
     return found
 
 
-def check_step(name: str, folder: Path, state: ModuleType) -> None:
+def check_step(name: str, folder: Path) -> None:
     """Call an operator, if it is offered, or do what a user does."""
     is_own, act = name in ACTIONS, ACTIONS.get(name) or getattr(bpy.ops.supple, name)
     if not is_own and not act.poll():
         return
-    before, not_finite = read_file(state), find_not_finite(state)
+    before, not_finite = read_state(), find_not_finite()
     options = OPTIONS[name](folder) if name in OPTIONS else {}
     message = ""
     try:
@@ -266,9 +238,9 @@ def check_step(name: str, folder: Path, state: ModuleType) -> None:
     update()
     if "Traceback" in message:
         pytest.fail(f"{name}: {message}")
-    assert find_not_finite(state) <= not_finite, f"{name} makes what is not finite"
+    assert find_not_finite() <= not_finite, f"{name} makes what is not finite"
     if message and not is_own:
-        assert_same(before, state, f"{name} has refused ({message})")
+        assert_same(before, f"{name} has refused ({message})")
 
 
 def draw_panels() -> None:
@@ -295,7 +267,7 @@ def test_each_command_is_in_a_chain():
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_operators(name: str, case: Case, state: ModuleType, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_operators(name: str, case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     chain = CHAINS[name]
     for row in choose(ROWS, chain.every, [*CHAINS].index(name), request):
         with case(row):
@@ -306,13 +278,13 @@ def test_operators(name: str, case: Case, state: ModuleType, tmp_path: Path, req
                     settings_of(obj).particles.target_count = 60
             save(tmp_path / "character.blend")
             time = bpy.context.scene.frame_current, bpy.context.scene.frame_subframe
-            before, mode = read_file(state), bpy.context.mode
+            before, mode = read_state(), bpy.context.mode
             for step in chain.steps.split():
-                check_step(step, tmp_path, state)
+                check_step(step, tmp_path)
             draw_panels()
             go_to_frame(*time)
             if chain.gives_back and row not in chain.leaves and bpy.context.mode == mode:
-                assert_same(before, state, "all was taken back")
+                assert_same(before, "all was taken back")
 
 
 @pytest.mark.parametrize("name", COMMAND_LINES)
