@@ -12,10 +12,8 @@ import bpy
 @contextmanager
 def restored_on_failure(blocks: Iterable[Any]) -> Iterator[None]:
     """Exchange armatures and actions for copies from before, under their names, if what is done meanwhile raises."""
-    before = []
+    before = [(block, block.name, block.copy()) for block in blocks]
     try:
-        for block in blocks:
-            before.append((block, block.name, block.copy()))
         yield
     except BaseException:
         for block, name, copy in before:

@@ -29,6 +29,7 @@ def make_job(arguments: argparse.Namespace) -> None:
         runs_python=arguments.allow_scripts,
     )
     choose_settings(find_objects(job), arguments)  # here to find what is wrong with them
+    written = write_job(job, arguments.engine)
     warn_of_scripts()
     tell(f"supple: {describe_scripts(job)}")
-    answer(map(str, write_job(job, arguments.engine)))
+    answer(map(str, written))

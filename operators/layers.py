@@ -39,7 +39,9 @@ def list_layers(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 def needs_layers(context: bpy.types.Context) -> str:
     meshes = list_layers(context)
-    return "" if list_layered(meshes) or any(map(has_leftovers, meshes)) else "Use Stay Outside first"
+    if list_layered(meshes) or any(map(has_leftovers, meshes)):
+        return ""
+    return ("" if meshes else needs_armature(context)) or "Use Stay Outside first"
 
 
 class SUPPLE_OT_layers_add(SlowOperator, bpy.types.Operator):

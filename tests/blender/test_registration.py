@@ -53,8 +53,8 @@ NEED_NOTHING = {"asset_library_add", "asset_library_remove", "close_report", "ex
 """Operators that do without a selection."""
 
 PROPERTIES = [
-    "Action.supple_is_copied", "Object.supple", "Object.supple_engine_copy", "Scene.supple_drag",
-    "Scene.supple_character", "Scene.supple_weights", "Scene.supple_motion",
+    "Action.supple_is_copied", "Object.supple", "Object.supple_engine_copy", "Armature.supple",
+    "Scene.supple_drag", "Scene.supple_character", "Scene.supple_weights", "Scene.supple_motion",
     "WindowManager.supple_show_weights", "WindowManager.supple_weight_colors",
     "WindowManager.supple_pattern_part", "WindowManager.supple_ghosts", "WindowManager.supple_check",
     "WindowManager.supple_preset",

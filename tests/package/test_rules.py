@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+SCRIPTS = {"bridge/files/child_session.py", "bridge/files/exchange_session.py"}
+"""What Supple runs as processes of their own. Each listens to its input in a thread that touches nothing of Blender."""
+
 MODULES = {
     "threading": "Blender's data is no data for threads",
     "multiprocessing": "as threading",
@@ -104,7 +107,7 @@ def is_of_add_ons(owner: ast.expr) -> bool:
 
 def test_no_module_does_what_the_platform_forbids(trees: dict[str, ast.Module]) -> None:
     found = {(name, what) for name, tree in trees.items() for what in find_forbidden(tree)}
-    assert found == set()
+    assert found == {(name, "import threading") for name in SCRIPTS}
 
 
 FORBIDDEN = [
