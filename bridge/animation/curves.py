@@ -100,8 +100,10 @@ def iterate_curve_paths(action: bpy.types.Action) -> Iterator[str]:
     yield from (curve.data_path for curve in iterate_curves(action))
 
 
-def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, number: int, frames: Sequence[int]) -> None:
-    """Animate a property that is 1 at one of the frames, 0 at those before and after, and linear between.
+def key_spike(
+    owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, number: int, times: Sequence[float]
+) -> None:
+    """Animate a property that is 1 at one of the times, 0 at those before and after, and linear between.
 
     At both ends it holds.
 
@@ -114,12 +116,12 @@ def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, numb
     name : str
         Of the property.
     number : int
-        Which of the frames it is where it is 1, counted from 0.
-    frames : sequence of int
-        All frames, in their order.
+        Which of the times it is where it is 1, counted from 0.
+    times : sequence of float
+        Of animation, in their order.
     """
-    for other in range(max(0, number - 1), min(number + 2, len(frames))):
-        at, value = frames[other], float(other == number)
+    for other in range(max(0, number - 1), min(number + 2, len(times))):
+        at, value = times[other], float(other == number)
         setattr(target, name, value)
         target.keyframe_insert(name, frame=at)
     path = target.path_from_id(name)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import struct
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -28,28 +26,6 @@ TABLE_END = struct.Struct("<IBI")
 
 LONGEST_TABLE = 1 << 20
 """Bytes; of a part of a megabyte it has eight."""
-
-
-SCRIPTS = {"-y": True, "--enable-autoexec": True, "-Y": False, "--disable-autoexec": False}
-"""What a command line says of scripts in files; the last counts."""
-
-
-def are_scripts_allowed(path: Path) -> bool:
-    """Whether this Blender was told to run Python of a file that it opens: by its command line, or its preferences.
-
-    Whether it was allowed for a single file (*Allow Execution*) does not count, nor whether a script was blocked:
-    Blender notes only those that it has evaluated.
-    """
-    own = itertools.takewhile(lambda word: word not in ("--", "-c", "--command"), sys.argv)
-    told = [SCRIPTS[word] for word in own if word in SCRIPTS] if bpy.app.binary_path else []
-    if told:
-        return told[-1]
-    preferences = bpy.context.preferences.filepaths
-    return preferences.use_scripts_auto_execute and not any(
-        path.match(excluded.path) if excluded.use_glob else path.is_relative_to(excluded.path)
-        for excluded in bpy.context.preferences.autoexec_paths
-        if excluded.path
-    )
 
 
 def open_file(path: Path) -> None:

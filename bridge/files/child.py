@@ -39,9 +39,15 @@ BETWEEN_SHARES = 0.05
 
 
 def find_command() -> list[str]:
-    """What starts a Blender without window that runs a script, but for the script's path and what it is given."""
+    """What starts a Blender without window that runs a script, but for the script's path and what it is given.
+
+    It runs no Python of the user's files, whether or not this Blender may: its sessions see to that without a program.
+    """
     if bpy.app.binary_path:
-        return [bpy.app.binary_path, "--background", "--factory-startup", "--python-exit-code", "1", "--python"]
+        return [
+            *(bpy.app.binary_path, "--background", "--factory-startup", "--disable-autoexec"),
+            *("--python-exit-code", "1", "--python"),
+        ]
     return [sys.executable]  # Blender as a module of Python
 
 

@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import bpy
+
 
 def main(folder: Path, root: str, package: str) -> None:
     """Have Supple's modules found by their names, without registering anything, and compute order after order."""
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
     parts = package.split(".")
     for count in range(1, len(parts) + 1):
         module = ModuleType(".".join(parts[:count]))

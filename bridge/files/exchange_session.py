@@ -36,6 +36,7 @@ ROUNDING = 1e-6
 def main(path: Path) -> None:
     """Do a job, and leave its result beside it; end at once if the Blender that wants it ends."""
     threading.Thread(target=_end_with_input, daemon=True).start()
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
     job = json.loads(path.read_text(encoding="utf-8"))
     result: dict[str, Any] = {"error": ""}
     try:

@@ -14,12 +14,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
+import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -133,6 +135,47 @@ def _flush() -> None:
         ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
 
 
+SCRIPTS = {"-y": True, "--enable-autoexec": True, "-Y": False, "--disable-autoexec": False}
+"""What a command line says of scripts in files; the last counts."""
+
+
+def are_scripts_allowed(path: Path) -> bool:
+    """Whether this Blender was told to run Python of a file that it opens: by its command line, or its preferences.
+
+    Whether it was allowed for a single file (*Allow Execution*) does not count, nor whether a script was blocked:
+    Blender notes only those that it has evaluated.
+    """
+    import bpy
+
+    own = itertools.takewhile(lambda word: word not in ("--", "-c", "--command"), sys.argv)
+    told = [SCRIPTS[word] for word in own if word in SCRIPTS] if bpy.app.binary_path else []
+    if told:
+        return told[-1]
+    preferences = bpy.context.preferences.filepaths
+    return preferences.use_scripts_auto_execute and not any(
+        path.match(excluded.path) if excluded.use_glob else path.is_relative_to(excluded.path)
+        for excluded in bpy.context.preferences.autoexec_paths
+        if excluded.path
+    )
+
+
+def turn_off_style_modules() -> bool:
+    """Turn off Freestyle's style modules in the open file, unsaved; whether a render would have run any.
+
+    They are texts of the file in Python, which Blender runs whether or not it may run other scripts.
+    """
+    import bpy
+
+    was_on = False
+    for scene in bpy.data.scenes:
+        for layer in scene.view_layers:
+            settings = layer.freestyle_settings
+            for module in settings.modules:
+                was_on |= module.use and settings.mode == "SCRIPT" and scene.render.use_freestyle
+                module.use = False
+    return was_on
+
+
 def read_frames(text: str) -> range:
     """The frames of a range such as -3-20:2; ArgumentTypeError for anything else."""
     match = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?(?::(\d+))?", text)
@@ -183,6 +226,8 @@ def main() -> None:
     with guarded_output() as (out, err):
         try:
             bpy.ops.wm.open_mainfile(filepath=chosen.file, load_ui=False)
+            if not are_scripts_allowed(Path(chosen.file)) and turn_off_style_modules():
+                print_line("render_frames.py: Freestyle's style modules are off: scripts of the file may not run", err)
             scene = bpy.context.scene
             pattern = scene.render.filepath
             os.makedirs(chosen.output, exist_ok=True)

@@ -15,6 +15,7 @@ from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..skin.baked import remove_keys, show_live
 from ..skin.step import without_changes
+from ..subject.actions import find_times
 from ..subject.character import modifiers_above
 from ..subject.stack import find_supple_modifier, is_deformed_by_parent, read_toggles, write_toggles
 from .posed_frames import check_bakeable, posed_frames
@@ -39,6 +40,7 @@ def bake_shape_keys(
     for obj in objects:
         _check_keys_can_hold(obj, check_bakeable(obj))
     _check_size(objects, len(frames))
+    times = find_times(scene, frames).tolist()
     bakes: dict[bpy.types.Object, _KeyBake] = {}
     with ExitStack() as early:  # whatever ends it early, also the generator being closed
         for obj in objects:
@@ -53,7 +55,7 @@ def bake_shape_keys(
             yield done
         early.pop_all()
     for obj, bake in bakes.items():
-        _show_keys(obj, bake.made, frames)
+        _show_keys(obj, bake.made, frames, times)
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
 
 
@@ -93,8 +95,8 @@ class _KeyBake:
             settings_of(obj).baked_keys = self._before
 
 
-def _show_keys(obj: bpy.types.Object, made: list[str], frames: Sequence[int]) -> None:
-    """Deform an object by its keys of this bake instead of by an earlier one, or live."""
+def _show_keys(obj: bpy.types.Object, made: list[str], frames: Sequence[int], times: Sequence[float]) -> None:
+    """Deform an object by its keys of this bake, one for each frame, instead of by an earlier one, or live."""
     settings, keys = settings_of(obj), obj.data.shape_keys
     basis = keys.reference_key.name
     frame_keys = [keys.key_blocks[name] for name in made if name != basis]
@@ -104,7 +106,7 @@ def _show_keys(obj: bpy.types.Object, made: list[str], frames: Sequence[int]) ->
         key.name = f"Supple {frame}"
     settings.baked_keys = "\n".join([basis] * (basis in (*earlier, *made)) + [key.name for key in frame_keys])
     for number, key in enumerate(frame_keys):
-        key_spike(keys, key, "value", number, frames)
+        key_spike(keys, key, "value", number, times)
     show_live(obj)
     supple = find_supple_modifier(obj)
     settings.live_toggles = read_toggles(supple)

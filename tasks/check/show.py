@@ -8,6 +8,7 @@ from mathutils import Matrix
 
 from ...deformers import SkinningError
 from ...deformers.measures.bends import Bend
+from ..subject.actions import go_to_time
 from ..weights.checks import select_vertices
 from .faults import Finding
 
@@ -48,7 +49,7 @@ def _show_pose(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Find
             raise SkinningError(f"Action '{pose.action}' was deleted or renamed: check the character again")
         if armature.animation_data.action != action:
             armature.animation_data.action = action
-    scene.frame_set(pose.frame)
+    go_to_time(scene, pose.frame)
 
 
 def _bend(armature: bpy.types.Object, bends: tuple[Bend, ...], finding: Finding) -> None:

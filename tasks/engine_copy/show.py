@@ -8,6 +8,7 @@ from mathutils import Vector
 
 from ...deformers import SkinningError
 from ...settings.engine_copy import ORIGINAL_KEY
+from ..subject.actions import go_to_time
 from ..subject.stack import check_not_linked
 from .copy import Copy, find_copy
 from .examples import Clip
@@ -130,5 +131,5 @@ def go_to_worst(armature: bpy.types.Object, scene: bpy.types.Scene) -> Report:
             data.action = played
             if hasattr(data, "action_slot") and data.action_slot is None:  # 4.4 and later
                 data.action_slot = played.slots[0]
-    scene.frame_set(report.apart.frame)
+    go_to_time(scene, report.apart.frame)
     return report

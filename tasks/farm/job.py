@@ -8,7 +8,8 @@ from pathlib import Path
 
 import bpy
 
-from ...bridge.files.blend_files import are_scripts_allowed, save_file
+from ...bridge.files.blend_files import save_file
+from ...bridge.files.render_frames import are_scripts_allowed
 from ...bridge.files.writing import filling
 from ...deformers import SkinningError
 from ...settings.objects import settings_of

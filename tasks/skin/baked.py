@@ -15,6 +15,7 @@ from ...bridge.files.point_caches import CacheHeader, open_cache
 from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifier
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
+from ..subject.actions import find_times
 from ..subject.stack import (
     check_not_linked,
     either,
@@ -62,13 +63,14 @@ def show_caches(obj: bpy.types.Object, caches: Sequence[tuple[Path, CacheHeader]
     Raises
     ------
     SkinningError
-        Where there is nothing that the bake stands in for, or more than one.
+        Where there is nothing that the bake stands in for, or more than one, or its frames are too close in time.
     """
+    length = find_times(bpy.context.scene, [1])[0]
     clear_bake(obj)
     settings, live = settings_of(obj), find_live_modifier(obj)
     toggles, index = read_toggles(live), obj.modifiers.find(_find_last(obj, live).name)
     caches = sorted(caches, key=lambda cache: cache[1].frame_start)
-    made = [_add_cache(obj, index + number, *cache) for number, cache in enumerate(caches, start=1)]
+    made = [_add_cache(obj, index + number, *cache, length) for number, cache in enumerate(caches, start=1)]
     names = [modifier.name for modifier in made]
     for name, expression in zip(names, _when_to_act([header for _, header in caches]), strict=True):
         _act_when(obj.modifiers[name], toggles, expression)
@@ -99,12 +101,12 @@ def _find_last(obj: bpy.types.Object, live: bpy.types.Modifier) -> bpy.types.Mod
     return find_last_modifier(obj) if is_supple_modifier(live) else live
 
 
-def _add_cache(obj: bpy.types.Object, index: int, path: Path, header: CacheHeader) -> bpy.types.Modifier:
-    """Put a Mesh Cache modifier that plays a PC2 file into the stack at `index`."""
+def _add_cache(obj: bpy.types.Object, index: int, path: Path, header: CacheHeader, length: float) -> bpy.types.Modifier:
+    """Put a Mesh Cache modifier that plays a PC2 file into the stack at `index`; a frame takes this time."""
     modifier = add_modifier(obj, CACHE_MODIFIER, "MESH_CACHE", index)
     modifier.cache_format = "PC2"
     modifier.filepath = _name_file(path)
-    modifier.frame_scale = 1.0 / header.frame_step
+    modifier.frame_scale = 1.0 / (header.frame_step * length)
     modifier.frame_start = header.frame_start / header.frame_step  # counted in samples
     return modifier
 
@@ -123,7 +125,8 @@ def _when_to_act(headers: list[CacheHeader]) -> list[str]:
     """For each of several caches in their order an expression of when it acts; they change halfway between."""
     if len(headers) == 1:
         return [""]
-    edges = [(first.frame_end + second.frame_start) / 2 for first, second in itertools.pairwise(headers)]
+    halves = [(first.frame_end + second.frame_start) / 2 for first, second in itertools.pairwise(headers)]
+    edges = find_times(bpy.context.scene, halves).tolist()  # as drivers have them
     between = [f"{start!r} <= frame < {end!r}" for start, end in itertools.pairwise(edges)]
     return [f"frame < {edges[0]!r}", *between, f"{edges[-1]!r} <= frame"]
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import bpy
+import numpy as np
 
 from ...bridge.animation.curves import iterate_curve_paths, split_bone_path
 from ...bridge.rigs.armatures import Skeleton, read_pose
@@ -19,6 +20,9 @@ AT_A_TIME = 32
 MOST_FRAMES = 20_000
 """Of an action that is read: the matrices of a rig of 200 bones take half a gigabyte then."""
 
+
+MOST_REMAPPED = 100
+"""Frames of a scene for each of its animation: Blender takes closer keys for one, and plays no cache so slowly."""
 
 LAST_FRAME = 1_048_574
 """Blender plays none after it, and none before its negative."""
@@ -40,6 +44,35 @@ def moves_any(action: bpy.types.Action, bones: Collection[str]) -> bool:
 def find_rate(scene: bpy.types.Scene) -> float:
     """Frames a second of a scene."""
     return scene.render.fps / scene.render.fps_base
+
+
+def find_times(scene: bpy.types.Scene, frames: Sequence[float]) -> np.ndarray:
+    """When animation plays that is seen in frames of a scene: its Time Remapping sets both apart.
+
+    Returns
+    -------
+    float array, shape (n,)
+        To the last bit as Blender has them.
+
+    Raises
+    ------
+    SkinningError
+        Where the frames are too close for keys and caches.
+    """
+    render = scene.render
+    if render.frame_map_new >= MOST_REMAPPED * render.frame_map_old:
+        raise SkinningError(
+            f"Time Remapping from {render.frame_map_old} to {render.frame_map_new} is too slow for a bake, which can "
+            f"have less than {MOST_REMAPPED} frames for each one: reduce it"
+        )
+    return (np.float32(frames) * (np.float32(render.frame_map_old) / np.float32(render.frame_map_new))).astype(float)
+
+
+def go_to_time(scene: bpy.types.Scene, time: float) -> None:
+    """Set a scene to where it shows a time of animation, between two frames if need be: the inverse of `find_times`."""
+    frame = time * scene.render.frame_map_new / scene.render.frame_map_old
+    whole = math.floor(frame)
+    scene.frame_set(whole, subframe=frame - whole)
 
 
 def list_frames(action: bpy.types.Action) -> range:
@@ -92,19 +125,14 @@ def visit_frames(
 
 
 def set_frames(scene: bpy.types.Scene, frames: Sequence[float]) -> Iterator[bpy.types.Depsgraph]:
-    """Set a scene to frames, or to times between them, one after the other: yields its depsgraph at each.
+    """Set a scene to frames of its animation, or to times between them, one after the other: yields its depsgraph.
 
     It is set to the first twice: in a new scene, drivers of shape keys are late by one.
     """
-    _set_frame(scene, frames[0])
+    go_to_time(scene, frames[0])
     for frame in frames:
-        _set_frame(scene, frame)
+        go_to_time(scene, frame)
         yield scene.view_layers[0].depsgraph
-
-
-def _set_frame(scene: bpy.types.Scene, frame: float) -> None:
-    whole = math.floor(frame)
-    scene.frame_set(whole, subframe=frame - whole)
 
 
 @contextmanager

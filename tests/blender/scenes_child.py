@@ -3,6 +3,7 @@
 import os
 import time
 
+import bpy
 import numpy as np
 
 
@@ -19,6 +20,11 @@ def raise_error(error, _progress):
 def die(_progress):
     """End the process, as the system does where memory is short."""
     os._exit(7)
+
+
+def may_run_scripts(_progress):
+    """Whether this Blender would run Python of a file."""
+    return bpy.context.preferences.filepaths.use_scripts_auto_execute
 
 
 def tell_and_wait(share, progress):

@@ -17,6 +17,8 @@ from scenes_bake import (
     add_character,
     assert_plays,
     bake_with,
+    changes,
+    everything,
     live_points,
     pack,
     read_cache,
@@ -25,11 +27,12 @@ from scenes_bake import (
 )
 from scenes_methods import BLEND_KEYS
 
-from scenes import bind, distance, evaluated_points, points_at
-from supple.bridge.files.point_caches import join_caches
+from scenes import bind, curves_of, distance, evaluated_points, points_at
+from supple.bridge.files.point_caches import CacheHeader, join_caches
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import bake_cache
-from supple.tasks.skin.baked import CACHE_MODIFIER
+from supple.tasks.skin.baked import CACHE_MODIFIER, show_cache, show_caches
+from supple.tasks.subject.actions import find_times, go_to_time
 
 EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 
@@ -81,6 +84,52 @@ def test_a_bake_with_a_step_is_right_at_the_baked_frames_and_straight_between(tm
             expected = (1 - part) * live[1] + part * live[2]
             assert distance(expected, points_at(obj, frames[1] + 1)) <= TOLERANCE
         bpy.ops.supple.clear_bake()
+
+
+@pytest.mark.parametrize(("old", "new"), [(100, 50), (100, 150), (10, 900), (900, 1)])
+def test_a_bake_plays_in_its_frames_under_time_remapping(tmp_path, old, new, subtests):
+    obj, armature = add_bound()
+    scene = bpy.context.scene
+    scene.render.frame_map_old, scene.render.frame_map_new, scene.render.fps_base = old, new, 1.001
+    for curve in curves_of(armature.animation_data.action):  # the same motion in the scene's frames
+        for point in curve.keyframe_points:
+            point.co.x = find_times(scene, [point.co.x])[0]
+            point.interpolation = "LINEAR"
+        curve.update()
+    frames = range(1, 11)
+    live = live_points(obj, frames)
+    for label, ranges in ("one cache", [frames]), ("two caches", [frames[:5], frames[5:]]):
+        with subtests.test(label):
+            caches = []
+            for number, part in enumerate(ranges):
+                path = tmp_path / f"{label} {number}.pc2"
+                assert list(bake_cache(obj, scene, path, part))
+                caches.append((path, CacheHeader.of(len(obj.data.vertices), part)))
+            show_caches(obj, caches)
+            assert_plays(obj, live, frames)
+        bpy.ops.supple.clear_bake()
+    with subtests.test("shape keys"):
+        bake_with("SHAPE_KEYS", obj, tmp_path, frames)
+        assert_plays(obj, live, frames)
+    for time in find_times(scene, [3, 8]):
+        go_to_time(scene, time)
+        assert scene.frame_current_final == pytest.approx(time)
+
+
+def test_time_remapping_that_no_bake_can_play_is_refused(tmp_path, subtests):
+    obj, _ = add_bound()
+    bake_with("PC2", obj, tmp_path / "before.pc2")
+    bpy.ops.supple.clear_bake()
+    bpy.context.scene.render.frame_map_old, bpy.context.scene.render.frame_map_new = 9, 900
+    before = everything(obj)
+    for label, bake in (
+        ("cache", lambda: bake_with("PC2", obj, tmp_path / "a.pc2")),
+        ("keys", lambda: bake_with("SHAPE_KEYS", obj, tmp_path)),
+        ("apply", lambda: show_cache(obj, tmp_path / "before.pc2")),
+    ):
+        with subtests.test(label), pytest.raises(SkinningError, match="Time Remapping from 9 to 900 is too slow"):
+            bake()
+        assert changes(before, everything(obj)) == {}
 
 
 def test_modifiers_below_stay_live(tmp_path):

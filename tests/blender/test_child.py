@@ -1,19 +1,21 @@
 """What another Blender computes: the same as this one would, told of as it goes on, ended at once."""
 
+import sys
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from computed_beside import SOON, take_beside
 from mathutils import Matrix, Quaternion, Vector
-from scenes_child import count_forever, die, multiply_forever, raise_error, return_first, tell_and_wait
+from scenes_child import count_forever, die, may_run_scripts, multiply_forever, raise_error, return_first, tell_and_wait
 from scenes_particles import add_body
 from scenes_weights import add_small_tube, weights_of
 
 from scenes import add_tube, reset
-from supple.bridge.files import child
+from supple.bridge.files import child, exchange
 from supple.bridge.files.child import Child
 from supple.bridge.files.temporary import temporary_folder
 from supple.deformers import SkinningError
@@ -97,6 +99,32 @@ def test_blenders_data_stays_here_and_comes_back(started):
     matrix, turned = Matrix.Rotation(0.3, 4, "X"), Quaternion((0.5, 0.5, 0.5, 0.5))
     started.order(partial(return_first, [tube, armature.data, tube.modifiers[0], matrix, turned, Vector((1, 2, 3))]))
     assert wait_for(started) == [tube, armature.data, tube.modifiers[0], matrix, turned, Vector((1, 2, 3))]
+
+
+SCRIPTED = (
+    "import bpy, runpy, sys; files = bpy.context.preferences.filepaths; files.use_scripts_auto_execute = True; "
+    "runpy.run_path(sys.argv[1], run_name='__main__'); sys.exit(files.use_scripts_auto_execute)"
+)
+"""A Blender as a module that would run scripts of files; code 1 where it still would when the session is over."""
+
+
+def test_the_other_blender_runs_no_scripts_of_files(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(child, "bpy", SimpleNamespace(app=SimpleNamespace(binary_path="blender")))
+        assert "--disable-autoexec" in child.find_command()[:-1]
+    command = [sys.executable, "-c", SCRIPTED]
+    monkeypatch.setattr(child, "find_command", lambda: command)
+    beside = Child()
+    try:
+        beside.order(may_run_scripts)
+        assert wait_for(beside) is False
+    finally:
+        beside.end()
+    (tmp_path / "job.json").write_text("{}")
+    session = child.start_blender(command, exchange.SESSION, str(tmp_path / "job.json"))
+    assert session.wait(SOON) == 0
+    child.end_blender(session)
+    assert "KeyError" in (tmp_path / "result.json").read_text()
 
 
 def test_it_computes_order_after_order_and_says_how_far(started):

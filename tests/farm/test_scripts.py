@@ -13,7 +13,7 @@ from scenes_cli import DONE, main
 from scenes_farm import STAND_IN, add_two, run
 
 from scenes import save
-from supple.bridge.files.blend_files import are_scripts_allowed
+from supple.bridge.files.render_frames import are_scripts_allowed
 
 Attack = Callable[[str], None]
 """Has a file run an expression."""
@@ -71,10 +71,21 @@ def add_handler(expression: str) -> None:
     text.use_module = True
 
 
+def draw_lines(expression: str) -> None:
+    """A style module of Freestyle, which Blender runs with scripts disabled, too."""
+    text = bpy.data.texts.new("style.py")
+    text.write(expression)
+    bpy.context.scene.render.use_freestyle = True
+    settings = bpy.context.view_layer.freestyle_settings
+    settings.mode = "SCRIPT"
+    settings.modules.new().script = text
+
+
 ATTACKS: tuple[Attack, ...] = (
     drive_hidden, drive_excluded, drive_other_scene, drive_body, drive_key, drive_scene, register_text, add_handler,
+    draw_lines,
 )  # fmt: skip
-ALWAYS_RUN = {"drive_hidden", "drive_body", "drive_key", "register_text", "add_handler"}
+ALWAYS_RUN = {"drive_hidden", "drive_body", "drive_key", "register_text", "add_handler", "draw_lines"}
 """Those that do run where that is allowed, in one of the steps."""
 
 
@@ -106,9 +117,11 @@ def test_workers_run_python_of_the_file_only_if_the_job_allows_it(tmp_path, word
     assert main("farm", file, *words, "--engine", "openjd", "--output", job) == DONE
     commands = list(list_commands(job, tmp_path))
     assert len(commands) == 5
+    said = ""
     for command in commands:
         done = run(sys.executable, STAND_IN, *command)
         assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        said += done.stderr
     ran = {attack.__name__ for attack in ATTACKS if (tmp_path / attack.__name__).exists()}
     readme = (job / "README.txt").read_text(encoding="utf-8")
     if "--allow-scripts" in words:
@@ -117,6 +130,7 @@ def test_workers_run_python_of_the_file_only_if_the_job_allows_it(tmp_path, word
     else:
         assert ran == set()
         assert "do not run on workers" in readme
+    assert ("style modules are off" in said) == ("--allow-scripts" not in words)
 
 
 def test_this_blender_may_have_been_told_to(tmp_path, monkeypatch):
