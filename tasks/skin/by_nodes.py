@@ -130,6 +130,8 @@ class _Seen:
     """Whether weights of Supple's own may be among that, which take long to read."""
     reach: Reach | None = None
     """What its bones can do, as it was last looked at."""
+    given: tuple = ()
+    """Node group and inputs that the modifier was given: see `_read_given`."""
 
 
 _seen: PerObject[_Seen] = PerObject()
@@ -193,7 +195,8 @@ def apply(
         drive_twists(bound.supple, bound.armature, find_turn_drivers(skeleton, setup.twists, setup.bound_space))
     surroundings = replace(surroundings, has_own_version=True)
     space = find_bound_space(bound.obj, bound.armature)
-    _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup))
+    given = _read_given(bound.supple)
+    _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup, given=given))
 
 
 def _blend_by_armature(bound: BoundObject, setup: NodeSetup, weights_are_stale: bool) -> None:
@@ -362,6 +365,8 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
     is_new = seen is None or obj.data in changed or is_one_changed(obj, changed)
     is_new = is_new or (is_rough(obj) and not step.is_dragging)
     is_new = is_new or surroundings != seen.surroundings or skeleton is not seen.skeleton
+    if seen is not None and seen.setup is not None and seen.given != _read_given(bound.supple):
+        seen.setup_is_stale = True
     if seen is not None and seen.setup_is_stale:
         is_new = is_new or seen.space != find_bound_space(obj, armature)
     if seen is not None and seen.joints_are_stale:
@@ -413,6 +418,14 @@ def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None)
     return is_native(method, skeleton.joints, reach, setup.followed) != (setup.influences is None)
 
 
+def _read_given(supple: bpy.types.Modifier) -> tuple:
+    """Node group and inputs of a modifier, which the user may have copied from another object; without driven ones."""
+    group = supple.node_group
+    if is_native_group(group):
+        return (group.session_uid,)
+    return group.session_uid, *(modifiers.read_input(supple, name) for name in modifiers.list_inputs(supple))
+
+
 def _write_inputs(supple: bpy.types.Modifier, inputs: dict[str, Any]) -> None:
     for name, value in inputs.items():
         if modifiers.read_input(supple, name) != value:
@@ -461,7 +474,7 @@ def _has_joints(bound: BoundObject, skeleton: Skeleton) -> bool:
     """Whether an object follows the joints of its armature."""
     if is_native_group(bound.supple.node_group):
         return have_armatures(bound, bound.settings.method)
-    joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
+    joints = _read_joints(bound.supple)
     return joints is not None and find_posing(joints) == bound.armature and has_groups(joints, skeleton)
 
 

@@ -301,10 +301,19 @@ def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -
 
 
 def _check_hidden(bound: BoundObject) -> None:
-    """Raise SkinningError where the carrier or the watcher is missing, or does not fit the mesh."""
+    """Have a modifier that was copied from another object read this one's carrier and watcher.
+
+    Raises
+    ------
+    SkinningError
+        Where one of them is missing, or does not fit the mesh, or the modifier has no use for it.
+    """
     obj, settings = bound.obj, bound.settings
     if not (carriers.is_own(settings.carrier) and carriers.is_own(settings.watcher)):
         raise SkinningError(f"A hidden object that '{obj.name}' needs was deleted: bind again")
     vertex_count, bound_count = len(obj.data.vertices), len(settings.carrier.data.vertices)
     if vertex_count != bound_count:
         raise SkinningError(f"'{obj.name}' has {vertex_count} vertices but was bound with {bound_count}: bind again")
+    if is_deformation(bound.supple.node_group):
+        raise SkinningError(f"Supple's modifier of '{obj.name}' was replaced by that of another object: bind again")
+    give_hidden(bound)

@@ -12,6 +12,8 @@ from typing import cast
 
 import bpy
 
+from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.influences import has_influences
 from ...bridge.modifiers import BLEND_NAME, LINEAR_NAME, is_supple_modifier
 from ...deformers import SkinningError
 from ...nodes.groups import is_deformation, is_native_group, read_method
@@ -135,7 +137,7 @@ def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier
 
 
 def list_copied_armatures(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """Copies that a user has made of these on a bound object, known by their names."""
+    """Copies that a user has made of these, or of those of another object, known by their names."""
     own = list_own_armatures(obj)
     found = [each for each in obj.modifiers if each.type == "ARMATURE" and each not in own]
     return [each for each in found if each.name.startswith((BLEND_NAME, LINEAR_NAME))]
@@ -148,12 +150,23 @@ def find_last_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
 
 def find_independent(obj: bpy.types.Object) -> tuple[bpy.types.Modifier, str] | None:
     """The node modifier that deforms an object without Supple, and its method's key; None where there is none."""
-    if settings_of(obj).is_bound:
+    settings = settings_of(obj)
+    if settings.is_bound:
         return None
     for modifier in filter(is_supple_modifier, obj.modifiers):
-        if is_deformation(modifier.node_group):
-            return modifier, read_method(modifier.node_group)
+        group = modifier.node_group
+        if not is_deformation(group):
+            continue
+        if any(settings.own_modifiers) if is_native_group(group) else has_influences(mesh_of(obj)):
+            return modifier, read_method(group)
     return None
+
+
+def has_copied_modifiers(obj: bpy.types.Object) -> bool:
+    """Whether Supple's modifiers of another object, without what they need, deform one that is not bound."""
+    if settings_of(obj).is_bound or find_independent(obj) is not None:
+        return False
+    return any(is_supple_modifier(each) and any(read_toggles(each)) for each in obj.modifiers)
 
 
 def is_deformed_by_parent(obj: bpy.types.Object) -> bool:
@@ -182,8 +195,9 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     for modifier in found:
         if modifier.name == name:
             return modifier
-    own = list_own_armatures(obj)
-    others = [modifier for modifier in obj.modifiers if modifier not in own]
+    added = [*list_own_armatures(obj), *list_copied_armatures(obj)]
+    others = [modifier for modifier in obj.modifiers if modifier not in added]
+    found = [modifier for modifier in found if modifier in others] or found
     below = [after for before, after in itertools.pairwise(others) if is_supple_modifier(before) and after in found]
     for modifier in (*below, *(found if len(found) == 1 else ())):
         return cast(bpy.types.ArmatureModifier, modifier)
