@@ -35,9 +35,9 @@ from .tasks.skin.step import Step, is_without_changes
 from .tasks.subject import swung, twist
 from .tasks.subject.stack import (
     armature_modifiers,
+    check_not_copied,
     find_bound_objects,
     hand_over,
-    has_copied_modifiers,
     pass_on,
     take_over,
 )
@@ -63,6 +63,8 @@ class _Watch:
         """Shape keys, and bones by armature, of each mesh with corrections when it last changed."""
         self.given_up: set[int] = set()
         """`session_uid` of objects that Supple has failed on: their Armature modifiers deform them."""
+        self.copied: set[int] = set()
+        """`session_uid` of objects that were told to have Supple's modifiers of others."""
         self.hidden: set[int] = set()
         """What `list_hidden` gave before undo."""
 
@@ -276,10 +278,10 @@ def _tell_copied(updates: list[Update]) -> None:
         obj = data.original
         if obj.library is not None:
             continue
-        message = f"'{obj.name}' has a copy of Supple's modifiers, but is not bound: bind it, or remove them"
-        if has_copied_modifiers(obj):
-            _show(obj, message)
-        elif settings_of(obj).message == message:
+        if _try(obj, lambda obj=obj: check_not_copied(obj)) is False:
+            _watch.copied.add(obj.session_uid)
+        elif obj.session_uid in _watch.copied:
+            _watch.copied.discard(obj.session_uid)
             _show(obj, "")
 
 

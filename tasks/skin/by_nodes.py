@@ -71,6 +71,7 @@ from ..subject.character import (
 )
 from ..subject.stack import (
     BoundObject,
+    check_blends,
     check_deformed_once,
     find_supple_modifier,
     resolve,
@@ -381,6 +382,8 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
     if seen.problem:
         raise SkinningError(seen.problem)
     by_nodes = seen.setup is None or seen.setup.influences is not None
+    if by_nodes:
+        check_blends(bound.obj, bound.replaced)
     if not is_new and by_nodes and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
         raise SkinningError(
             f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by position: bind "
@@ -399,8 +402,12 @@ def _bring_along(bound: BoundObject, step: Step) -> None:
 
 
 def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None) -> bool:
-    """Whether what bones can do now lets Blender's own modifier blend the joints, or no longer does."""
-    if seen is None or seen.setup is None:
+    """Whether what bones can do now lets Blender's own modifier blend the joints, or no longer does, or may do so."""
+    if seen is None:
+        return False
+    if seen.problem:
+        return find_reach(skeleton, bound.armature) is not seen.reach
+    if seen.setup is None:
         return False
     setup, method = seen.setup, seen.surroundings.choices.method
     if setup.influences is None:
@@ -500,7 +507,8 @@ def _bring_up_to_date(
         setup = prepare_source(source, above)
         check_bound_groups(bound, source.skeleton)
     except SkinningError as error:
-        return _Seen(source.skeleton, surroundings, source.space, str(error))
+        reach = find_reach(source.skeleton, bound.armature)
+        return _Seen(source.skeleton, surroundings, source.space, str(error), reach=reach)
     former = bound.supple.node_group
     apply(bound, setup, surroundings)
     if bound.supple.node_group != former:

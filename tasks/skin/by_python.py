@@ -32,6 +32,7 @@ from ..subject.character import (
 from ..subject.stack import (
     BoundObject,
     SkinnedObject,
+    check_blends,
     check_deformed_once,
     find_supple_modifier,
     is_deformed_by_parent,
@@ -82,6 +83,7 @@ def prepare(skinned: SkinnedObject, method: str) -> PosableSkin:
     """
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
     check_modifiers_below(skinned)
+    check_blends(skinned.obj, skinned.replaced)
     return PosableSkin.of(replace(SkinSource.of(skinned, Choices.read(skinned, method)), is_bound_anew=True))
 
 
@@ -209,6 +211,7 @@ def bring_to_pose(obj: bpy.types.Object, step: Step) -> None:
         return
     bound = resolve(obj, supple)
     check_deformed_once(bound)
+    check_blends(bound.obj, bound.replaced)
     if bound.armature.mode == "EDIT":
         return  # the bones are about to change, and have no pose
     posed = step.poses.of(bound.armature)
