@@ -11,7 +11,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .bridge.animation.correction_drivers import own_properties
-from .bridge.changes import find_changes, list_updates, moves_meshes
+from .bridge.changes import OBJECTS, Update, find_changes, list_updates, moves_meshes
 from .bridge.files.render_frames import print_line
 from .bridge.handlers import install, uninstall
 from .bridge.held import note_rewind
@@ -33,7 +33,14 @@ from .tasks.skin.evaluators import EVALUATORS, find_evaluator
 from .tasks.skin.hidden import list_hidden, own_hidden, show_returned, unlock_interfaces
 from .tasks.skin.step import Step, is_without_changes
 from .tasks.subject import swung, twist
-from .tasks.subject.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
+from .tasks.subject.stack import (
+    armature_modifiers,
+    check_not_copied,
+    find_bound_objects,
+    hand_over,
+    pass_on,
+    take_over,
+)
 from .tasks.subject.surfaces import find_left_behind, reading_meshes_once
 
 
@@ -56,6 +63,8 @@ class _Watch:
         """Shape keys, and bones by armature, of each mesh with corrections when it last changed."""
         self.given_up: set[int] = set()
         """`session_uid` of objects that Supple has failed on: their Armature modifiers deform them."""
+        self.copied: set[int] = set()
+        """`session_uid` of objects that were told to have Supple's modifiers of others."""
         self.hidden: set[int] = set()
         """What `list_hidden` gave before undo."""
 
@@ -240,6 +249,7 @@ def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     if depsgraph.mode != "RENDER":
         if not is_frame:
             swung.note_changes(updates)
+            _tell_copied(updates)
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)
     bound = _watch.bound_objects()
@@ -258,6 +268,21 @@ def _is_up_to_date(obj: bpy.types.Object) -> bool:
     settings = settings_of(obj)
     evaluator = EVALUATORS.get(settings.evaluate)
     return evaluator is not None and not settings.message and evaluator.is_up_to_date(obj)
+
+
+def _tell_copied(updates: list[Update]) -> None:
+    """Say of objects that are not bound that they have got Supple's modifiers from others, until they have not."""
+    for data, update in updates:
+        if not (isinstance(data, OBJECTS) and data.type == "MESH" and update.is_updated_geometry):
+            continue
+        obj = data.original
+        if obj.library is not None:
+            continue
+        if _try(obj, lambda obj=obj: check_not_copied(obj)) is False:
+            _watch.copied.add(obj.session_uid)
+        elif obj.session_uid in _watch.copied:
+            _watch.copied.discard(obj.session_uid)
+            _show(obj, "")
 
 
 def _follow_bound(bound: list[bpy.types.Object], step: Step) -> None:

@@ -142,6 +142,11 @@ def _list_sdef(
     return {SDEF_ATTRIBUTE: ("FLOAT_VECTOR", offsets), SDEF_WEIGHTS_ATTRIBUTE: ("FLOAT_VECTOR", signs)}
 
 
+def has_influences(mesh: bpy.types.Mesh) -> bool:
+    """Whether a mesh has what nodes blend joints by."""
+    return any(name.startswith(PREFIXES) for name in mesh.attributes.keys())
+
+
 def remove_influences(mesh: bpy.types.Mesh) -> None:
     """Take Supple's attributes off a mesh."""
     _remove(mesh, set())

@@ -17,7 +17,13 @@ from ...settings.objects import settings_of
 from ..skin.evaluators import find_evaluator
 from ..skin.step import Step, at_bake_quality, without_changes
 from ..subject.character import has_armature_modifier
-from ..subject.stack import check_not_linked, find_last_modifier, find_supple_modifier
+from ..subject.stack import (
+    check_blends,
+    check_not_linked,
+    find_last_modifier,
+    find_replaced_modifier,
+    find_supple_modifier,
+)
 from .passes import list_passes
 
 
@@ -28,6 +34,7 @@ def check_bakeable(obj: bpy.types.Object | None) -> bpy.types.Modifier:
     check_not_linked(obj)
     if obj.mode == "EDIT":
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
+    check_blends(obj, find_replaced_modifier(obj))
     return find_supple_modifier(obj)
 
 

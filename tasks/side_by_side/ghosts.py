@@ -32,7 +32,7 @@ from ..subject.character import (
     modifiers_above,
     object_to_armature,
 )
-from ..subject.stack import SkinnedObject, find_deforming_modifier, is_flipped, resolve_skinned
+from ..subject.stack import SkinnedObject, check_deformed_alone, find_deforming_modifier, is_flipped, resolve_skinned
 
 BLENDERS = {LINEAR: "SSD", PRESERVE_VOLUME: "DLB"}
 """Methods that give the points of Blender's own."""
@@ -235,7 +235,9 @@ def _follow(ghost: Ghost, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph,
 
 
 def _resolve(obj: bpy.types.Object) -> SkinnedObject:
-    return resolve_skinned(obj, find_deforming_modifier(obj))
+    skinned = resolve_skinned(obj, find_deforming_modifier(obj))
+    check_deformed_alone(skinned)
+    return skinned
 
 
 def _bind(ghost: Ghost, source: SkinSource) -> None:

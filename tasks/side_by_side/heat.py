@@ -20,7 +20,7 @@ from ...deformers.measures.layers import LayerMeter
 from ...settings.engine_copy import ORIGINAL_KEY
 from ..skin.poses import Poses
 from ..subject.character import check_shown_vertices, list_deformed, object_to_armature
-from ..subject.stack import find_armature_modifier
+from ..subject.stack import find_deforming_modifier
 from .ghosts import pose_ghost
 
 STRETCH, OVERLAP, DIFFERENCE, COPY = "STRETCH", "OVERLAP", "DIFFERENCE", "COPY"
@@ -98,7 +98,7 @@ _beneath: PerObject[BodiesBeneath] = PerObject()
 
 def _measure_overlap(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
     """How deep a layer is in the meshes that it lies over, in its own unit; another mesh, how deep in itself."""
-    modifier = find_armature_modifier(obj)
+    modifier = find_deforming_modifier(obj)
     armature = modifier.object if modifier is not None else None
     meters = _find_beneath(obj, armature) if armature is not None else {}
     if armature is None or not meters:
@@ -164,7 +164,7 @@ def _measure_copy(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.types
     shown = read_shown_shape(original, depsgraph)
     if len(shown.points) != len(shape.points):
         raise SkinningError(f"'{original.name}' and its engine copy have different vertices: make a new copy")
-    ours, theirs = (cast(bpy.types.Object, find_armature_modifier(one).object) for one in (obj, original))
+    ours, theirs = (cast(bpy.types.Object, find_deforming_modifier(one).object) for one in (obj, original))
     scale = theirs.matrix_world.median_scale / (ours.matrix_world.median_scale or 1.0)
     return measure_lengths(_place(obj, ours, shape.points) - scale * _place(original, theirs, shown.points))
 

@@ -17,6 +17,7 @@ from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..subject.actions import find_times
 from ..subject.stack import (
+    check_blends,
     check_not_linked,
     either,
     find_armature_modifier,
@@ -88,12 +89,16 @@ def find_live_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     Raises
     ------
     SkinningError
-        Where there is none, or more than one.
+        Where there is none, or others are not to do without it.
     """
     settings = settings_of(obj)
     if settings.is_bound or any(map(is_supple_modifier, obj.modifiers)):
         return find_supple_modifier(obj)
-    return find_armature_modifier(obj) if settings.bake == "NONE" else find_replaced_modifier(obj)
+    if settings.bake != "NONE":
+        return find_replaced_modifier(obj)
+    replaced = find_armature_modifier(obj)
+    check_blends(obj, replaced)
+    return replaced
 
 
 def _find_last(obj: bpy.types.Object, live: bpy.types.Modifier) -> bpy.types.Modifier:

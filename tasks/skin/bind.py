@@ -290,6 +290,7 @@ def _bind_one(skinned: SkinnedObject, setup: Setup) -> None:
             settings.version = SETTINGS_VERSION
             settings.armature_modifier = replaced.name
             settings.is_bound = True
+            remove_copied_armatures(obj, replaced)
             _install(bound, setup)
             take_over(obj)
             write_toggles(replaced, (False, False))

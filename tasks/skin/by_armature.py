@@ -26,7 +26,14 @@ from ...deformers.skinning import dlb, dlbnt, ssd
 from ...nodes.groups import VERSION, VERSION_KEY, is_deformation, is_native_group
 from ...settings.objects import settings_of
 from ..subject.character import uses_envelopes
-from ..subject.stack import BoundObject, find_own_armatures, list_copied_armatures, list_own_armatures, read_toggles
+from ..subject.stack import (
+    BoundObject,
+    find_own_armatures,
+    list_blending,
+    list_copied_armatures,
+    list_own_armatures,
+    read_toggles,
+)
 from .model import SkinSource
 from .node_checks import list_sharing_nodes
 
@@ -53,6 +60,8 @@ def find_followed(source: SkinSource, rest: Rest, is_interpolated: bool) -> Foll
         return None
     if not source.is_bound_anew and shares_influences(source.skinned.obj):
         return None
+    if joints.spread is not None and list_blending(source.skinned.obj, replaced):
+        return None  # they would be given turned vertices
     if joints.spread is not None and not (PRESERVES_VOLUME[choices.method] and _keeps_angles(source.space)):
         return None
     if PRESERVES_VOLUME[choices.method] and (source.skeleton.bendy or uses_envelopes(replaced, source.skeleton)):
@@ -94,7 +103,7 @@ def install_armatures(bound: BoundObject, method: str, linear_group: str) -> Non
         Vertex group of what is blended linearly by a method that is not, "" for nothing.
     """
     obj, toggles = bound.obj, read_toggles(bound.supple)
-    wanted: dict[str, dict[str, Any]] = {BLEND_NAME: {"use_deform_preserve_volume": PRESERVES_VOLUME[method]}}
+    wanted = {BLEND_NAME: {"use_deform_preserve_volume": PRESERVES_VOLUME[method]} | _read_multi(bound)}
     if linear_group and PRESERVES_VOLUME[method]:
         wanted[LINEAR_NAME] = {"use_multi_modifier": True, "vertex_group": linear_group}
     present = find_own_armatures(obj)
@@ -102,7 +111,7 @@ def install_armatures(bound: BoundObject, method: str, linear_group: str) -> Non
         remove_modifier(obj, modifier, None)
     uids = []
     for number, (role, settings) in enumerate(wanted.items()):
-        index = obj.modifiers.find(bound.supple.name) + 1 + number
+        index = obj.modifiers.find(_find_above(bound).name) + 1 + number
         modifier = present.get(role)
         if modifier is None:
             modifier = add_modifier(obj, role, "ARMATURE", index)
@@ -118,6 +127,16 @@ def install_armatures(bound: BoundObject, method: str, linear_group: str) -> Non
                 setattr(modifier, key, value)
         uids.append(modifier.persistent_uid)
     bound.settings.own_modifiers = (*uids, 0)[:2]
+
+
+def _find_above(bound: BoundObject) -> bpy.types.Modifier:
+    """The modifier below which these stand: Supple's, or the replaced one, below which others blend with them."""
+    return bound.replaced if list_blending(bound.obj, bound.replaced) else bound.supple
+
+
+def _read_multi(bound: BoundObject) -> dict[str, Any]:
+    """Multi Modifier of the first of these: by it, Blender looks for others below while the replaced one deforms."""
+    return {"use_multi_modifier": bool(list_blending(bound.obj, bound.replaced))}
 
 
 def follow_override(bound: BoundObject, vertex_group: str, invert: bool) -> None:
@@ -176,7 +195,7 @@ def have_armatures(bound: BoundObject, method: str) -> bool:
     obj, toggles, found = bound.obj, read_toggles(bound.supple), find_own_armatures(bound.obj)
     if len(found) < sum(uid != 0 for uid in bound.settings.own_modifiers):
         raise SkinningError(f"An Armature modifier that '{obj.name}' needs was removed or applied: bind again")
-    index = obj.modifiers.find(bound.supple.name) + 1
+    index = obj.modifiers.find(_find_above(bound).name) + 1
     if not found or [*obj.modifiers[index : index + len(found)]] != [*found.values()]:
         return False
     volumes = {BLEND_NAME: PRESERVES_VOLUME[method], LINEAR_NAME: False}
@@ -184,7 +203,7 @@ def have_armatures(bound: BoundObject, method: str) -> bool:
         each.object == bound.armature
         and read_toggles(each) == toggles
         and each.use_deform_preserve_volume == volumes[name]
-        and each.use_multi_modifier == (name == LINEAR_NAME)
+        and each.use_multi_modifier == (name == LINEAR_NAME or _read_multi(bound)["use_multi_modifier"])
         for name, each in found.items()
     )
 

@@ -71,6 +71,7 @@ from ..subject.character import (
 )
 from ..subject.stack import (
     BoundObject,
+    check_blends,
     check_deformed_once,
     find_supple_modifier,
     resolve,
@@ -130,6 +131,8 @@ class _Seen:
     """Whether weights of Supple's own may be among that, which take long to read."""
     reach: Reach | None = None
     """What its bones can do, as it was last looked at."""
+    given: tuple = ()
+    """Node group and inputs that the modifier was given: see `_read_given`."""
 
 
 _seen: PerObject[_Seen] = PerObject()
@@ -193,7 +196,8 @@ def apply(
         drive_twists(bound.supple, bound.armature, find_turn_drivers(skeleton, setup.twists, setup.bound_space))
     surroundings = replace(surroundings, has_own_version=True)
     space = find_bound_space(bound.obj, bound.armature)
-    _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup))
+    given = _read_given(bound.supple)
+    _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup, given=given))
 
 
 def _blend_by_armature(bound: BoundObject, setup: NodeSetup, weights_are_stale: bool) -> None:
@@ -362,6 +366,8 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
     is_new = seen is None or obj.data in changed or is_one_changed(obj, changed)
     is_new = is_new or (is_rough(obj) and not step.is_dragging)
     is_new = is_new or surroundings != seen.surroundings or skeleton is not seen.skeleton
+    if seen is not None and seen.setup is not None and seen.given != _read_given(bound.supple):
+        seen.setup_is_stale = True
     if seen is not None and seen.setup_is_stale:
         is_new = is_new or seen.space != find_bound_space(obj, armature)
     if seen is not None and seen.joints_are_stale:
@@ -376,6 +382,8 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
     if seen.problem:
         raise SkinningError(seen.problem)
     by_nodes = seen.setup is None or seen.setup.influences is not None
+    if by_nodes:
+        check_blends(bound.obj, bound.replaced)
     if not is_new and by_nodes and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
         raise SkinningError(
             f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by position: bind "
@@ -394,8 +402,12 @@ def _bring_along(bound: BoundObject, step: Step) -> None:
 
 
 def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None) -> bool:
-    """Whether what bones can do now lets Blender's own modifier blend the joints, or no longer does."""
-    if seen is None or seen.setup is None:
+    """Whether what bones can do now lets Blender's own modifier blend the joints, or no longer does, or may do so."""
+    if seen is None:
+        return False
+    if seen.problem:
+        return find_reach(skeleton, bound.armature) is not seen.reach
+    if seen.setup is None:
         return False
     setup, method = seen.setup, seen.surroundings.choices.method
     if setup.influences is None:
@@ -411,6 +423,14 @@ def _has_other_blend(bound: BoundObject, skeleton: Skeleton, seen: _Seen | None)
         return False
     seen.reach = reach
     return is_native(method, skeleton.joints, reach, setup.followed) != (setup.influences is None)
+
+
+def _read_given(supple: bpy.types.Modifier) -> tuple:
+    """Node group and inputs of a modifier, which the user may have copied from another object; without driven ones."""
+    group = supple.node_group
+    if is_native_group(group):
+        return (group.session_uid,)
+    return group.session_uid, *(modifiers.read_input(supple, name) for name in modifiers.list_inputs(supple))
 
 
 def _write_inputs(supple: bpy.types.Modifier, inputs: dict[str, Any]) -> None:
@@ -461,7 +481,7 @@ def _has_joints(bound: BoundObject, skeleton: Skeleton) -> bool:
     """Whether an object follows the joints of its armature."""
     if is_native_group(bound.supple.node_group):
         return have_armatures(bound, bound.settings.method)
-    joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
+    joints = _read_joints(bound.supple)
     return joints is not None and find_posing(joints) == bound.armature and has_groups(joints, skeleton)
 
 
@@ -487,7 +507,8 @@ def _bring_up_to_date(
         setup = prepare_source(source, above)
         check_bound_groups(bound, source.skeleton)
     except SkinningError as error:
-        return _Seen(source.skeleton, surroundings, source.space, str(error))
+        reach = find_reach(source.skeleton, bound.armature)
+        return _Seen(source.skeleton, surroundings, source.space, str(error), reach=reach)
     former = bound.supple.node_group
     apply(bound, setup, surroundings)
     if bound.supple.node_group != former:

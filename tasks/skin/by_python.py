@@ -32,6 +32,7 @@ from ..subject.character import (
 from ..subject.stack import (
     BoundObject,
     SkinnedObject,
+    check_blends,
     check_deformed_once,
     find_supple_modifier,
     is_deformed_by_parent,
@@ -82,6 +83,7 @@ def prepare(skinned: SkinnedObject, method: str) -> PosableSkin:
     """
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
     check_modifiers_below(skinned)
+    check_blends(skinned.obj, skinned.replaced)
     return PosableSkin.of(replace(SkinSource.of(skinned, Choices.read(skinned, method)), is_bound_anew=True))
 
 
@@ -209,6 +211,7 @@ def bring_to_pose(obj: bpy.types.Object, step: Step) -> None:
         return
     bound = resolve(obj, supple)
     check_deformed_once(bound)
+    check_blends(bound.obj, bound.replaced)
     if bound.armature.mode == "EDIT":
         return  # the bones are about to change, and have no pose
     posed = step.poses.of(bound.armature)
@@ -301,10 +304,19 @@ def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -
 
 
 def _check_hidden(bound: BoundObject) -> None:
-    """Raise SkinningError where the carrier or the watcher is missing, or does not fit the mesh."""
+    """Have a modifier that was copied from another object read this one's carrier and watcher.
+
+    Raises
+    ------
+    SkinningError
+        Where one of them is missing, or does not fit the mesh, or the modifier has no use for it.
+    """
     obj, settings = bound.obj, bound.settings
     if not (carriers.is_own(settings.carrier) and carriers.is_own(settings.watcher)):
         raise SkinningError(f"A hidden object that '{obj.name}' needs was deleted: bind again")
     vertex_count, bound_count = len(obj.data.vertices), len(settings.carrier.data.vertices)
     if vertex_count != bound_count:
         raise SkinningError(f"'{obj.name}' has {vertex_count} vertices but was bound with {bound_count}: bind again")
+    if is_deformation(bound.supple.node_group):
+        raise SkinningError(f"Supple's modifier of '{obj.name}' was replaced by that of another object: bind again")
+    give_hidden(bound)

@@ -28,7 +28,7 @@ from ...deformers.skinning.joint_shares import JointShares, share_joints
 from ...deformers.skinning.limb_roots import with_linear_roots
 from ...deformers.skinning.rotation_centers import RotationCenters
 from ..subject.character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
-from ..subject.stack import SkinnedObject
+from ..subject.stack import SkinnedObject, check_blends
 from ..subject.surfaces import is_found_before, with_surfaces
 from ..subject.twist import find_reach
 from .by_armature import find_followed, is_native
@@ -147,6 +147,7 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
     ):
         twists = _pack_twists(obj, rest, shares, is_interpolable)
         return NodeSetup(character, choices, linear, twists, followed)
+    check_blends(skinned.obj, skinned.replaced)
     check_modifiers_above(skinned, above)
     check_bones(skinned, skeleton)
     if METHODS[choices.method].sees_all_meshes:

@@ -28,6 +28,7 @@ from .stack import (
     BoundObject,
     SkinnedObject,
     armature_modifiers,
+    check_deformed_alone,
     check_not_edited,
     find_deforming_modifier,
     resolve_skinned,
@@ -73,11 +74,12 @@ def list_deformed(layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> lis
 
 
 def find_skinned(obj: bpy.types.Object) -> SkinnedObject:
-    """A mesh with the armature that deforms it; raises SkinningError where there is none, or it is edited."""
+    """A mesh with the armature that deforms it; raises SkinningError where there is not one, or it is edited."""
     if not has_armature_modifier(obj):
         raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
     skinned = resolve_skinned(obj, find_deforming_modifier(obj))
     check_not_edited(skinned)
+    check_deformed_alone(skinned)
     return skinned
 
 

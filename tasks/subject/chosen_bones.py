@@ -9,7 +9,7 @@ import bpy
 
 from ...deformers import SkinningError
 from .character import has_armature_modifier, list_deformed
-from .stack import find_armature_modifier
+from .stack import find_deforming_modifier
 
 
 def find_active_armature(active: bpy.types.Object | None) -> bpy.types.Object | None:
@@ -19,7 +19,7 @@ def find_active_armature(active: bpy.types.Object | None) -> bpy.types.Object | 
     if not has_armature_modifier(active):
         return None
     try:
-        return find_armature_modifier(active).object
+        return find_deforming_modifier(active).object
     except SkinningError:
         return None
 

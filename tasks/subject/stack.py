@@ -12,7 +12,10 @@ from typing import cast
 
 import bpy
 
+from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.influences import has_influences
 from ...bridge.modifiers import BLEND_NAME, LINEAR_NAME, is_supple_modifier
+from ...bridge.rigs.carriers import is_hidden_object
 from ...deformers import SkinningError
 from ...nodes.groups import is_deformation, is_native_group, read_method
 from ...settings.objects import ObjectSettings, needs_supple, settings_of
@@ -135,7 +138,7 @@ def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier
 
 
 def list_copied_armatures(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """Copies that a user has made of these on a bound object, known by their names."""
+    """Copies that a user has made of these, or of those of another object, known by their names."""
     own = list_own_armatures(obj)
     found = [each for each in obj.modifiers if each.type == "ARMATURE" and each not in own]
     return [each for each in found if each.name.startswith((BLEND_NAME, LINEAR_NAME))]
@@ -148,12 +151,24 @@ def find_last_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
 
 def find_independent(obj: bpy.types.Object) -> tuple[bpy.types.Modifier, str] | None:
     """The node modifier that deforms an object without Supple, and its method's key; None where there is none."""
-    if settings_of(obj).is_bound:
+    settings = settings_of(obj)
+    if settings.is_bound:
         return None
     for modifier in filter(is_supple_modifier, obj.modifiers):
-        if is_deformation(modifier.node_group):
-            return modifier, read_method(modifier.node_group)
+        group = modifier.node_group
+        if not is_deformation(group):
+            continue
+        if any(settings.own_modifiers) if is_native_group(group) else has_influences(mesh_of(obj)):
+            return modifier, read_method(group)
     return None
+
+
+def check_not_copied(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where Supple's modifiers of another object, without what they need, deform one not bound."""
+    if settings_of(obj).is_bound or is_hidden_object(obj) or find_independent(obj) is not None:
+        return
+    if any(is_supple_modifier(each) and any(read_toggles(each)) for each in obj.modifiers):
+        raise SkinningError(f"'{obj.name}' has a copy of Supple's modifiers, but is not bound: bind it, or remove them")
 
 
 def is_deformed_by_parent(obj: bpy.types.Object) -> bool:
@@ -182,8 +197,9 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     for modifier in found:
         if modifier.name == name:
             return modifier
-    own = list_own_armatures(obj)
-    others = [modifier for modifier in obj.modifiers if modifier not in own]
+    added = [*list_own_armatures(obj), *list_copied_armatures(obj)]
+    others = [modifier for modifier in obj.modifiers if modifier not in added]
+    found = [modifier for modifier in found if modifier in others] or found
     below = [after for before, after in itertools.pairwise(others) if is_supple_modifier(before) and after in found]
     for modifier in (*below, *(found if len(found) == 1 else ())):
         return cast(bpy.types.ArmatureModifier, modifier)
@@ -211,10 +227,12 @@ def check_not_edited(skinned: SkinnedObject) -> None:
 def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     """The Armature modifier that Supple is to replace.
 
+    Others below it stay, and deform what it passes on: by another armature, or what a vertex group chooses.
+
     Raises
     ------
     SkinningError
-        Where there is none, or more than one is in use.
+        Where there is none, or more than one deforms the whole mesh by the same armature.
     """
     found = armature_modifiers(obj)
     if not found and is_deformed_by_parent(obj):
@@ -225,8 +243,8 @@ def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     if not found:
         raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
     if len(found) > 1:
-        used = [modifier for modifier in found if modifier.object and (modifier.show_viewport or modifier.show_render)]
-        if len(used) != 1:
+        used = list(filter(_is_in_use, found))
+        if not used or any(_deforms_again(each, used[:number]) for number, each in enumerate(used)):
             names = ", ".join(f"'{modifier.name}'" for modifier in found)
             raise SkinningError(
                 f"'{obj.name}' has {len(found)} Armature modifiers ({names}): disable all but the one for Supple to "
@@ -234,6 +252,45 @@ def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
             )
         found = used
     return found[0]
+
+
+def _is_in_use(modifier: bpy.types.ArmatureModifier) -> bool:
+    return modifier.object is not None and any(read_toggles(modifier))
+
+
+def _deforms_again(modifier: bpy.types.ArmatureModifier, before: list[bpy.types.ArmatureModifier]) -> bool:
+    """Whether a modifier deforms once more what one of those before it has deformed as a whole."""
+    has_part = modifier.use_multi_modifier or modifier.vertex_group in modifier.id_data.vertex_groups
+    return not has_part and any(modifier.object == each.object for each in before)
+
+
+def list_blending(obj: bpy.types.Object, replaced: bpy.types.Modifier) -> list[bpy.types.ArmatureModifier]:
+    """Armature modifiers that blend by Multi Modifier with what the one that Supple stands in for has been given."""
+    own = list_own_armatures(obj)
+    stack = [each for each in obj.modifiers if each not in own]
+    below = stack[stack.index(replaced) + 1 :]
+    chain = itertools.takewhile(lambda each: each.type == "ARMATURE" and each.use_multi_modifier, below)
+    return list(filter(_is_in_use, cast(Iterable[bpy.types.ArmatureModifier], chain)))
+
+
+def check_blends(obj: bpy.types.Object, replaced: bpy.types.Modifier) -> None:
+    """Raise SkinningError for these where no Armature modifier of Blender's own deforms in the place of the first."""
+    for modifier in list_blending(obj, replaced):
+        raise SkinningError(
+            f"Armature modifier '{modifier.name}' of '{obj.name}' has Multi Modifier on, and "
+            "blends only with another one of Blender's own: turn Multi Modifier off, or bind by Linear without Twist"
+        )
+
+
+def check_deformed_alone(skinned: SkinnedObject) -> None:
+    """Raise SkinningError where another Armature modifier deforms what the one that Supple stands in for passes on."""
+    copies = list_copied_armatures(skinned.obj)
+    for modifier in filter(_is_in_use, armature_modifiers(skinned.obj)):
+        if modifier not in (skinned.replaced, *copies):
+            raise SkinningError(
+                f"'{skinned.obj.name}' is deformed by Armature modifier '{modifier.name}', too: disable it in viewport "
+                "and render first"
+            )
 
 
 def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> bpy.types.Object:

@@ -18,7 +18,7 @@ from ...deformers.weight_editing.line_fields import LineProblem, MissingLineErro
 from ...deformers.weight_editing.line_moves import HandleMoves
 from ...deformers.weight_editing.lines import JointLines, RiggedMesh, find_joint_lines, start_edit
 from ..subject.character import object_to_armature
-from ..subject.stack import find_armature_modifier
+from ..subject.stack import find_deforming_modifier
 from .group_writer import GroupWriter
 from .parts import read_finite_points
 
@@ -196,7 +196,7 @@ def read_lines(
     SkinningError
         Where there is no armature or no line.
     """
-    armature = armature or find_armature_modifier(obj).object
+    armature = armature or find_deforming_modifier(obj).object
     if armature is None or armature.type != "ARMATURE":
         raise SkinningError(f"The Armature modifier of '{obj.name}' has no armature: choose one in it")
     return WeightLines(obj, armature, bones)
