@@ -7,6 +7,7 @@ It adds the share that is done to a file that the job names, a line each time, a
 
 import json
 import os
+import re
 import sys
 import threading
 import traceback
@@ -28,6 +29,9 @@ LOOKS = 4
 
 NEAR = 1e-5
 """Distance at rest, in sizes of the character, at which a vertex of the file may be one of the copy."""
+
+SHORTEST_CUT = 55
+"""Bytes from which on Blender may have cut a name: at 63, or with room for a number, and between two characters."""
 
 ROUNDING = 1e-6
 """The same, in distances from the origin."""
@@ -239,8 +243,8 @@ def _measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
     rows = sum(clip["end"] - clip["start"] + 1 for clip in job["clips"])
     world, done = np.array(job["world"]), 0
     with Path(job["apart"]).open("wb") as stream:
-        for clip in job["clips"]:
-            first = _play(clip["name"], armature, meshes)
+        for at, clip in enumerate(job["clips"]):
+            first = _play(job, at, armature, meshes)
             for number in range(clip["end"] - clip["start"] + 1):
                 _go_to(first + number)
                 space = np.array(clip["worlds"][number]) if clip["worlds"] else world
@@ -252,7 +256,7 @@ def _measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
                 stream.write(apart.tobytes())
                 done += 1
                 _report(job, 0.3 + 0.7 * done / rows)
-    animated = _list_animations(armature)
+    animated = _list_animations(job, armature)
     return {"missing": len(looks) - len(present), "found_keys": found_keys, "animations": animated}
 
 
@@ -280,7 +284,7 @@ def _match_vertices(
     """
 
     def go(clip: int, number: int) -> None:
-        _go_to(_play(job["clips"][clip]["name"], armature, meshes) + number)
+        _go_to(_play(job, clip, armature, meshes) + number)
 
     rest, *seen = _see(job, armature, meshes, go)
     size = float(np.linalg.norm(np.ptp(looks[:, 0], axis=0)))
@@ -313,7 +317,7 @@ def _go_to(frame: float) -> None:
     bpy.context.scene.frame_set(int(np.floor(frame)), subframe=frame - np.floor(frame))
 
 
-def _play(name: str, armature: Any, meshes: list[Any]) -> float:
+def _play(job: dict[str, Any], clip: int, armature: Any, meshes: list[Any]) -> float:
     """Have the file's objects play one of its animations, and nothing else: its first frame."""
     owners = [armature, *meshes, *(mesh.data.shape_keys for mesh in meshes if mesh.data.shape_keys)]
     starts = []
@@ -321,7 +325,7 @@ def _play(name: str, armature: Any, meshes: list[Any]) -> float:
         data = owner.animation_data
         if data is None:
             continue
-        action, slot = _find_action(name, data)
+        action, slot = _find_action(job, clip, data)
         for track in data.nla_tracks:
             track.mute = True
         data.action = action
@@ -330,30 +334,51 @@ def _play(name: str, armature: Any, meshes: list[Any]) -> float:
         if action is not None and owner == armature:
             starts.append(action.frame_range[0])
     if not starts:
-        raise RuntimeError(f"The file has no animation '{name}'")
+        raise RuntimeError(f"The file has no animation '{job['clips'][clip]['name']}'")
     return float(starts[0])
 
 
-def _find_action(name: str, data: Any) -> tuple[Any, Any]:
+def _find_action(job: dict[str, Any], clip: int, data: Any) -> tuple[Any, Any]:
     """The action of an animation, and its slot, among what the importer has left in a data-block's animation."""
     for track in data.nla_tracks:
         for strip in track.strips:
-            if track.name == name:
+            if track.name == job["clips"][clip]["name"]:
                 return strip.action, getattr(strip, "action_slot", None)
-    owner = data.id_data.name
-    for action in bpy.data.actions:  # by FBX: "armature|animation|layer"
-        parts = action.name.split("|")
-        if len(parts) > 1 and parts[0] == owner and parts[1] == name:
-            slots: Any = getattr(action, "slots", ())
-            return action, slots[0] if len(slots) else None
-    return None, None
+    action = _list_fbx_actions(job, data.id_data.name)[clip]
+    slots: Any = getattr(action, "slots", ())
+    return action, slots[0] if len(slots) else None
 
 
-def _list_animations(armature: Any) -> list[str]:
+def _list_fbx_actions(job: dict[str, Any], owner: str) -> list[Any]:
+    """The actions of a data-block that FBX's importer has made, None for none, by clip.
+
+    They are called "owner|clip|layer", and cut to what Blender keeps: those that are alike then are in the clips' order.
+    """
+    left = sorted(bpy.data.actions, key=lambda action: action.session_uid)
+    found: list[Any] = [None] * len(job["clips"])
+    for is_called in (_is_called, _is_cut_from):
+        for at, clip in enumerate(job["clips"]):
+            whole = f"{owner}|{clip['name']}"
+            action = next((action for action in left if is_called(action.name, whole)), None)
+            if found[at] is None and action is not None:
+                found[at] = action
+                left.remove(action)
+    return found
+
+
+def _is_called(name: str, whole: str) -> bool:
+    return f"{name}|".startswith(f"{whole}|")
+
+
+def _is_cut_from(name: str, whole: str) -> bool:
+    return len(name.encode()) >= SHORTEST_CUT and whole.startswith(re.sub(r"\.\d{3}$", "", name))
+
+
+def _list_animations(job: dict[str, Any], armature: Any) -> list[str]:
     """Names of the file's animations, as far as they move the armature."""
     tracks = [track.name for track in armature.animation_data.nla_tracks]
-    parts = [action.name.split("|") for action in bpy.data.actions]
-    return tracks or sorted({part[1] for part in parts if len(part) > 1 and part[0] == armature.name})
+    actions = _list_fbx_actions(job, armature.name)
+    return tracks or [clip["name"] for clip, action in zip(job["clips"], actions, strict=True) if action is not None]
 
 
 def _read_world(meshes: list[Any]) -> np.ndarray:

@@ -95,6 +95,7 @@ def make_copy(
     with _removed_on_error(originals) as parts:
         names, bones = _add_armature(subject, fit, motion, scale, parts)
         parts.armature.matrix_world = Matrix(world.tolist())
+        parts.correctives += name_correctives(names, fit, originals)
         for part in subject.parts:
             _add_mesh(part, fit, names, scale, parts)
         for mesh in parts.meshes:
@@ -116,7 +117,7 @@ def make_copy(
         armature=parts.armature,
         meshes=parts.meshes,
         originals=[obj.name for obj in (subject.armature, *originals)],
-        correctives=name_correctives(names, fit),
+        correctives=parts.correctives,
         scale=scale,
         world=world,
         left_out=_list_left_out(subject),
@@ -251,7 +252,7 @@ def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: Parts
     copy = copy_mesh(obj, obj.name, scale * rest.armature_points, space)
     parts.meshes.append(copy)
     write_groups(copy, names, fit.bones[own], fit.values[own])
-    for name, key in zip(name_correctives(names, fit), fit.keys, strict=True):
+    for name, key in zip(parts.correctives, fit.keys, strict=True):
         if key.offsets[own].any():
             add_key(copy, name, scale * key.offsets[own])
 

@@ -23,6 +23,7 @@ from ...deformers.rig.rest import Rest, Weights
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.choices import BAKING
 from ..layers.kept import find_kept
+from ..names import free_name
 from ..skin.model import PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..subject.actions import AT_A_TIME, list_frames, visit_frames
@@ -276,10 +277,12 @@ def _find_hinted(parts: Sequence[Part], plain: Skeleton) -> Skeleton:
 
 
 def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:
-    """Which examples are which action, if they follow one another."""
-    clips, first = [], 0
+    """Which examples are which action, if they follow one another; a linked one may have the name of another."""
+    clips: list[Clip] = []
+    first = 0
     for action in actions:
-        clips.append(Clip(action.name, list_frames(action), first))
+        name = free_name(action.name, {clip.action for clip in clips})
+        clips.append(Clip(name, list_frames(action), first))
         first += len(clips[-1].frames)
     return tuple(clips)
 

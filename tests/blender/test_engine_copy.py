@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scenes_bake import curves_of
 
-from scenes import add_tube, add_twin, animate_tube, bind, play, rest_points, select, skinned_meshes, snapshot
+from scenes import add_face_key, add_tube, add_twin, animate_tube, bind, play, rest_points, select, skinned_meshes, snapshot
 from supple.bridge.animation.curves import remove_curves
 from supple.bridge.files import exchange
 from supple.deformers import SkinningError
@@ -21,6 +21,7 @@ from supple.tasks.engine_copy.copy import find_copy, make_copy, remove_copy
 from supple.tasks.engine_copy.examples import Motion, list_clips, read_subject, write_targets
 from supple.tasks.engine_copy.export import prepare_export
 from supple.tasks.engine_copy.played import read_played
+from supple.tasks.names import name_within
 from supple.tasks.steps import take_all
 from supple.tasks.subject.actions import list_actions, read_poses
 
@@ -353,6 +354,38 @@ def test_names_are_only_names(tmp_path, tube):
         made.export(path, tmp_path / path.stem, shares.append)
     assert shouted.read_bytes() == plain.read_bytes()
     assert 0.0 < max(shares) <= 1.0
+
+
+LONG = "全ての親の名前です" * 2 + "とて"
+"""60 bytes, which names of a character begin with."""
+
+
+@pytest.mark.versions
+@FORMATS
+def test_names_that_fill_what_blender_keeps(tmp_path, tube, target, name):
+    """Bones, correctives, keys, actions and objects that begin alike are told apart, in the copy and in its file."""
+    obj, armature = tube
+    for number, bone in enumerate(armature.data.bones):
+        bone.name = f"{LONG}{number:03d}"
+    other = add_twin(obj)
+    walk = armature.animation_data.action
+    nod = walk.copy()
+    nod.use_fake_user = True
+    curves_of(nod)[0].keyframe_points[1].co.y += 0.7
+    for number, part in enumerate((obj, other, armature, walk, nod)):
+        part.name = f"{LONG}{number:03d}"
+    for number, mesh in enumerate((obj, other), 1):
+        key = add_face_key(mesh, f"{LONG}_up")
+        add_face_key(mesh, name_within(armature.data.bones[1].name, "_corrective_1"))
+        for frame in (1, 8):
+            key.value = 0.05 * number * frame
+            key.keyframe_insert("value", frame=frame)
+        bind(mesh)
+    made = Made(tmp_path, obj, other, target=target, helpers=True, corrective=True)
+    assert_same_in_file(made, tmp_path, name)
+    bpy.context.scene.frame_set(made.motion.clips[0].frames[-1])
+    values = [mesh.data.shape_keys.key_blocks[1].value for mesh in made.copy.meshes]
+    assert values == pytest.approx([0.4, 0.8], abs=1e-4)
 
 
 def test_a_share_that_is_being_written_does_not_count(tmp_path):
