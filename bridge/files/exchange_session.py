@@ -352,7 +352,7 @@ def _find_action(job: dict[str, Any], clip: int, data: Any) -> tuple[Any, Any]:
 def _list_fbx_actions(job: dict[str, Any], owner: str) -> list[Any]:
     """The actions of a data-block that FBX's importer has made, None for none, by clip.
 
-    They are called "owner|clip|layer", and cut to what Blender keeps: those that are alike then are in the clips' order.
+    They are called "owner|clip|layer", and cut to what Blender keeps: those that begin alike are in the order of clips.
     """
     left = sorted(bpy.data.actions, key=lambda action: action.session_uid)
     found: list[Any] = [None] * len(job["clips"])

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 from scenes_bake import curves_of
 
-from scenes import add_face_key, add_tube, add_twin, animate_tube, bind, play, rest_points, select, skinned_meshes, snapshot
+from scenes import (
+    add_face_key,
+    add_tube,
+    add_twin,
+    animate_tube,
+    bind,
+    play,
+    rest_points,
+    select,
+    skinned_meshes,
+    snapshot,
+)
 from supple.bridge.animation.curves import remove_curves
 from supple.bridge.files import exchange
 from supple.deformers import SkinningError
