@@ -14,6 +14,7 @@ from scenes import (
     add_twin,
     animate_tube,
     bind,
+    edit_bones,
     play,
     rest_points,
     select,
@@ -98,6 +99,12 @@ def add_corrective(fit: Fit, skin: CopiedSkin, motion: Motion) -> Fit:
     offsets[:, 2] = 0.1 * np.sin(skin.points[:, 1])
     key = Key(1, np.array([1.0, 0.0, 0.0]), (0.0, 0.5, 1.2), offsets)
     return replace(fit, keys=(key,), key_values=find_hat(key, angles)[:, None])
+
+
+def add_hatch(bones) -> None:
+    """A child of the first bone."""
+    bone = bones.new("hatch")
+    bone.head, bone.tail, bone.parent = (0.5, 0, 0), (0.5, 1, 0), bones["bone.0"]
 
 
 FORMATS = pytest.mark.parametrize(("target", "name"), [("gltf", "tube.glb"), ("fbx", "tube.fbx")])
@@ -365,6 +372,28 @@ def test_names_are_only_names(tmp_path, tube):
         made.export(path, tmp_path / path.stem, shares.append)
     assert shouted.read_bytes() == plain.read_bytes()
     assert 0.0 < max(shares) <= 1.0
+
+
+@pytest.mark.versions
+@pytest.mark.parametrize("is_joined", [True, False])
+@FORMATS
+def test_pieces_that_touch_at_rest_and_part_in_one_frame_are_told_apart(tmp_path, tube, target, name, is_joined):
+    """A hatch that has vertices of the body's, of its own mesh or of the same; both have a corrective key."""
+    obj, armature = tube
+    edit_bones(armature, add_hatch)
+    hatch = add_twin(obj)
+    hatch.vertex_groups.clear()
+    hatch.vertex_groups.new(name="hatch").add(range(len(hatch.data.vertices)), 1, "REPLACE")
+    for frame, x in ((1, 0.0), (2, 1.0), (3, 0.0)):
+        armature.pose.bones["hatch"].location.x = x
+        armature.pose.bones["hatch"].keyframe_insert("location", frame=frame)
+    if is_joined:
+        bpy.ops.supple.unbind()
+        select(obj, hatch)
+        bpy.ops.object.join()
+        bind(obj)
+    made = Made(tmp_path, *([obj] if is_joined else [obj, hatch]), target=target, corrective=True)
+    assert_same_in_file(made, tmp_path, name)
 
 
 LONG = "全ての親の名前です" * 2 + "とて"
