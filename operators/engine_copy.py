@@ -20,7 +20,7 @@ from ..tasks.engine_copy.run import BonePlan, export_copy, make_engine_copy, pla
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
 from ..tasks.engine_copy.targets import SUFFIXES
 from ..tasks.skin.step import without_changes
-from ..tasks.subject.actions import list_actions
+from ..tasks.subject.actions import list_seen_actions
 from ..translations import translate
 from .base import SuppleOperator
 from .computing import ComputingOperator
@@ -99,7 +99,7 @@ class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
         angle = row.row(align=True)
         angle.enabled = self.use_bends
         angle.prop(self, "angle", text="")
-        actions = list_actions(armature) if armature is not None else []
+        actions = list_seen_actions(armature) if armature is not None else []
         if armature is None or not actions:
             layout.label(text="No action moves its bones", icon="INFO")
             return
@@ -112,7 +112,7 @@ class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
     def run(self, context: bpy.types.Context) -> Any:
         armature = cast(bpy.types.Object, find_source(context))
         copy_options(CopyOptions, copy_settings(armature), self, only_unset=True)
-        actions = tuple(action.name for action in list_actions(armature) if action.supple_is_copied)
+        actions = tuple(action.name for action in list_seen_actions(armature) if action.supple_is_copied)
         options = read_options(CopyOptions, self, actions=actions)
         output = Path(bpy.path.abspath(self.filepath)) if self.filepath else None
         return self.take(context, make_engine_copy(list_to_copy(context), options, output))

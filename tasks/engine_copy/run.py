@@ -17,7 +17,7 @@ from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, limit
 from ...deformers.engine_copy.regions import find_blends
 from ...options import CopyOptions
 from ..steps import Progress, Steps, within
-from ..subject.actions import list_actions, list_frames
+from ..subject.actions import list_frames, list_seen_actions
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
 from .examples import (
     CopiedCharacter,
@@ -145,7 +145,7 @@ def plan_bones(objects: Iterable[bpy.types.Object]) -> BonePlan:
 
 def _choose_actions(armature: bpy.types.Object, options: CopyOptions) -> list[bpy.types.Action]:
     """The actions to be copied; raises SkinningError where there is nothing to fit to."""
-    found = list_actions(armature)
+    found = list_seen_actions(armature)
     if options.actions is not None:
         missing = sorted(set(options.actions) - {action.name for action in found})
         if missing:
