@@ -22,6 +22,7 @@ from ..tasks.corrections.flesh import add_flesh, remove_flesh
 from ..tasks.corrections.from_source import correct_from
 from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.export import check_path
+from ..tasks.engine_copy.hung import list_hung
 from ..tasks.engine_copy.run import make_engine_copy
 from ..tasks.handles.add import add_handles
 from ..tasks.left_out import choose_usable, describe_left_out
@@ -155,13 +156,17 @@ def check_character(arguments: argparse.Namespace) -> None:
         raise SkinningError("; ".join(f"'{name}' was left out: {reason}" for name, reason in checked.refused.items()))
 
 
-def make_copy(arguments: argparse.Namespace) -> None:
+def make_copy(arguments: argparse.Namespace) -> bool:
     if arguments.output:
         check_path(arguments.output, arguments.target)
     if arguments.save:
         check_writable(arguments.save)
     open_file(arguments.file)
-    objects = [obj for obj in choose_objects(arguments) if arguments.object or not is_copy(obj)]
+    objects = choose_objects(arguments)
+    if not arguments.object:
+        objects = [obj for obj in objects if not is_copy(obj)]
+        armatures = dict.fromkeys(map(find_deforming_armature, objects))
+        objects += [obj for armature in armatures for obj in list_hung(bpy.context.view_layer, armature)]
     actions = tuple(arguments.action) if arguments.action else None
     options = read_options(CopyOptions, arguments, angle=arguments.angle, actions=actions)
     report = take_all(make_engine_copy(objects, options, arguments.output), tell_shares("the engine copy"))
@@ -169,8 +174,9 @@ def make_copy(arguments: argparse.Namespace) -> None:
         save_copy(arguments.save)
     if arguments.report == "json":
         answer_json({"file": str(arguments.output or "")} | report.as_json())
-        return
-    answer(report.describe())
+    else:
+        answer(report.describe())
+    return tell_left_out(report.left_out)
 
 
 def correct_meshes(arguments: argparse.Namespace) -> bool:

@@ -14,12 +14,13 @@ from ..settings.checks import check_settings
 from ..settings.engine_copy import copy_settings, find_source
 from ..settings.objects import settings_of
 from ..settings.properties import copy_options, draw_option, read_options, with_options
+from ..tasks.engine_copy.hung import list_hung
 from ..tasks.engine_copy.report import Report
 from ..tasks.engine_copy.run import BonePlan, export_copy, make_engine_copy, plan_bones
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
 from ..tasks.engine_copy.targets import SUFFIXES
 from ..tasks.skin.step import without_changes
-from ..tasks.subject.actions import list_actions
+from ..tasks.subject.actions import list_seen_actions
 from ..translations import translate
 from .base import SuppleOperator
 from .computing import ComputingOperator
@@ -32,6 +33,11 @@ DRAWN_ALONE = ("target", "use_bends", "angle")
 def list_copied(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The ticked meshes of the active character, also where its copy is active."""
     return [obj for obj in list_meshes(context, find_source(context)) if settings_of(obj).is_ticked]
+
+
+def list_to_copy(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The same, and what hangs on bones."""
+    return [*list_copied(context), *list_hung(context.view_layer, find_source(context))]
 
 
 def needs_bound_character(context: bpy.types.Context) -> str:
@@ -71,7 +77,7 @@ class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
         armature = cast(bpy.types.Object, find_source(context))
         copy_options(CopyOptions, copy_settings(armature), self, only_unset=True)
         with without_changes():
-            self.plan = plan_bones(list_copied(context))
+            self.plan = plan_bones(list_to_copy(context))
         self.watch(context)
         return self.ask(context)
 
@@ -93,7 +99,7 @@ class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
         angle = row.row(align=True)
         angle.enabled = self.use_bends
         angle.prop(self, "angle", text="")
-        actions = list_actions(armature) if armature is not None else []
+        actions = list_seen_actions(armature) if armature is not None else []
         if armature is None or not actions:
             layout.label(text="No action moves its bones", icon="INFO")
             return
@@ -106,13 +112,15 @@ class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
     def run(self, context: bpy.types.Context) -> Any:
         armature = cast(bpy.types.Object, find_source(context))
         copy_options(CopyOptions, copy_settings(armature), self, only_unset=True)
-        actions = tuple(action.name for action in list_actions(armature) if action.supple_is_copied)
+        actions = tuple(action.name for action in list_seen_actions(armature) if action.supple_is_copied)
         options = read_options(CopyOptions, self, actions=actions)
         output = Path(bpy.path.abspath(self.filepath)) if self.filepath else None
-        return self.take(context, make_engine_copy(list_copied(context), options, output))
+        return self.take(context, make_engine_copy(list_to_copy(context), options, output))
 
     def finish(self, context: bpy.types.Context, report: Report) -> str:
         """Keep the settings, and say what came of them."""
+        for line in report.left_out:
+            self.tell(line, "WARNING")
         copy_options(CopyOptions, self, copy_settings(bpy.data.objects[report.character]))
         return ". ".join(report.describe()[:2])
 

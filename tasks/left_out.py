@@ -23,6 +23,13 @@ def sort_out(objects: Iterable[bpy.types.Object], check: Callable[[bpy.types.Obj
     SkinningError
         Where it refuses all: the reasons.
     """
+    done, left_out = try_each(objects, check)
+    check_any(done, left_out)
+    return done, left_out
+
+
+def try_each(objects: Iterable[bpy.types.Object], check: Callable[[bpy.types.Object], T]) -> tuple[list[T], LeftOut]:
+    """As `sort_out`, which may refuse all."""
     done: list[T] = []
     left_out: LeftOut = []
     for obj in objects:
@@ -30,7 +37,6 @@ def sort_out(objects: Iterable[bpy.types.Object], check: Callable[[bpy.types.Obj
             done.append(check(obj))
         except SkinningError as error:
             left_out.append((obj, error))
-    check_any(done, left_out)
     return done, left_out
 
 

@@ -9,9 +9,9 @@ LONGEST = 63
 
 
 def name_within(base: str, ending: str) -> str:
-    """A name that Blender keeps as it is: of a long one, the base is cut."""
-    room = LONGEST - len(ending.encode())
-    return base.encode()[:room].decode(errors="ignore") + ending
+    """A name that Blender keeps as it is: of a long one, the base is cut, and then the end of the ending."""
+    room = max(0, LONGEST - len(ending.encode()))
+    return (base.encode()[:room].decode(errors="ignore") + ending).encode()[:LONGEST].decode(errors="ignore")
 
 
 def free_name(base: str, taken: Container[str]) -> str:

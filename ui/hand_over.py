@@ -10,7 +10,7 @@ from ..settings.choices import METHODS
 from ..settings.engine_copy import copy_settings, find_source
 from ..settings.objects import BAKE_ITEMS, needs_supple, settings_of
 from ..tasks.reports import farm_reports
-from ..tasks.subject.actions import list_actions
+from ..tasks.subject.actions import list_seen_actions
 from ..tasks.subject.stack import find_independent
 from ..translations import translate
 from .buttons import draw_button
@@ -114,7 +114,7 @@ class SUPPLE_UL_actions(bpy.types.UIList):
         self, context: bpy.types.Context, data: bpy.types.BlendData, name: str
     ) -> tuple[list[int], list[int]]:
         armature = find_source(context)
-        shown = set(list_actions(armature)) if armature is not None else set()
+        shown = set(list_seen_actions(armature)) if armature is not None else set()
         return [self.bitflag_filter_item if action in shown else 0 for action in getattr(data, name)], []
 
 

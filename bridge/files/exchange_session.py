@@ -7,11 +7,13 @@ It adds the share that is done to a file that the job names, a line each time, a
 
 import json
 import os
+import re
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +25,36 @@ from mathutils.kdtree import KDTree
 ADD_ONS = {"gltf": "io_scene_gltf2", "fbx": "io_scene_fbx"}
 """What writes and reads a format, where it is not Blender itself."""
 
-LOOKS = 4
-"""Poses by which vertices of one place are told from one another."""
+ALIKE = 1e-4
+"""Difference of weights, and of keys in sizes of the character, up to which vertices of one place move alike."""
 
 NEAR = 1e-5
 """Distance at rest, in sizes of the character, at which a vertex of the file may be one of the copy."""
 
+SHORTEST_CUT = 55
+"""Bytes from which on Blender may have cut a name: at 63, or with room for a number, and between two characters."""
+
 ROUNDING = 1e-6
 """The same, in distances from the origin."""
+
+
+@dataclass(frozen=True, eq=False)
+class Traits:
+    """What tells vertices apart: those that have all of it in common move alike.
+
+    Attributes
+    ----------
+    rest : float64 array, shape (V, 3)
+        World space.
+    weights : list of dict
+        By bone.
+    offsets : float32 array, shape (V, K, 3)
+        Of the corrective keys, world space.
+    """
+
+    rest: np.ndarray
+    weights: list[dict[str, float]]
+    offsets: np.ndarray
 
 
 def main(path: Path) -> None:
@@ -42,8 +66,8 @@ def main(path: Path) -> None:
     try:
         result |= _export(job)
         if job["clips"] and job["measured"] and "lacks" not in result:
-            result |= _measure(job, result.pop("looks"))
-        result.pop("looks", None)
+            result |= _measure(job, result["traits"])
+        result.pop("traits", None)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user's Blender has to know
         result = {"error": str(error).strip() or type(error).__name__, "traceback": traceback.format_exc()}
     (path.parent / "result.json").write_text(json.dumps(result), encoding="utf-8")
@@ -72,7 +96,7 @@ def _enable(add_on: str) -> bool:
 
 
 def _export(job: dict[str, Any]) -> dict[str, Any]:
-    """Write the file, from the copy as it is in a library: how it looks in some poses, and what it holds."""
+    """Write the file, from the copy as it is in a library: what tells its vertices apart, and what it holds."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     add_on = ADD_ONS.get(job["format"])
     if add_on is not None and not _enable(add_on):
@@ -94,14 +118,14 @@ def _export(job: dict[str, Any]) -> dict[str, Any]:
     armature.delta_location.zero()  # it may be shown beside the character
     _arrange_animations(job, armature)
     bpy.context.view_layer.update()
-    looks = _look_at(job, armature, meshes)
+    traits = _look_at(job, armature, meshes)
     _report(job, 0.05)
     {"gltf": _export_gltf, "fbx": _export_fbx, "usd": _export_usd}[job["format"]](job)
     _report(job, 0.3)
     keys = [
         [key.name for key in mesh.data.shape_keys.key_blocks][1:] if mesh.data.shape_keys else [] for mesh in meshes
     ]
-    return {"looks": looks, "keys": keys}
+    return {"traits": traits, "keys": keys}
 
 
 def _arrange_animations(job: dict[str, Any], armature: Any) -> None:
@@ -126,40 +150,46 @@ def _arrange_animations(job: dict[str, Any], armature: Any) -> None:
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, max(0, start - 1)
 
 
-def _look_at(job: dict[str, Any], armature: Any, meshes: list[Any]) -> np.ndarray:
-    """The copy at rest and in some poses, world space: float array, shape (V, 1 + looks, 3)."""
+def _look_at(job: dict[str, Any], armature: Any, meshes: list[Any]) -> Traits:
+    """What tells the copy's vertices apart."""
     tracks = armature.animation_data.nla_tracks if armature.animation_data else ()
-
-    def go(clip: int, number: int) -> None:
-        for other, track in enumerate(tracks):
-            track.is_solo = other == clip
-        bpy.context.scene.frame_set(job["clips"][clip]["start"] + number)
-
-    looks = list(_see(job, armature, meshes, go))
-    for track in tracks:
+    for track in tracks[:1]:
+        track.is_solo = True
+        bpy.context.scene.frame_set(job["clips"][0]["start"])
+    traits = _read_traits(job, armature, meshes)
+    for track in tracks[:1]:
         track.is_solo = False
     _mute_keys(meshes, ())
-    return np.stack(looks, axis=1)
+    return traits
 
 
-def _see(job: dict[str, Any], armature: Any, meshes: list[Any], go: Callable[[int, int], None]) -> Iterator[np.ndarray]:
-    """Yield where the vertices are at rest, and in some poses, without the keys that targets do not know.
-
-    `go` goes to a clip, and to a frame counted from its first. Objects at rest are where they are in the first pose.
-    """
-    frames = [(at, row) for at, clip in enumerate(job["clips"]) for row in range(clip["end"] - clip["start"] + 1)]
-    chosen = [frames[at] for at in np.linspace(0, len(frames) - 1, LOOKS).astype(int)] if frames else []
-    for clip, number in chosen[:1]:
-        go(clip, number)
-    keys = [key.name for mesh in meshes if mesh.data.shape_keys for key in mesh.data.shape_keys.key_blocks]
+def _read_traits(job: dict[str, Any], armature: Any, meshes: list[Any]) -> Traits:
+    """What tells vertices of meshes apart, all at rest; the objects are where they are."""
+    weights = [row for mesh in meshes for row in _read_weights(mesh)]
+    keys = {key.name for mesh in meshes if mesh.data.shape_keys for key in mesh.data.shape_keys.key_blocks}
     _mute_keys(meshes, keys)
     armature.data.pose_position = "REST"
-    yield _read_world(meshes)
+    rest = _read_world(meshes)
     armature.data.pose_position = "POSE"
-    for clip, number in chosen:
-        go(clip, number)
-        _mute_keys(meshes, [name for name in keys if name not in job["correctives"]])
-        yield _read_world(meshes)
+    offsets = [np.concatenate([_read_offsets(mesh, name) for mesh in meshes]) for name in job["correctives"]]
+    return Traits(rest, weights, np.stack(offsets, axis=1) if offsets else np.zeros((len(rest), 0, 3), np.float32))
+
+
+def _read_weights(mesh: Any) -> list[dict[str, float]]:
+    """The weights of each vertex, by bone."""
+    names = [group.name for group in mesh.vertex_groups]
+    return [{names[entry.group]: entry.weight for entry in vertex.groups} for vertex in mesh.data.vertices]
+
+
+def _read_offsets(mesh: Any, name: str) -> np.ndarray:
+    """What a shape key adds, world space, zero where a mesh lacks it: float32, shape (V, 3)."""
+    count, keys = len(mesh.data.vertices), mesh.data.shape_keys
+    if keys is None or name not in keys.key_blocks:
+        return np.zeros((count, 3), np.float32)
+    points = np.empty((2, count, 3), np.float32)
+    for key, row in zip((keys.reference_key, keys.key_blocks[name]), points, strict=True):
+        key.data.foreach_get("co", row.ravel())
+    return (points[1] - points[0]) @ np.array(mesh.matrix_world, np.float32)[:3, :3].T
 
 
 def _export_gltf(job: dict[str, Any]) -> None:
@@ -216,7 +246,7 @@ def _export_usd(job: dict[str, Any]) -> None:
 # Measuring
 
 
-def _measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
+def _measure(job: dict[str, Any], traits: Traits) -> dict[str, Any]:
     """Distances of the file's vertices from their targets, written as an array: how many vertices it lacks."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     scene = bpy.context.scene
@@ -234,27 +264,29 @@ def _measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
     found_keys = sorted(
         {key.name for mesh in meshes if mesh.data.shape_keys for key in mesh.data.shape_keys.key_blocks[1:]}
     )
-    vertices, owners = _match_vertices(job, looks, armature, meshes)
+    _go_to(_play(job, 0, armature, meshes))
+    vertices, owners = _match_vertices(traits, _read_traits(job, armature, meshes))
+    count = len(traits.rest)
     _mute_keys(meshes, [name for name in found_keys if name not in job["correctives"]])
     present, starts = np.unique(owners, return_index=True)
     rows = sum(clip["end"] - clip["start"] + 1 for clip in job["clips"])
     world, done = np.array(job["world"]), 0
     with Path(job["apart"]).open("wb") as stream:
-        for clip in job["clips"]:
-            first = _play(clip["name"], armature, meshes)
+        for at, clip in enumerate(job["clips"]):
+            first = _play(job, at, armature, meshes)
             for number in range(clip["end"] - clip["start"] + 1):
                 _go_to(first + number)
                 space = np.array(clip["worlds"][number]) if clip["worlds"] else world
-                target = job["scale"] * _read_target(job, clip["first"] + number, len(looks)).astype(np.float64)
+                target = job["scale"] * _read_target(job, clip["first"] + number, count).astype(np.float64)
                 target = target @ space[:3, :3].T + space[:3, 3]
                 distances = np.linalg.norm(_read_world(meshes)[vertices] - target[owners], axis=1)
-                apart = np.zeros(len(looks), np.float32)
+                apart = np.zeros(count, np.float32)
                 apart[present] = np.maximum.reduceat(distances, starts)
                 stream.write(apart.tobytes())
                 done += 1
                 _report(job, 0.3 + 0.7 * done / rows)
-    animated = _list_animations(armature)
-    return {"missing": len(looks) - len(present), "found_keys": found_keys, "animations": animated}
+    animated = _list_animations(job, armature)
+    return {"missing": count - len(present), "found_keys": found_keys, "animations": animated}
 
 
 def _read_target(job: dict[str, Any], example: int, count: int) -> np.ndarray:
@@ -271,36 +303,34 @@ def _disconnect_bones(armature: Any) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def _match_vertices(
-    job: dict[str, Any], looks: np.ndarray, armature: Any, meshes: list[Any]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which vertices of the file and of the copy are the same: by where they are at rest and in some poses.
+def _match_vertices(copy: Traits, file: Traits) -> tuple[np.ndarray, np.ndarray]:
+    """Which vertices of the file and of the copy are the same: by where they are at rest, and what moves them.
 
     Importers split vertices at seams and leave out those of no face; copies have vertices in one place that move as
     one, and others that do not. So one may have several partners. Pairs are ordered by the copy's vertex.
     """
-
-    def go(clip: int, number: int) -> None:
-        _go_to(_play(job["clips"][clip]["name"], armature, meshes) + number)
-
-    rest, *seen = _see(job, armature, meshes, go)
-    size = float(np.linalg.norm(np.ptp(looks[:, 0], axis=0)))
-    near = NEAR * size + ROUNDING * float(np.abs(rest).max(initial=0.0))
-    tree = KDTree(len(looks))
-    for number, point in enumerate(looks[:, 0].tolist()):
+    size = float(np.linalg.norm(np.ptp(copy.rest, axis=0)))
+    near = NEAR * size + ROUNDING * float(np.abs(file.rest).max(initial=0.0))
+    tree = KDTree(len(copy.rest))
+    for number, point in enumerate(copy.rest.tolist()):
         tree.insert(Vector(point), number)
     tree.balance()
-    hits = [[hit[1] for hit in tree.find_range(Vector(point), near)] for point in rest.tolist()]
-    partners = np.array([vertex for own in hits for vertex in own], np.intp)
-    vertices = np.repeat(np.arange(len(rest)), [len(own) for own in hits])
-    away = np.zeros(len(vertices))
-    for look, points in enumerate(seen, 1):
-        away += np.linalg.norm(points[vertices] - looks[partners, look], axis=1)
-    least = np.full(len(rest), np.inf)
-    np.minimum.at(least, vertices, away)
-    kept = np.flatnonzero(away <= least[vertices] + len(seen) * near)
-    order = kept[np.argsort(partners[kept], kind="stable")]
-    return vertices[order], partners[order]
+    pairs: list[tuple[int, int]] = []
+    for vertex, point in enumerate(file.rest.tolist()):
+        hits = [hit[1] for hit in tree.find_range(Vector(point), near)]
+        if len(hits) > 1:
+            away = [_tell_apart(copy, partner, file, vertex, size or 1.0) for partner in hits]
+            hits = [hit for hit, one in zip(hits, away, strict=True) if one <= min(away) + ALIKE]
+        pairs += [(partner, vertex) for partner in hits]
+    owners, vertices = np.array(sorted(pairs), np.intp).reshape(-1, 2).T
+    return vertices, owners
+
+
+def _tell_apart(copy: Traits, partner: int, file: Traits, vertex: int, size: float) -> float:
+    """How differently a vertex of the copy and one of the file move."""
+    own, other = copy.weights[partner], file.weights[vertex]
+    apart = sum(abs(own.get(bone, 0.0) - other.get(bone, 0.0)) for bone in {*own, *other})
+    return apart + float(np.abs(copy.offsets[partner] - file.offsets[vertex]).sum()) / size
 
 
 def _mute_keys(meshes: list[Any], names: Collection[str]) -> None:
@@ -314,7 +344,7 @@ def _go_to(frame: float) -> None:
     bpy.context.scene.frame_set(int(np.floor(frame)), subframe=frame - np.floor(frame))
 
 
-def _play(name: str, armature: Any, meshes: list[Any]) -> float:
+def _play(job: dict[str, Any], clip: int, armature: Any, meshes: list[Any]) -> float:
     """Have the file's objects play one of its animations, and nothing else: its first frame."""
     owners = [armature, *meshes, *(mesh.data.shape_keys for mesh in meshes if mesh.data.shape_keys)]
     starts = []
@@ -322,7 +352,7 @@ def _play(name: str, armature: Any, meshes: list[Any]) -> float:
         data = owner.animation_data
         if data is None:
             continue
-        action, slot = _find_action(name, data)
+        action, slot = _find_action(job, clip, data)
         for track in data.nla_tracks:
             track.mute = True
         data.action = action
@@ -331,30 +361,51 @@ def _play(name: str, armature: Any, meshes: list[Any]) -> float:
         if action is not None and owner == armature:
             starts.append(action.frame_range[0])
     if not starts:
-        raise RuntimeError(f"The file has no animation '{name}'")
+        raise RuntimeError(f"The file has no animation '{job['clips'][clip]['name']}'")
     return float(starts[0])
 
 
-def _find_action(name: str, data: Any) -> tuple[Any, Any]:
+def _find_action(job: dict[str, Any], clip: int, data: Any) -> tuple[Any, Any]:
     """The action of an animation, and its slot, among what the importer has left in a data-block's animation."""
     for track in data.nla_tracks:
         for strip in track.strips:
-            if track.name == name:
+            if track.name == job["clips"][clip]["name"]:
                 return strip.action, getattr(strip, "action_slot", None)
-    owner = data.id_data.name
-    for action in bpy.data.actions:  # by FBX: "armature|animation|layer"
-        parts = action.name.split("|")
-        if len(parts) > 1 and parts[0] == owner and parts[1] == name:
-            slots: Any = getattr(action, "slots", ())
-            return action, slots[0] if len(slots) else None
-    return None, None
+    action = _list_fbx_actions(job, data.id_data.name)[clip]
+    slots: Any = getattr(action, "slots", ())
+    return action, slots[0] if len(slots) else None
 
 
-def _list_animations(armature: Any) -> list[str]:
+def _list_fbx_actions(job: dict[str, Any], owner: str) -> list[Any]:
+    """The actions of a data-block that FBX's importer has made, None for none, by clip.
+
+    They are called "owner|clip|layer", and cut to what Blender keeps: those that begin alike are in the order of clips.
+    """
+    left = sorted(bpy.data.actions, key=lambda action: action.session_uid)
+    found: list[Any] = [None] * len(job["clips"])
+    for is_called in (_is_called, _is_cut_from):
+        for at, clip in enumerate(job["clips"]):
+            whole = f"{owner}|{clip['name']}"
+            action = next((action for action in left if is_called(action.name, whole)), None)
+            if found[at] is None and action is not None:
+                found[at] = action
+                left.remove(action)
+    return found
+
+
+def _is_called(name: str, whole: str) -> bool:
+    return f"{name}|".startswith(f"{whole}|")
+
+
+def _is_cut_from(name: str, whole: str) -> bool:
+    return len(name.encode()) >= SHORTEST_CUT and whole.startswith(re.sub(r"\.\d{3}$", "", name))
+
+
+def _list_animations(job: dict[str, Any], armature: Any) -> list[str]:
     """Names of the file's animations, as far as they move the armature."""
     tracks = [track.name for track in armature.animation_data.nla_tracks]
-    parts = [action.name.split("|") for action in bpy.data.actions]
-    return tracks or sorted({part[1] for part in parts if len(part) > 1 and part[0] == armature.name})
+    actions = _list_fbx_actions(job, armature.name)
+    return tracks or [clip["name"] for clip, action in zip(job["clips"], actions, strict=True) if action is not None]
 
 
 def _read_world(meshes: list[Any]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from ...bridge.rigs.copies import list_bone_curves, read_rests
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit, Key
 from ...settings.engine_copy import ORIGINAL_KEY
-from ..names import name_within
+from ..names import free_name, name_within
 from .examples import Motion
 from .played import UNMOVED, Played
 
@@ -32,11 +32,14 @@ class Parts:
     ----------
     originals : list of Object
         The meshes that it is a copy of.
+    correctives : list of str
+        Names of the corrective keys.
     """
 
     originals: list[bpy.types.Object]
     armature: Any = None
     meshes: list[bpy.types.Object] = field(default_factory=list)
+    correctives: list[str] = field(default_factory=list)
     actions: list[bpy.types.Action] = field(default_factory=list)
 
 
@@ -48,13 +51,16 @@ def without_scale(matrices: np.ndarray) -> np.ndarray:
     return result
 
 
-def name_correctives(bones: Sequence[str], fit: Fit) -> list[str]:
-    """Names of the corrective keys, by the bones that drive them."""
+def name_correctives(bones: Sequence[str], fit: Fit, originals: Iterable[bpy.types.Object]) -> list[str]:
+    """Names of the corrective keys, by the bones that drive them; each differs from all keys of the originals."""
+    blocks = [mesh_of(obj).shape_keys for obj in originals]
+    taken = {ORIGINAL_KEY, *(key.name for keys in blocks if keys is not None for key in keys.key_blocks)}
     counts: dict[int, int] = {}
-    names = []
+    names: list[str] = []
     for key in fit.keys:
         counts[key.joint] = counts.get(key.joint, 0) + 1
-        names.append(name_within(bones[key.joint], f"_corrective_{counts[key.joint]}"))
+        base = name_within(bones[key.joint], f"_corrective_{counts[key.joint]}")
+        names.append(free_name(base, {*taken, *names}))
     return names
 
 
@@ -115,7 +121,7 @@ def _drive_correctives(parts: Parts, fit: Fit, names: Sequence[str], bones: Bone
     """
     keyed, armature = {}, parts.armature
     rests = read_rests(armature, [names[key.joint] for key in fit.keys])
-    for index, (name, key, rest) in enumerate(zip(name_correctives(names, fit), fit.keys, rests, strict=True)):
+    for index, (name, key, rest) in enumerate(zip(parts.correctives, fit.keys, rests, strict=True)):
         axis = rest[:3, :3].T @ key.axis
         values = find_hat(key, find_angles(bones.rotations[:, key.joint], axis))
         is_found = np.abs(values - fit.key_values[:, index]).max(initial=0.0) <= SAME_VALUE
@@ -157,7 +163,8 @@ def _drive_face_keys(parts: Parts, played: Sequence[Played]) -> dict[str, tuple[
             if np.ptp(values[:, index]) < UNMOVED:
                 key.value = float(values[0, index])
                 continue
-            name = name_within(original.name, f": {key.name}")
+            taken = {*armature.keys(), *parts.correctives, ORIGINAL_KEY}
+            name = free_name(name_within(original.name, f": {key.name}"), taken)
             armature[name] = 0.0
             drive_key(key, armature, name)
             driven[name] = mesh, index

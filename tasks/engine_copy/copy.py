@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.meshes.copies import add_key, check_keys, copy_mesh, skin_by, write_groups
+from ...bridge.meshes.copies import add_key, copy_mesh, skin_by, write_groups
 from ...bridge.modifiers import is_layer_modifier, is_named_for_patterns, is_supple_modifier
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.copies import follow_rotation, new_armature, read_rests
@@ -85,16 +85,15 @@ def make_copy(
     Raises
     ------
     SkinningError
-        Where the armature is scaled unevenly, or shape keys are absolute; nothing is left behind then.
+        Where the armature is scaled unevenly; nothing is left behind then.
     """
     scale, world = _read_world(subject.armature)
-    originals = [part.skinned.obj for part in subject.parts]
-    for obj in originals:
-        check_keys(obj)
+    originals = [part.obj for part in subject.parts]
     former, label = find_copy(subject.armature, target), TARGETS[target]
     with _removed_on_error(originals) as parts:
         names, bones = _add_armature(subject, fit, motion, scale, parts)
         parts.armature.matrix_world = Matrix(world.tolist())
+        parts.correctives += name_correctives(names, fit, originals)
         for part in subject.parts:
             _add_mesh(part, fit, names, scale, parts)
         for mesh in parts.meshes:
@@ -116,7 +115,7 @@ def make_copy(
         armature=parts.armature,
         meshes=parts.meshes,
         originals=[obj.name for obj in (subject.armature, *originals)],
-        correctives=name_correctives(names, fit),
+        correctives=parts.correctives,
         scale=scale,
         world=world,
         left_out=_list_left_out(subject),
@@ -244,14 +243,14 @@ def _follow_rules(fit: Fit, names: list[str], bones: BoneMotion, parts: Parts) -
 
 
 def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: Parts) -> None:
-    obj, rest = part.skinned.obj, part.rest
+    obj, rest = part.obj, part.rest
     own = slice(part.first, part.first + len(rest.points))
     space = np.eye(4) if rest.object_to_armature is None else rest.object_to_armature
     space = np.diag([scale, scale, scale, 1.0]) @ space
     copy = copy_mesh(obj, obj.name, scale * rest.armature_points, space)
     parts.meshes.append(copy)
     write_groups(copy, names, fit.bones[own], fit.values[own])
-    for name, key in zip(name_correctives(names, fit), fit.keys, strict=True):
+    for name, key in zip(parts.correctives, fit.keys, strict=True):
         if key.offsets[own].any():
             add_key(copy, name, scale * key.offsets[own])
 
@@ -259,12 +258,12 @@ def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: Parts
 def _list_left_out(subject: CopiedCharacter) -> list[str]:
     """Modifiers that the copy does without, and that change what is seen."""
     return [
-        f"{part.skinned.obj.name}: {modifier.name}"
+        f"{part.obj.name}: {modifier.name}"
         for part in subject.parts
-        for modifier in part.skinned.obj.modifiers
+        for modifier in part.obj.modifiers
         if (modifier.show_viewport or modifier.show_render)
         and modifier.type != "ARMATURE"
         and not is_supple_modifier(modifier)
         and not is_named_for_patterns(modifier)
-        and not (part.skinned.obj.name in subject.kept and is_layer_modifier(modifier))
+        and not (part.obj.name in subject.kept and is_layer_modifier(modifier))
     ]

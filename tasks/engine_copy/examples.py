@@ -14,6 +14,7 @@ import bpy
 import numpy as np
 
 from ...bridge.files.temporary import writing_temporary
+from ...bridge.meshes.copies import check_keys
 from ...bridge.rigs.armatures import Skeleton, read_pose
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import CopiedSkin
@@ -23,6 +24,8 @@ from ...deformers.rig.rest import Rest, Weights
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.choices import BAKING
 from ..layers.kept import find_kept
+from ..left_out import LeftOut, sort_out, try_each
+from ..names import free_name
 from ..skin.model import PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..subject.actions import AT_A_TIME, list_frames, visit_frames
@@ -35,15 +38,22 @@ from ..subject.character import (
 )
 from ..subject.stack import SkinnedObject
 from .displacement import Displacement, find_displacement, read_all
+from .hung import read_hung
 
 FARTHEST = 1e5
-"""Of vertices from the armature's origin, in sizes of the character: beyond, float32 holds nothing to fit to."""
+"""Of vertices from the origin of the armature, in sizes of the largest other mesh: float32 holds no more to fit to."""
 
 LEAST_SCALE = 1e-9
 """Of an armature object: bones of less are none to Blender."""
 
 LEAST_SKIN = 1e-3
 """Share of all vertices that a joint must move to be bent in the range of motion."""
+
+
+class FarError(SkinningError):
+    """Some meshes are where there is no computing: what is said of each, by its number among the parts."""
+
+    reasons: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,9 @@ class Part:
     ----------
     name : str
         Of its object, for where there is none to be read.
-    skin : PosableSkin
+    skinned : SkinnedObject or None
+        What deforms it; None where it hangs on a bone.
+    skin : PosableSkin or None
         As it is deformed.
     first : int
         Index of its first vertex among those of all meshes.
@@ -63,10 +75,11 @@ class Part:
     """
 
     name: str
-    skinned: SkinnedObject
-    skin: PosableSkin
+    obj: bpy.types.Object
     rest: Rest
-    first: int
+    skinned: SkinnedObject | None = None
+    skin: PosableSkin | None = None
+    first: int = 0
     displacement: Displacement | None = None
 
     def deform(self, pose: Pose, amounts: np.ndarray) -> np.ndarray:
@@ -77,6 +90,9 @@ class Part:
         amounts : float array, shape (P,)
             How much of its patterns there is.
         """
+        if self.skin is None:
+            carried = pose.rest_to_pose[self.rest.weights.joints[0]]
+            return (self.rest.armature_points @ carried[:3, :3].T + carried[:3, 3]).astype(np.float32)
         space = self.rest.object_to_armature
         points = self.skin.pose(pose.seen_from(space))
         if self.displacement is not None:
@@ -96,6 +112,8 @@ class CopiedCharacter:
         In a unit of armature space.
     kept : mapping of LayerPlan
         What keeps the meshes' layers apart, by name, the outermost first.
+    left_out : LeftOut
+        What was to be copied, and can not be.
     """
 
     armature: bpy.types.Object
@@ -103,6 +121,7 @@ class CopiedCharacter:
     parts: tuple[Part, ...]
     millimeters: float
     kept: Mapping[str, LayerPlan]
+    left_out: LeftOut
 
     @cached_property
     def skin(self) -> CopiedSkin:
@@ -111,6 +130,15 @@ class CopiedCharacter:
         points = np.concatenate([surface.points for surface in surfaces])
         triangles = [surface.triangles + part.first for surface, part in zip(surfaces, self.parts, strict=True)]
         return CopiedSkin(points, np.concatenate(triangles), self._join_weights(), self.skeleton.joints)
+
+    def without(self, error: FarError) -> CopiedCharacter:
+        """The same without meshes that are too far away; raises the error where no other is deformed."""
+        left = [part for number, part in enumerate(self.parts) if number not in error.reasons]
+        if not any(part.skinned for part in left):
+            raise error
+        far = [(self.parts[number].obj, SkinningError(reason)) for number, reason in error.reasons.items()]
+        kept = find_kept(self.armature, [part.obj for part in left], len(self.skeleton.joints.parents))
+        return replace(self, parts=_put_in_a_row(left), kept=kept, left_out=[*self.left_out, *far])
 
     def _join_weights(self) -> Weights:
         own = [part.rest.weights for part in self.parts]
@@ -191,40 +219,67 @@ class Motion:
 def read_subject(objects: Iterable[bpy.types.Object]) -> CopiedCharacter:
     """Read the meshes of one armature, and bind them as they are deformed; nothing of the file is changed.
 
+    Parameters
+    ----------
+    objects : Objects
+        The meshes, and what hangs on bones of their armature.
+
     Raises
     ------
     SkinningError
         Where there is nothing to copy, or the meshes are not of one character.
     """
-    objects = [obj for obj in objects if has_armature_modifier(obj)]
-    if not objects:
+    objects = list(objects)
+    if not any(map(has_armature_modifier, objects)):
         raise SkinningError("Nothing to copy: select a mesh that has an Armature modifier, or its armature")
-    skinned = [find_skinned(obj) for obj in objects]
+    skinned, left_out = sort_out(filter(has_armature_modifier, objects), find_skinned)
     armatures = list(dict.fromkeys(one.armature for one in skinned))
+    armature = armatures[0]
     if len(armatures) > 1:
         names = ", ".join(f"'{armature.name}'" for armature in armatures)
         raise SkinningError(f"The meshes belong to {len(armatures)} armatures ({names}): copy one character at a time")
     if not any(one.settings.is_bound for one in skinned):
         raise SkinningError(
-            f"No mesh of '{armatures[0].name}' is bound: bind it first, or export it directly, because exporters "
+            f"No mesh of '{armature.name}' is bound: bind it first, or export it directly, because exporters "
             "write the result of Blender's Armature modifier"
         )
-    skeleton, parts, first = find_skeleton(armatures[0]), [], 0
-    for one in skinned:
-        parts.append(_read_part(one, skeleton, first))
-        first += len(parts[-1].rest.points)
     meters = bpy.context.scene.unit_settings.scale_length
-    scale = armatures[0].matrix_world.median_scale
+    scale = armature.matrix_world.median_scale
     if scale < LEAST_SCALE:
-        raise SkinningError(f"'{armatures[0].name}' has zero scale: give it a scale other than zero")
-    kept = find_kept(armatures[0], objects, len(skeleton.joints.parents))
-    return CopiedCharacter(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters, kept)
+        raise SkinningError(f"'{armature.name}' has zero scale: give it a scale other than zero")
+    skeleton = find_skeleton(armature)
+    of_object = {one.obj: one for one in skinned}
+    parts, unread = sort_out(of_object, lambda obj: _read_part(of_object[obj], skeleton))
+    hung, unhung = try_each(
+        (obj for obj in objects if not has_armature_modifier(obj)), lambda obj: _read_hung(obj, armature, skeleton)
+    )
+    kept = find_kept(armature, [part.obj for part in parts], len(skeleton.joints.parents))
+    left_out = [*left_out, *unread, *unhung]
+    return CopiedCharacter(armature, skeleton, _put_in_a_row([*parts, *hung]), 1000.0 * scale * meters, kept, left_out)
 
 
-def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> Part:
-    check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
+def _put_in_a_row(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Parts whose vertices follow one another."""
+    row: list[Part] = []
+    first = 0
+    for part in parts:
+        row.append(replace(part, first=first))
+        first += len(part.rest.points)
+    return tuple(row)
+
+
+def _read_part(skinned: SkinnedObject, skeleton: Skeleton) -> Part:
+    obj = skinned.obj
+    check_keys(obj)
+    check_modifiers_above(skinned, modifiers_above(obj, skinned.deforming))
     rest = read_character(skinned, skeleton).rest
-    return Part(skinned.obj.name, skinned, _bind(skinned), rest, first, find_displacement(skinned.obj, rest))
+    return Part(obj.name, obj, rest, skinned, _bind(skinned), displacement=find_displacement(obj, rest))
+
+
+def _read_hung(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skeleton) -> Part:
+    rest = read_hung(obj, armature, skeleton)
+    check_keys(obj)
+    return Part(obj.name, obj, rest)
 
 
 def _bind(skinned: SkinnedObject) -> PosableSkin:
@@ -234,8 +289,9 @@ def _bind(skinned: SkinnedObject) -> PosableSkin:
 
 def _follow_action(part: Part) -> Part:
     """A mesh as it is bound while the armature plays another action, whose twists may ask for other fractions."""
-    is_same = SkinSource.of(part.skinned).skeleton is part.skin.skeleton
-    return part if is_same else replace(part, skin=_bind(part.skinned))
+    if part.skinned is None or part.skin is None or SkinSource.of(part.skinned).skeleton is part.skin.skeleton:
+        return part
+    return replace(part, skin=_bind(part.skinned))
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,14 +328,17 @@ def read_actions(subject: CopiedCharacter, actions: Sequence[bpy.types.Action]) 
 
 def _find_hinted(parts: Sequence[Part], plain: Skeleton) -> Skeleton:
     """The skeleton of a mesh whose joints are asked for twists, else that without."""
-    return next((part.skin.skeleton for part in parts if part.skin.skeleton.has_hints), plain)
+    own = (part.skin.skeleton for part in parts if part.skin is not None)
+    return next((skeleton for skeleton in own if skeleton.has_hints), plain)
 
 
 def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:
-    """Which examples are which action, if they follow one another."""
-    clips, first = [], 0
+    """Which examples are which action, if they follow one another; a linked one may have the name of another."""
+    clips: list[Clip] = []
+    first = 0
     for action in actions:
-        clips.append(Clip(action.name, list_frames(action), first))
+        name = free_name(action.name, {clip.action for clip in clips})
+        clips.append(Clip(name, list_frames(action), first))
         first += len(clips[-1].frames)
     return tuple(clips)
 
@@ -322,24 +381,35 @@ def write_targets(
     Raises
     ------
     SkinningError
-        Where the file can not be written, or a mesh is where there is no computing.
+        Where the file can not be written; FarError where meshes are where there is no computing.
     """
-    count, farthest = len(subject.skin.points), FARTHEST * subject.skin.size
+    count, farthest = len(subject.skin.points), _find_farthest(subject.parts)
     with writing_temporary(), path.open("wb") as stream:
         for example, matrices in enumerate(motion.matrices):
             pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
             parts = motion.parts[example] if example < len(motion.parts) else subject.parts
-            posed = {}
+            posed, far = {}, {}
             for number, part in enumerate(parts):
                 amounts = motion.amounts[example][number] if example < len(motion.amounts) else np.zeros(0)
                 points = part.deform(pose, amounts)
-                if not np.abs(points).max(initial=0.0) <= farthest:  # also where one is no number
-                    raise SkinningError(_describe_far(part, *motion.find(example)))
+                if not np.abs(points).max(initial=0.0) <= farthest[number]:  # also where one is no number
+                    far[number] = _describe_far(part, *motion.find(example))
                 posed[part.name] = points
+            if far:
+                error = FarError(next(iter(far.values())))
+                error.reasons = far
+                raise error
             for points in keep_apart(subject.kept, posed, matrices).values():
                 stream.write(points.astype(np.float32).tobytes())
             progress((example + 1) / len(motion.matrices))
     return np.memmap(path, np.float32, "r").reshape(-1, count, 3)
+
+
+def _find_farthest(parts: Sequence[Part]) -> list[float]:
+    """How far vertices of each mesh may be from the armature's origin: far ones make their own mesh large."""
+    sizes = [float(np.linalg.norm(np.ptp(part.rest.armature_points, axis=0))) for part in parts]
+    others = [max([*sizes[:number], *sizes[number + 1 :]], default=0.0) for number in range(len(parts))]
+    return [FARTHEST * (other or own or 1.0) for other, own in zip(others, sizes, strict=True)]
 
 
 def _describe_far(part: Part, action: str, frame: int) -> str:

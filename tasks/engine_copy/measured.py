@@ -9,6 +9,7 @@ import numpy as np
 
 from ...deformers.engine_copy import Differences, Fit, Tally
 from ...options import CopyOptions
+from ..left_out import describe_left_out
 from .copy import Copy
 from .examples import CopiedCharacter, Motion
 from .export import Reimport
@@ -56,6 +57,7 @@ def describe_copy(subject: CopiedCharacter, motion: Motion, fitted: Fitted, copy
         bends=None if fitted.bends is None else find_apart(subject, motion, fitted.bends),
         tolerance=1000.0 * options.tolerance,
         notes=tuple(f"Left out, because no engine supports it: {name}" for name in copy.left_out),
+        left_out=describe_left_out(subject.left_out),
     )
 
 

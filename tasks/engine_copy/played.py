@@ -42,7 +42,7 @@ def read_played(subject: CopiedCharacter, clip: Clip, action: bpy.types.Action |
     action : Action or None
         None for what the armature plays.
     """
-    meshes = [mesh_of(part.skinned.obj) for part in subject.parts]
+    meshes = [mesh_of(part.obj) for part in subject.parts]
     worlds: list[Any] = []
     keys: list[list[tuple[float, ...]]] = [[] for _ in meshes]
     with alone(subject.armature, action) as scene, _shown(scene, meshes, action):

@@ -68,6 +68,8 @@ class Report:
         File that was written, "" for none.
     notes : tuple of str
         What else there is to say.
+    left_out : tuple of str
+        A sentence on each object that could not be copied.
     """
 
     character: str
@@ -87,6 +89,7 @@ class Report:
     tolerance: float
     path: str = ""
     notes: tuple[str, ...] = field(default=())
+    left_out: tuple[str, ...] = field(default=())
 
     def describe(self) -> list[str]:
         """Lines of words, the first says most."""
@@ -101,7 +104,7 @@ class Report:
             lines.append(f"Not everywhere within {self.tolerance:g} mm")
         if self.measured != "file":
             lines.append("Computed values, not measured in a file")
-        return [*lines, *self.notes]
+        return [*lines, *self.notes, *self.left_out]
 
     def as_json(self) -> dict[str, Any]:
         """The same as values of JSON."""
@@ -114,7 +117,7 @@ class Report:
             stored = parse_json(text)
             for name in ("apart", "copy", "linear", "bends"):
                 stored[name] = Apart(**stored[name]) if stored[name] else None
-            report = cls(**stored | {name: tuple(stored[name]) for name in ("actions", "notes")})
+            report = cls(**stored | {name: tuple(stored.get(name, ())) for name in ("actions", "notes", "left_out")})
             report.describe()
             worst = report.apart
             check_frames(worst.frame, worst.frame)

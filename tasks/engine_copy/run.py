@@ -17,9 +17,19 @@ from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, limit
 from ...deformers.engine_copy.regions import find_blends
 from ...options import CopyOptions
 from ..steps import Progress, Steps, within
-from ..subject.actions import list_actions, list_frames
+from ..subject.actions import list_frames, list_seen_actions
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
-from .examples import CopiedCharacter, Motion, Part, bend_joints, list_clips, read_actions, read_subject, write_targets
+from .examples import (
+    CopiedCharacter,
+    FarError,
+    Motion,
+    Part,
+    bend_joints,
+    list_clips,
+    read_actions,
+    read_subject,
+    write_targets,
+)
 from .export import check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
 from .played import Played, read_played
@@ -48,7 +58,7 @@ def make_engine_copy(
     Parameters
     ----------
     objects : Objects
-        Meshes, bound, of one armature.
+        Meshes of one armature, some of them bound, and what hangs on its bones. What can not be copied is left out.
     output : Path, optional
         File to be written; if not given, it is written to be measured, and then removed.
 
@@ -73,9 +83,14 @@ def make_engine_copy(
     _check_length(actions, len(subject.skeleton.joints.parents))
     if output is not None:
         check_path(output, options.target)
-    motion = yield from read_motion(subject, actions, options.bend)
     with temporary_folder() as folder:
-        fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params)
+        while True:
+            motion = yield from read_motion(subject, actions, options.bend)
+            try:
+                fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params)
+                break
+            except FarError as error:
+                subject = subject.without(error)
         played = []
         for clip, action in zip(motion.clips, actions, strict=True):
             played.append(read_played(subject, clip, action))
@@ -130,7 +145,7 @@ def plan_bones(objects: Iterable[bpy.types.Object]) -> BonePlan:
 
 def _choose_actions(armature: bpy.types.Object, options: CopyOptions) -> list[bpy.types.Action]:
     """The actions to be copied; raises SkinningError where there is nothing to fit to."""
-    found = list_actions(armature)
+    found = list_seen_actions(armature)
     if options.actions is not None:
         missing = sorted(set(options.actions) - {action.name for action in found})
         if missing:

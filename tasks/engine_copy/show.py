@@ -8,7 +8,7 @@ from mathutils import Vector
 
 from ...deformers import SkinningError
 from ...settings.engine_copy import ORIGINAL_KEY
-from ..subject.actions import go_to_time
+from ..subject.actions import find_player, go_to_time
 from ..subject.stack import check_not_linked
 from .copy import Copy, find_copy
 from .examples import Clip
@@ -123,9 +123,10 @@ def go_to_worst(armature: bpy.types.Object, scene: bpy.types.Scene) -> Report:
     )
     if action is None or baked is None:
         raise SkinningError(f"Action '{report.apart.action}' was deleted or renamed: make a new engine copy")
-    if armature.animation_data is None or armature.animation_data.action != action:
-        check_not_linked(armature)
-    for owner, played in ((armature, action), (copy, baked)):
+    player = find_player(armature, action)
+    if player.animation_data is None or player.animation_data.action != action:
+        check_not_linked(player)
+    for owner, played in ((player, action), (copy, baked)):
         data = owner.animation_data or owner.animation_data_create()
         if data.action != played:
             data.action = played

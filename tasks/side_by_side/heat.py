@@ -17,10 +17,11 @@ from ...deformers.geometry.vectors import measure_lengths
 from ...deformers.layers.order import HEIGHT, Shell, find_layers
 from ...deformers.measures.heat import color_rising, color_stretch, stretch_vertices
 from ...deformers.measures.layers import LayerMeter
+from ...settings.character import find_holder
 from ...settings.engine_copy import ORIGINAL_KEY
 from ..skin.poses import Poses
 from ..subject.character import check_shown_vertices, list_deformed, object_to_armature
-from ..subject.stack import find_deforming_modifier
+from ..subject.stack import armature_modifiers, find_deforming_modifier
 from .ghosts import pose_ghost
 
 STRETCH, OVERLAP, DIFFERENCE, COPY = "STRETCH", "OVERLAP", "DIFFERENCE", "COPY"
@@ -164,9 +165,15 @@ def _measure_copy(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.types
     shown = read_shown_shape(original, depsgraph)
     if len(shown.points) != len(shape.points):
         raise SkinningError(f"'{original.name}' and its engine copy have different vertices: make a new copy")
-    ours, theirs = (cast(bpy.types.Object, find_deforming_modifier(one).object) for one in (obj, original))
+    ours, theirs = (_find_armature(one) for one in (obj, original))
     scale = theirs.matrix_world.median_scale / (ours.matrix_world.median_scale or 1.0)
     return measure_lengths(_place(obj, ours, shape.points) - scale * _place(original, theirs, shown.points))
+
+
+def _find_armature(obj: bpy.types.Object) -> bpy.types.Object:
+    """The armature that deforms a mesh, or on a bone of which it hangs."""
+    is_hung = not armature_modifiers(obj)
+    return cast(bpy.types.Object, find_holder(obj) if is_hung else find_deforming_modifier(obj).object)
 
 
 def describe_heat(kind: str, full: float, meters: float) -> Legend:

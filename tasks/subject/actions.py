@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import bpy
 import numpy as np
@@ -36,6 +37,46 @@ def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
     return sorted(found, key=lambda action: action != playing)
 
 
+def list_seen_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
+    """The same of an armature and of those that move it: an action of a control rig is seen in what follows it."""
+    return list(dict.fromkeys(action for player in list_players(armature) for action in list_actions(player)))
+
+
+def list_players(armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """An armature, and then the armatures that it follows by constraints of its own or of its bones, or as a child."""
+    found = [armature]
+    for player in found:  # gets longer meanwhile
+        constraints = [each for owner in (player, *player.pose.bones) for each in owner.constraints if each.enabled]
+        targets: list[Any] = [player.parent]
+        for one in constraints:
+            own: Any = one
+            targets += [getattr(each, "target", None) for each in (own.targets if one.type == "ARMATURE" else (own,))]
+        rigs = [target for target in targets if target is not None and target.type == "ARMATURE"]
+        found += [rig for rig in dict.fromkeys(rigs) if rig not in found]
+    return found
+
+
+def find_player(armature: bpy.types.Object, action: bpy.types.Action) -> bpy.types.Object:
+    """Which of an armature and those that it follows plays an action, or is to play one that none plays now.
+
+    Of several that have bones of the same names, that is one that is animated.
+    """
+    known = {bone for path in iterate_curve_paths(action) if (bone := split_bone_path(path)[0])}
+    able = [player for player in list_players(armature) if known & set(player.pose.bones.keys())]
+    using = [player for player in able if action in _list_played(player)]
+    animated = [player for player in able if _list_played(player)]
+    return [*using, *animated, *able, armature][0]
+
+
+def _list_played(armature: bpy.types.Object) -> list[bpy.types.Action]:
+    """The actions that an armature plays, and those of its strips."""
+    data = armature.animation_data
+    if data is None:
+        return []
+    strips = [strip.action for track in data.nla_tracks for strip in track.strips]
+    return [action for action in (data.action, *strips) if action is not None]
+
+
 def moves_any(action: bpy.types.Action, bones: Collection[str]) -> bool:
     """Whether an action has curves of some bones."""
     return any(split_bone_path(path)[0] in bones for path in iterate_curve_paths(action))
@@ -65,7 +106,9 @@ def find_times(scene: bpy.types.Scene, frames: Sequence[float]) -> np.ndarray:
             f"Time Remapping from {render.frame_map_old} to {render.frame_map_new} is too slow for a bake, which can "
             f"have less than {MOST_REMAPPED} frames for each one: reduce it"
         )
-    return (np.float32(frames) * (np.float32(render.frame_map_old) / np.float32(render.frame_map_new))).astype(float)
+    return (
+        np.asarray(frames, np.float32) * (np.float32(render.frame_map_old) / np.float32(render.frame_map_new))
+    ).astype(float)
 
 
 def go_to_time(scene: bpy.types.Scene, time: float) -> None:
@@ -137,9 +180,10 @@ def set_frames(scene: bpy.types.Scene, frames: Sequence[float]) -> Iterator[bpy.
 
 @contextmanager
 def alone(armature: bpy.types.Object, action: bpy.types.Action | None) -> Iterator[bpy.types.Scene]:
-    """A scene with an armature, playing an action if one is given; what it plays is what it was, afterward."""
-    is_animated = armature.animation_data is not None
-    data = armature.animation_data or armature.animation_data_create()
+    """A scene with an armature, which shows an action if one is given; what is played is what it was, afterward."""
+    player = armature if action is None else find_player(armature, action)
+    is_animated = player.animation_data is not None
+    data = player.animation_data or player.animation_data_create()
     former, slot = data.action, getattr(data, "action_slot", None)
     scene = bpy.data.scenes.new("Supple Poses")
     try:
@@ -152,7 +196,7 @@ def alone(armature: bpy.types.Object, action: bpy.types.Action | None) -> Iterat
     finally:
         bpy.data.scenes.remove(scene)
         if not is_animated:
-            armature.animation_data_clear()
+            player.animation_data_clear()
         elif data.action != former:
             data.action = former
             if slot is not None:

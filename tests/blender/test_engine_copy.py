@@ -8,7 +8,19 @@ import numpy as np
 import pytest
 from scenes_bake import curves_of
 
-from scenes import add_tube, add_twin, animate_tube, bind, play, rest_points, select, skinned_meshes, snapshot
+from scenes import (
+    add_face_key,
+    add_tube,
+    add_twin,
+    animate_tube,
+    bind,
+    edit_bones,
+    play,
+    rest_points,
+    select,
+    skinned_meshes,
+    snapshot,
+)
 from supple.bridge.animation.curves import remove_curves
 from supple.bridge.files import exchange
 from supple.deformers import SkinningError
@@ -21,6 +33,7 @@ from supple.tasks.engine_copy.copy import find_copy, make_copy, remove_copy
 from supple.tasks.engine_copy.examples import Motion, list_clips, read_subject, write_targets
 from supple.tasks.engine_copy.export import prepare_export
 from supple.tasks.engine_copy.played import read_played
+from supple.tasks.names import name_within
 from supple.tasks.steps import take_all
 from supple.tasks.subject.actions import list_actions, read_poses
 
@@ -86,6 +99,12 @@ def add_corrective(fit: Fit, skin: CopiedSkin, motion: Motion) -> Fit:
     offsets[:, 2] = 0.1 * np.sin(skin.points[:, 1])
     key = Key(1, np.array([1.0, 0.0, 0.0]), (0.0, 0.5, 1.2), offsets)
     return replace(fit, keys=(key,), key_values=find_hat(key, angles)[:, None])
+
+
+def add_hatch(bones) -> None:
+    """A child of the first bone."""
+    bone = bones.new("hatch")
+    bone.head, bone.tail, bone.parent = (0.5, 0, 0), (0.5, 1, 0), bones["bone.0"]
 
 
 FORMATS = pytest.mark.parametrize(("target", "name"), [("gltf", "tube.glb"), ("fbx", "tube.fbx")])
@@ -353,6 +372,60 @@ def test_names_are_only_names(tmp_path, tube):
         made.export(path, tmp_path / path.stem, shares.append)
     assert shouted.read_bytes() == plain.read_bytes()
     assert 0.0 < max(shares) <= 1.0
+
+
+@pytest.mark.versions
+@pytest.mark.parametrize("is_joined", [True, False])
+@FORMATS
+def test_pieces_that_touch_at_rest_and_part_in_one_frame_are_told_apart(tmp_path, tube, target, name, is_joined):
+    """A hatch that has vertices of the body's, of its own mesh or of the same; both have a corrective key."""
+    obj, armature = tube
+    edit_bones(armature, add_hatch)
+    hatch = add_twin(obj)
+    hatch.vertex_groups.clear()
+    hatch.vertex_groups.new(name="hatch").add(range(len(hatch.data.vertices)), 1, "REPLACE")
+    for frame, x in ((1, 0.0), (2, 1.0), (3, 0.0)):
+        armature.pose.bones["hatch"].location.x = x
+        armature.pose.bones["hatch"].keyframe_insert("location", frame=frame)
+    if is_joined:
+        bpy.ops.supple.unbind()
+        select(obj, hatch)
+        bpy.ops.object.join()
+        bind(obj)
+    made = Made(tmp_path, *([obj] if is_joined else [obj, hatch]), target=target, corrective=True)
+    assert_same_in_file(made, tmp_path, name)
+
+
+LONG = "全ての親の名前です" * 2 + "とて"
+"""60 bytes, which names of a character begin with."""
+
+
+@pytest.mark.versions
+@FORMATS
+def test_names_that_fill_what_blender_keeps(tmp_path, tube, target, name):
+    """Bones, correctives, keys, actions and objects that begin alike are told apart, in the copy and in its file."""
+    obj, armature = tube
+    for number, bone in enumerate(armature.data.bones):
+        bone.name = f"{LONG}{number:03d}"
+    other = add_twin(obj)
+    walk = armature.animation_data.action
+    nod = walk.copy()
+    nod.use_fake_user = True
+    curves_of(nod)[0].keyframe_points[1].co.y += 0.7
+    for number, part in enumerate((obj, other, armature, walk, nod)):
+        part.name = f"{LONG}{number:03d}"
+    for number, mesh in enumerate((obj, other), 1):
+        key = add_face_key(mesh, f"{LONG}_up")
+        add_face_key(mesh, name_within(armature.data.bones[1].name, "_corrective_1"))
+        for frame in (1, 8):
+            key.value = 0.05 * number * frame
+            key.keyframe_insert("value", frame=frame)
+        bind(mesh)
+    made = Made(tmp_path, obj, other, target=target, helpers=True, corrective=True)
+    assert_same_in_file(made, tmp_path, name)
+    bpy.context.scene.frame_set(made.motion.clips[0].frames[-1])
+    values = [mesh.data.shape_keys.key_blocks[1].value for mesh in made.copy.meshes]
+    assert values == pytest.approx([0.4, 0.8], abs=1e-4)
 
 
 def test_a_share_that_is_being_written_does_not_count(tmp_path):

@@ -30,7 +30,7 @@ from scenes import (
     select,
     undo,
 )
-from supple.bridge.animation.curves import list_curves
+from supple.bridge.animation.curves import iterate_curves, list_curves
 from supple.bridge.meshes.shown_weights import read_shown_shape
 from supple.deformers import Pose, SkinningError
 from supple.deformers.measures.heat import color_rising
@@ -42,10 +42,10 @@ from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import read_subject
 from supple.tasks.engine_copy.report import read_report
 from supple.tasks.engine_copy.run import make_engine_copy, plan_bones, read_motion
-from supple.tasks.engine_copy.show import show_copy
+from supple.tasks.engine_copy.show import go_to_worst, show_copy
 from supple.tasks.side_by_side.heat import color_heat
 from supple.tasks.steps import take_all
-from supple.tasks.subject.actions import list_actions, list_frames
+from supple.tasks.subject.actions import list_actions, list_frames, list_seen_actions
 from supple.viewport import heat
 
 CHOSEN: dict[str, Any] = {"keys": 0, "use_bends": False}
@@ -318,6 +318,51 @@ def test_targets_are_what_is_shown_in_each_action(tube):
         hints = None if motion.hints is None else motion.hints[example]
         target = motion.parts[example][0].deform(Pose(motion.matrices[example], hints=hints), np.zeros(0))
         np.testing.assert_allclose(target, evaluated_points(tube), atol=2e-4)
+
+
+def add_control_rig(armature: bpy.types.Object, prefix: str, by: str) -> bpy.types.Object:
+    """A twin that takes over an armature's action; its bones have a prefix, and the armature's follow them."""
+    control = armature.copy()
+    control.data = armature.data.copy()
+    control.name = "Control"
+    bpy.context.scene.collection.objects.link(control)
+    for bone in armature.pose.bones:
+        control.data.bones[bone.name].name = prefix + bone.name
+        constraint = bone.constraints.new(by)
+        target = constraint.targets.new() if by == "ARMATURE" else constraint
+        target.target, target.subtarget = control, prefix + bone.name
+    armature.animation_data_clear()
+    return control
+
+
+@pytest.mark.versions
+@pytest.mark.parametrize(("prefix", "by"), [("CTL-", "COPY_TRANSFORMS"), ("", "COPY_TRANSFORMS"), ("", "ARMATURE")])
+def test_actions_of_a_control_rig_are_those_that_are_seen(tube, prefix, by):
+    armature, scene = armature_of(tube), bpy.context.scene
+    control = add_control_rig(armature, prefix, by)
+    walk = control.animation_data.action
+    run = walk.copy()
+    run.name, run.use_fake_user = "Run", True
+    for curve in iterate_curves(run):
+        for point in curve.keyframe_points:
+            point.co.y *= 0.5
+    before = count_data()
+    subject = read_subject([tube])
+    assert list_seen_actions(armature) == [walk, run]
+    motion = take_all(read_motion(subject, [walk, run], 0.0))
+    assert count_data() == before
+    assert (control.animation_data.action, armature.animation_data) == (walk, None)
+    for clip in motion.clips:
+        play(control, bpy.data.actions[clip.action])
+        for frame in clip.frames:
+            scene.frame_set(frame)
+            posed = armature.pose.bones["bone.2"].matrix @ armature.data.bones["bone.2"].matrix_local.inverted()
+            np.testing.assert_allclose(motion.matrices[clip.first + frame - 1, 2], np.array(posed), atol=1e-4)
+    take_all(make_engine_copy([tube], options(helpers=0)))
+    play(control, run)
+    report = go_to_worst(armature, scene)
+    assert (control.animation_data.action.name, scene.frame_current) == (report.apart.action, report.apart.frame)
+    assert armature.animation_data is None
 
 
 # What can not be copied

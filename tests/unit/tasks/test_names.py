@@ -17,6 +17,9 @@ def test_long_names_are_cut_between_letters() -> None:
     long = "腕" * 30
     assert len(name_within(long, "_twist_1").encode()) <= LONGEST
     assert name_within(long, "_twist_1") == "腕" * 18 + "_twist_1"
+    for length in (50, 63, 70):
+        assert len(name_within("Hair", ": " + "a" * length).encode()) == min(length + 6, LONGEST)
+    assert name_within("腕", "頭" * 30) == "頭" * 21
     assert free_name("x" * 63, {"x" * 63}) == "x" * 59 + ".001"
     assert free_name("x" * 63, {"x" * 63, "x" * 59 + ".001"}) == "x" * 59 + ".002"
 

@@ -1,0 +1,93 @@
+"""What hangs on bones of a character, without weights: eyes, bags, armor. In a copy its bone has all its weights."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ...bridge.meshes.data import mesh_of, read_rest_points, read_triangles
+from ...bridge.rigs.armatures import Skeleton
+from ...bridge.rigs.carriers import is_hidden_object
+from ...deformers import SkinningError
+from ...deformers.rig.rest import Rest, Weights
+from ...settings.character import find_holder, list_objects
+from ..subject.character import object_to_armature
+from ..subject.stack import armature_modifiers
+
+SHOWN = {"MESH", "CURVE", "CURVES", "SURFACE", "FONT", "META"}
+"""Types of objects that have a surface."""
+
+
+def list_hung(layer: bpy.types.ViewLayer, armature: bpy.types.Object | None) -> list[bpy.types.Object]:
+    """The objects with a surface that are seen in a view layer, and hang on bones of an armature, by name."""
+    found = [obj for obj in list_objects(layer) if is_hung(obj, armature) and obj.visible_get(view_layer=layer)]
+    return sorted(found, key=lambda obj: obj.name)
+
+
+def is_hung(obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
+    """Whether an object with a surface hangs on a bone of an armature that does not deform it, nor does another."""
+    is_shown = obj.type in SHOWN and not is_hidden_object(obj) and not armature_modifiers(obj)
+    return armature is not None and is_shown and find_holder(obj) == armature
+
+
+def read_hung(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skeleton) -> Rest:
+    """A mesh that hangs on a bone, at rest: all its weights are the bone's.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        Of the armature.
+
+    Raises
+    ------
+    SkinningError
+        Where a bone can not carry it as it is seen.
+    """
+    if obj.type != "MESH" or not len(mesh_of(obj).vertices):
+        raise SkinningError(f"'{obj.name}' is not a mesh with vertices: convert it to a mesh")
+    name = _find_bone(obj, armature)
+    joint = _find_joint(obj, name, skeleton)
+    bone, posed = armature.data.bones[name], armature.pose.bones[name]
+    carried = np.array(posed.matrix, np.float64) @ np.linalg.inv(np.array(bone.matrix_local, np.float64))
+    points = read_rest_points(mesh_of(obj))
+    count = len(points)
+    try:
+        space = np.linalg.inv(carried) @ np.array(object_to_armature(obj, armature), np.float64)
+    except np.linalg.LinAlgError as error:
+        raise SkinningError(
+            f"Bone '{name}', which carries '{obj.name}', has zero scale now: go to a frame where it has not"
+        ) from error
+    return Rest(
+        points=points,
+        weights=Weights(np.arange(count), np.full(count, joint), np.ones(count)),
+        joints=skeleton.joints,
+        triangles=read_triangles(mesh_of(obj)),
+        object_to_armature=space,
+    )
+
+
+def _find_bone(obj: bpy.types.Object, armature: bpy.types.Object) -> str:
+    """The bone that an object is a child of, or one of the objects above it; nothing else moves these."""
+    one: bpy.types.Object | None = obj
+    while one is not None:
+        data = one.animation_data
+        is_animated = data is not None and (data.action is not None or len(data.nla_tracks) or len(data.drivers))
+        if is_animated or any(constraint.enabled for constraint in one.constraints):
+            break
+        if one.parent == armature and one.parent_type == "BONE" and one.parent_bone in armature.data.bones:
+            return one.parent_bone
+        one = one.parent if one.parent_type == "OBJECT" else None
+    raise SkinningError(
+        f"'{obj.name}' hangs on a bone, but constraints, drivers or an animation of its own move it, too: make it a "
+        "child of its bone alone, or give it an Armature modifier and weights"
+    )
+
+
+def _find_joint(obj: bpy.types.Object, bone: str, skeleton: Skeleton) -> int:
+    number = skeleton.names.index(bone) if bone in skeleton.names else -1
+    if number < 0 or skeleton.segment_counts[number] > 1:
+        raise SkinningError(
+            f"'{obj.name}' hangs on bone '{bone}', which does not deform, or bends as a B-Bone: turn Deform on, or "
+            "make it a child of another bone"
+        )
+    return int(skeleton.first_joints[number])
