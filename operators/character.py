@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
+from ..bridge.held import find_again
 from ..bridge.rigs.carriers import is_hidden_object
 from ..deformers import METHODS, SkinningError
 from ..options import LOOKS, Look, WeightOptions
@@ -129,14 +130,15 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         look: Look,
     ) -> Steps[str]:
         """Weights, Bind, flesh; what was done, in words. Esc takes back what is not bound yet."""
-        parts, names = [], [obj.name for obj in to_bind]
+        parts, uids = [], [obj.session_uid for obj in to_bind]
         unweighted = [obj for obj in to_bind if lacks_weights(obj, armature)]
         if unweighted:
             made_for = yield from self.weight(unweighted, armature, len(to_bind) + len(bound) > len(unweighted))
-            names = [obj.name for obj in to_bind if obj not in unweighted or obj.name in made_for]
+            uids = [obj.session_uid for obj in to_bind if obj not in unweighted or obj.name in made_for]
             parts += [f"weights were made for {', '.join(made_for)}"] if made_for else []
             bpy.context.view_layer.update()
-        prepared = yield from prepare_supple([bpy.data.objects[name] for name in names], look.method)
+        objects = [obj for uid in uids if (obj := find_again(uid)) is not None]
+        prepared = yield from prepare_supple(objects, look.method)
         made = bind_now(bpy.context, prepared)
         self._bound += len(made)
         for _, error in prepared.failed:

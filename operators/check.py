@@ -8,6 +8,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import IntProperty
 
+from ..bridge.held import find_again
 from ..deformers import SkinningError
 from ..options import CheckOptions
 from ..settings.character import find_armature, list_ticked
@@ -66,6 +67,7 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> Any:
         self._options = read_options(CheckOptions, check_settings(context))
+        self._uids = [obj.session_uid for obj in list_ticked(context)]
         return self.take(context, check_character(list_ticked(context), self._options))
 
     def finish(self, context: bpy.types.Context, checked: Checked) -> str:
@@ -73,7 +75,7 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
         armature = bpy.data.objects.get(checked.armature)
         if armature is None:
             raise SkinningError(f"'{checked.armature}' was deleted: check another character")
-        meshes = [obj for mesh in checked.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
+        meshes = [obj for uid in self._uids if (obj := find_again(uid)) is not None]
         faults = find_faults(checked, meshes)
         report = Report(faults, set(), [mesh.name for mesh in checked.meshes], self._options)
         list_lines(check_settings(context), armature, report, len(checked.poses))

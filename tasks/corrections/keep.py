@@ -170,11 +170,11 @@ def _store(skinned: SkinnedObject, correction: Correction, other: Correction | N
 
 def _check_poses(stored: Sequence[tuple[SkinnedObject, Correction]]) -> None:
     """Raise SkinningError where a pose can not be told from another, before anything is stored."""
-    groups: dict[tuple[str, tuple[str, ...]], list[Correction]] = {}
+    groups: dict[tuple[bpy.types.Object, tuple[str, ...]], list[Correction]] = {}
     for skinned, correction in stored:
-        groups.setdefault((skinned.obj.name, correction.bones), []).append(correction)
-    for (name, _), group in groups.items():
-        find_next_reader(bpy.data.objects[name], group)
+        groups.setdefault((skinned.obj, correction.bones), []).append(correction)
+    for (obj, _), group in groups.items():
+        find_next_reader(obj, group)
 
 
 def read_change(copy: bpy.types.Object) -> Change:

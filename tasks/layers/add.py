@@ -167,7 +167,7 @@ def offer_layers(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
         return ""
     if not layered:
         return ""
-    settings_of(bpy.data.objects[layered[0]]).offers_layers = True
+    settings_of(next(obj for obj in meshes if obj.name == layered[0])).offers_layers = True
     return f"Stay Outside can keep these layers apart: {', '.join(layered)}"
 
 

@@ -8,6 +8,7 @@ from typing import cast
 import bpy
 import numpy as np
 
+from ...bridge.held import find_again
 from ...bridge.meshes.data import mesh_of, read_edges, read_mixed_points, read_points, read_triangles
 from ...bridge.meshes.nearest import NearestSurfaces, find_depths, find_nearest_surface
 from ...bridge.meshes.shown_weights import ShownShape, read_shown_shape
@@ -86,12 +87,12 @@ class BodiesBeneath:
     ----------
     code : tuple
         Differs where the meshes at rest do.
-    meters : dict from str to LayerMeter
-        By the names of the meshes.
+    meters : dict from int to LayerMeter
+        By `session_uid` of the meshes.
     """
 
     code: tuple
-    meters: dict[str, LayerMeter]
+    meters: dict[int, LayerMeter]
 
 
 _beneath: PerObject[BodiesBeneath] = PerObject()
@@ -105,20 +106,21 @@ def _measure_overlap(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.ty
     if armature is None or not meters:
         return find_depths(shape.points, shape.normals, shape.triangles)
     own, depths = _place(obj, armature, shape.points), np.zeros(len(shape.points))
-    for name, meter in meters.items():
-        below = bpy.data.objects[name]
+    for uid, meter in meters.items():
+        below = cast(bpy.types.Object, find_again(uid))
         shown = read_shown_shape(below, depsgraph).points
         check_shown_vertices(below, len(shown))
         depths = np.maximum(depths, meter.measure_depths(own, _place(below, armature, shown)))
     return depths / (object_to_armature(obj, armature).median_scale or 1.0)
 
 
-def _find_beneath(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, LayerMeter]:
+def _find_beneath(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[int, LayerMeter]:
     """The meshes that a mesh lies over, found again where any of them has changed at rest."""
     meshes = list_deformed(bpy.context.view_layer, armature)
     points = [_place(one, armature, read_points(mesh_of(one))) for one in meshes]
     code = tuple(
-        (one.name, hash(own.tobytes()), len(mesh_of(one).polygons)) for one, own in zip(meshes, points, strict=True)
+        (one.session_uid, hash(own.tobytes()), len(mesh_of(one).polygons))
+        for one, own in zip(meshes, points, strict=True)
     )
     known = _beneath.find(obj)
     if known is None or known.code != code:
@@ -126,7 +128,7 @@ def _find_beneath(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str
     return known.meters
 
 
-def _find_meters(meshes: list[bpy.types.Object], points: list[np.ndarray], layer: int) -> dict[str, LayerMeter]:
+def _find_meters(meshes: list[bpy.types.Object], points: list[np.ndarray], layer: int) -> dict[int, LayerMeter]:
     shells = [Shell.outward(own, read_triangles(mesh_of(one))) for one, own in zip(meshes, points, strict=True)]
     height = float(np.ptp(np.concatenate(points), axis=0).max())
     if not (np.isfinite(height) and height > 0.0):
@@ -134,7 +136,9 @@ def _find_meters(meshes: list[bpy.types.Object], points: list[np.ndarray], layer
     find, unit = NearestSurfaces(), height / HEIGHT
     found = [below for above, below in find_layers(shells, height, find) if above == layer]
     return {
-        meshes[below].name: LayerMeter(shells[layer], shells[below], unit, find_nearest_surface, find_at_rest=find)
+        meshes[below].session_uid: LayerMeter(
+            shells[layer], shells[below], unit, find_nearest_surface, find_at_rest=find
+        )
         for below in found
     }
 
