@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import bpy
@@ -20,18 +20,19 @@ from ..tasks.bake.inputs import open_with_inputs
 from ..tasks.bake.joining import join_parts
 from ..tasks.bake.made_from import Inputs
 from ..tasks.bake.parts import Part, bake_parts, plan_parts
-from ..tasks.bake.posed_frames import find_meshes
-from ..tasks.bake.shape_keys import bake_shape_keys
+from ..tasks.bake.posed_frames import check_bakeable, choose_bakeable, find_meshes
+from ..tasks.bake.shape_keys import bake_shape_keys, check_keys_can_hold
 from ..tasks.farm.commands import RENDER_SCRIPT
+from ..tasks.left_out import LeftOut, choose_usable, describe_left_out
 from ..tasks.skin.baked import show_caches
-from ..tasks.skin.bind import bind
+from ..tasks.skin.bind import bind_each, check_bindable
 from ..tasks.subject.frames import all_frames, describe_frames
 from .commands import choose_frames, choose_settings, find_object, report_particles
-from .messages import answer, report_steps, tell
+from .messages import answer, report_steps, tell, tell_left_out
 from .options import words_of_choices
 
 
-def bake_frames(arguments: argparse.Namespace) -> None:
+def bake_frames(arguments: argparse.Namespace) -> bool:
     _check_outputs(arguments)
     inputs = None
     if arguments.expect or _fills_folder(arguments):
@@ -40,15 +41,19 @@ def bake_frames(arguments: argparse.Namespace) -> None:
         open_file(arguments.file)
     warn_of_scripts()
     scene = bpy.context.scene
-    objects = _choose_meshes(arguments)
     ranges = choose_frames(scene, arguments.frames)
-    plans = _plan_folder(arguments, inputs, objects, ranges) if inputs and _fills_folder(arguments) else []
-    if arguments.part and not plans:
-        return
-    choose_settings(objects, arguments)
-    if arguments.method:
-        bind(objects, arguments.method)
+    check = check_keys_can_hold if arguments.format == "shape-keys" else check_bakeable
+    objects, left_out = choose_usable(_list_meshes(arguments), check_bindable if arguments.method else check)
+    plans = _plan_folder(arguments, inputs, objects, ranges)
+    if plans or not arguments.part:
+        choose_settings(objects, arguments)
+        objects, more = bind_bakeable(objects, arguments.method, all_frames(ranges), check)
+        left_out += more
         report_particles(objects)
+        plans = _plan_folder(arguments, inputs, objects, ranges) if more else plans
+    told = tell_left_out(describe_left_out(left_out))
+    if arguments.part and not plans:
+        return told
     count = sum(map(len, ranges))
     if arguments.format == "shape-keys":
         report_steps(bake_shape_keys(objects, scene, all_frames(ranges)), count, arguments.progress)
@@ -69,12 +74,38 @@ def bake_frames(arguments: argparse.Namespace) -> None:
         with open_replacing(arguments.output) as stream:
             report_steps(write_caches({obj: stream}, scene, frames), count, arguments.progress)
             _save_playing({obj: [(arguments.output, frames)]}, arguments.save)
+    return told
+
+
+def bind_bakeable(
+    objects: list[bpy.types.Object],
+    method: str | None,
+    frames: Sequence[int],
+    check: Callable[[bpy.types.Object], object] = check_bakeable,
+) -> tuple[list[bpy.types.Object], LeftOut]:
+    """The objects that can be baked, bound by a method if one is given, and the others.
+
+    Parameters
+    ----------
+    frames, check
+        See `choose_bakeable`.
+
+    Raises
+    ------
+    SkinningError
+        Where none can be baked.
+    """
+    objects, unbound = bind_each(objects, method) if method else (objects, [])
+    objects, left_out = choose_bakeable(objects, bpy.context.scene, frames, check)
+    return objects, unbound + left_out
 
 
 def _plan_folder(
-    arguments: argparse.Namespace, inputs: Inputs, objects: list[bpy.types.Object], ranges: tuple[range, ...]
+    arguments: argparse.Namespace, inputs: Inputs | None, objects: list[bpy.types.Object], ranges: tuple[range, ...]
 ) -> list[tuple[range, dict[bpy.types.Object, Part]]]:
-    """What is to be baked to a folder in each range of frames, without parts that are there and whole."""
+    """What is to be baked to a folder, if any, in each range of frames, without parts that are there and whole."""
+    if inputs is None or not _fills_folder(arguments):
+        return []
     plans, choices = [], words_of_choices(arguments)
     for frames in ranges:
         plan = plan_parts(objects, frames, inputs, choices, is_part=arguments.part or len(ranges) > 1)
@@ -105,7 +136,7 @@ def _save_playing(caches: dict[bpy.types.Object, list[tuple[Path, range]]], path
     save_copy(path)
 
 
-def _choose_meshes(arguments: argparse.Namespace) -> list[bpy.types.Object]:
+def _list_meshes(arguments: argparse.Namespace) -> list[bpy.types.Object]:
     """The meshes to bake, sorted by name where they are not named: bound, where no method is given to bind them by."""
     if arguments.object:
         objects = [find_object(name) for name in dict.fromkeys(arguments.object)]

@@ -133,7 +133,7 @@ def choose_frames(scene: bpy.types.Scene, given: tuple[range, ...] | None) -> tu
     return given or (frame_range(scene.frame_start, scene.frame_end, 1),)
 
 
-def check_character(arguments: argparse.Namespace) -> None:
+def check_character(arguments: argparse.Namespace) -> bool:
     for path in filter(None, (arguments.json, arguments.sheet)):
         check_writable(path)
     open_file(arguments.file)
@@ -152,8 +152,7 @@ def check_character(arguments: argparse.Namespace) -> None:
     if arguments.sheet:
         draw_sheet(checked, arguments.sheet)
     answer(["; ".join(describe_fully(fault)) for fault in faults] or ["No faults found"])
-    if checked.refused:
-        raise SkinningError("; ".join(f"'{name}' was left out: {reason}" for name, reason in checked.refused.items()))
+    return tell_left_out(f"'{name}' was left out. {reason}" for name, reason in checked.refused.items())
 
 
 def make_copy(arguments: argparse.Namespace) -> bool:

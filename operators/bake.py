@@ -15,7 +15,8 @@ from ..settings.character import list_ticked
 from ..settings.objects import settings_of
 from ..tasks.bake.caches import bake_caches
 from ..tasks.bake.parts import name_stems
-from ..tasks.bake.shape_keys import bake_shape_keys
+from ..tasks.bake.posed_frames import check_bakeable, choose_bakeable
+from ..tasks.bake.shape_keys import bake_shape_keys, check_keys_can_hold
 from ..tasks.skin.baked import clear_bake, show_cache
 from ..tasks.steps import Steps
 from ..tasks.subject.frames import frame_range
@@ -125,10 +126,17 @@ class OnBoundMeshes(SuppleOperator):
 
 
 class MeshBakeOperator(OnBoundMeshes, BakeOperator):
-    """Mix-in: the bake of meshes in one pass over the frames."""
+    """Mix-in: the bake of meshes in one pass over the frames; those that cannot be baked are left out."""
+
+    check_mesh = staticmethod(check_bakeable)
 
     def choose(self, context: bpy.types.Context) -> None:
-        self._meshes = self.list_meshes(context)
+        meshes, frames = self.list_meshes(context), self.frames(context)
+        self._meshes, self._left_out = choose_bakeable(meshes, context.scene, frames, self.check_mesh)
+
+    def finish(self, context: bpy.types.Context, count: int) -> str:
+        self.tell_left_out(self._left_out)
+        return super().finish(context, count)
 
     def describe(self, frames: int) -> str:
         if len(self._meshes) == 1:
@@ -141,6 +149,7 @@ class SUPPLE_OT_bake_shape_keys(MeshBakeOperator, bpy.types.Operator):
 
     bl_idname = "supple.bake_shape_keys"
     bl_label = "Bake to Shape Keys"
+    check_mesh = staticmethod(check_keys_can_hold)
 
     def start(self, context: bpy.types.Context) -> Iterator[int]:
         return bake_shape_keys(self._meshes, context.scene, self.frames(context))

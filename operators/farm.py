@@ -60,7 +60,8 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> str:
         engine, job = ENGINES[self.engine.lower()], self.describe_job(context)
-        write_job(job, self.engine.lower(), self.save)
+        _, left_out = write_job(job, self.engine.lower(), self.save)
+        self.tell_left_out(left_out)
         report = f"Job for {engine.label} written to '{self.directory}'. {README} there has the command that submits it"
         self.tell(describe_scripts(job))
         return farm_reports.keep(cast(bpy.types.Object, find_shown(context)), report)

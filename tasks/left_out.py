@@ -41,7 +41,7 @@ def try_each(objects: Iterable[bpy.types.Object], check: Callable[[bpy.types.Obj
 
 
 def choose_usable(
-    objects: Iterable[bpy.types.Object], *checks: Callable[[bpy.types.Object], None]
+    objects: Iterable[bpy.types.Object], *checks: Callable[[bpy.types.Object], object]
 ) -> tuple[list[bpy.types.Object], LeftOut]:
     """The objects that no check refuses, and the others; raises as `sort_out`."""
 

@@ -10,7 +10,7 @@ import bpy
 
 from ...bridge.files.point_caches import CacheHeader, Writer, write_sample
 from ...bridge.files.writing import open_replacing
-from ..subject.actions import find_times
+from ..subject.actions import check_remapping
 from .posed_frames import check_bakeable, posed_frames
 
 
@@ -42,7 +42,7 @@ def write_caches(streams: Mapping[bpy.types.Object, Writer], scene: bpy.types.Sc
     SkinningError
         Where an object can not be deformed.
     """
-    find_times(scene, frames)  # here to find that they cannot be played
+    check_remapping(scene)
     for obj, stream in streams.items():
         check_bakeable(obj)
         stream.write(CacheHeader.of(len(obj.data.vertices), frames).pack())

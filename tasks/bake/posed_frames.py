@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from ...bridge.meshes.data import mesh_of, read_evaluated_points
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...settings.objects import settings_of
+from ..left_out import LeftOut, choose_usable
 from ..skin.evaluators import find_evaluator
 from ..skin.step import Step, at_bake_quality, without_changes
 from ..subject.character import has_armature_modifier
@@ -36,6 +37,40 @@ def check_bakeable(obj: bpy.types.Object | None) -> bpy.types.Modifier:
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
     check_blends(obj, find_replaced_modifier(obj))
     return find_supple_modifier(obj)
+
+
+def choose_bakeable(
+    objects: Iterable[bpy.types.Object],
+    scene: bpy.types.Scene,
+    frames: Sequence[int],
+    check: Callable[[bpy.types.Object], object] = check_bakeable,
+) -> tuple[list[bpy.types.Object], LeftOut]:
+    """The objects that can be baked, as far as the first of the frames shows, and the others.
+
+    Parameters
+    ----------
+    scene : Scene
+        Of the context. It is back in its frame at the end.
+    check : callable
+        Raises SkinningError for an object that the bake can not hold.
+
+    Raises
+    ------
+    SkinningError
+        Where none can be baked: the reasons.
+    """
+
+    def pose(*together: bpy.types.Object) -> None:
+        for _ in posed_frames(together, scene, frames[:1]):
+            pass
+
+    usable, left_out = choose_usable(objects, check)
+    try:
+        pose(*usable)
+    except SkinningError:  # of one of them
+        usable, unposed = choose_usable(usable, pose)
+        left_out += unposed
+    return usable, left_out
 
 
 def find_meshes(scene: bpy.types.Scene, is_bound: bool) -> list[bpy.types.Object]:

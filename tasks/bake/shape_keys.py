@@ -15,7 +15,7 @@ from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..skin.baked import remove_keys, show_live
 from ..skin.step import without_changes
-from ..subject.actions import find_times
+from ..subject.actions import check_remapping, find_times
 from ..subject.character import modifiers_above
 from ..subject.stack import find_supple_modifier, is_deformed_by_parent, read_toggles, write_toggles
 from .posed_frames import check_bakeable, posed_frames
@@ -38,8 +38,9 @@ def bake_shape_keys(
         Where an object can not be deformed, or shape keys can not hold its deformation.
     """
     for obj in objects:
-        _check_keys_can_hold(obj, check_bakeable(obj))
+        check_keys_can_hold(obj)
     _check_size(objects, len(frames))
+    check_remapping(scene)
     times = find_times(scene, frames).tolist()
     bakes: dict[bpy.types.Object, _KeyBake] = {}
     with ExitStack() as early:  # whatever ends it early, also the generator being closed
@@ -124,7 +125,9 @@ def _check_size(objects: Sequence[bpy.types.Object], count: int) -> None:
         )
 
 
-def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier) -> None:
+def check_keys_can_hold(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where an object can not be baked, or shape keys can not hold its deformation."""
+    supple = check_bakeable(obj)
     if obj.data.users > 1:
         raise SkinningError(
             f"The mesh of '{obj.name}' is used by {obj.data.users} objects, which would all get the shape keys: make "

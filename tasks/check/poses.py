@@ -13,7 +13,7 @@ from ...deformers.measures.bends import Bend
 from ...deformers.measures.joint_faults import measure_joint_angles
 from ..skin.step import without_changes
 from ..steps import Steps
-from ..subject.actions import AT_A_TIME, check_length, list_actions, list_frames, read_poses
+from ..subject.actions import AT_A_TIME, check_length, find_times, list_actions, list_frames, read_poses
 
 MOST_FRAMES = 60
 """Of all actions together: those whose poses differ most."""
@@ -92,12 +92,13 @@ def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> Steps[l
 def label_poses(
     armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: Sequence[int]
 ) -> list[CheckedPose]:
-    """The poses of an armature in frames of an action, or as it is animated; see `read_poses`."""
+    """The poses of an armature in frames of an action, or, without one, of the scene; see `read_poses`."""
+    times = find_times(bpy.context.scene, frames).tolist() if action is None else frames
     name = "" if action is None else action.name
     with without_changes():
         return [
             CheckedPose(name, frame, (), pose.rest_to_pose, hints=pose.hints)
-            for frame, pose in zip(frames, read_poses(armature, skeleton, action, frames), strict=True)
+            for frame, pose in zip(frames, read_poses(armature, skeleton, action, times), strict=True)
         ]
 
 

@@ -49,7 +49,9 @@ def _show_pose(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Find
             raise SkinningError(f"Action '{pose.action}' was deleted or renamed: check the character again")
         if armature.animation_data.action != action:
             armature.animation_data.action = action
-    go_to_time(scene, pose.frame)
+        go_to_time(scene, pose.frame)
+    else:
+        scene.frame_set(pose.frame)
 
 
 def _bend(armature: bpy.types.Object, bends: tuple[Bend, ...], finding: Finding) -> None:

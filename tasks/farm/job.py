@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,9 +16,10 @@ from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..bake.inputs import read_inputs
 from ..bake.parts import name_stems
-from ..bake.posed_frames import check_bakeable, find_meshes
+from ..bake.posed_frames import check_bakeable, choose_bakeable, find_meshes
+from ..left_out import LeftOut, choose_usable
 from ..skin.bind import check_bindable
-from ..subject.frames import cut_frames, describe_frames
+from ..subject.frames import all_frames, cut_frames, describe_frames
 from .assets import find_assets
 from .commands import FarmJob
 from .engines import ENGINES
@@ -36,8 +38,8 @@ def describe_scripts(job: FarmJob) -> str:
     )
 
 
-def write_job(job: FarmJob, engine: str, saves: bool = False) -> list[Path]:
-    """Write a job of the open file for an engine of `ENGINES`, and return the files that were written.
+def write_job(job: FarmJob, engine: str, saves: bool = False) -> tuple[list[Path], LeftOut]:
+    """Write a job of the open file for an engine of `ENGINES`: the files that were written, and what cannot be baked.
 
     With `saves`, the file is saved before, unless there is something in the way.
 
@@ -49,36 +51,51 @@ def write_job(job: FarmJob, engine: str, saves: bool = False) -> list[Path]:
     SkinningError
         Where a worker could not run it, as far as that can be seen here, or a file can not be written.
     """
-    check_job(job)
+    check_on_disk(job.file)
+    if not saves:
+        check_saved(job.file)
+    job, left_out = check_job(job)
     if saves:
         save_file()
-    else:
-        check_saved(job.file)
     expect, runs_python = read_inputs(job.file).describe(), job.runs_python or are_scripts_allowed(job.file)
     whole = replace(job, expect=expect, runs_python=runs_python, assets=tuple(find_assets()))
     texts = ENGINES[engine].describe(whole) | {README: describe_submission(whole, engine, describe_scripts(job))}
     with filling(job.output) as folder:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    return [job.output / name for name in texts]
+    return [job.output / name for name in texts], left_out
 
 
-def check_job(job: FarmJob) -> None:
-    """Raise SkinningError where a worker could not run the job, as far as that can be seen in the open file."""
-    check_on_disk(job.file)
+def check_job(job: FarmJob) -> tuple[FarmJob, LeftOut]:
+    """A job without the meshes that cannot be baked, and these.
+
+    Raises
+    ------
+    SkinningError
+        Where a worker could not run the job, as far as that can be seen in the open file.
+    """
     cut_frames(job.frames, job.chunk)
-    objects = find_objects(job)
-    name_stems(objects)
-    for obj in objects:
-        if "--method" in job.choices:
-            check_bindable(obj)
-        elif settings_of(obj).is_bound:
-            check_bakeable(obj)
-        else:
-            raise SkinningError(f"'{obj.name}' is not bound: bind it first, or use --method")
     if job.render:
         _check_renders(bpy.context.scene)
         _check_apart(job.frames)
+    objects = find_objects(job)
+    if "--method" in job.choices:
+        objects, left_out = choose_usable(objects, check_bindable)
+    else:
+        objects, left_out = choose_bakeable(objects, bpy.context.scene, all_frames(job.frames), _check_bound)
+    name_stems(objects)
+    return leave_out(job, objects, left_out), left_out
+
+
+def leave_out(job: FarmJob, objects: Iterable[bpy.types.Object], left_out: LeftOut) -> FarmJob:
+    """A job of these objects alone, where any are left out."""
+    return replace(job, objects=tuple(obj.name for obj in objects)) if left_out else job
+
+
+def _check_bound(obj: bpy.types.Object) -> None:
+    if not settings_of(obj).is_bound:
+        raise SkinningError(f"'{obj.name}' is not bound: bind it first, or use --method")
+    check_bakeable(obj)
 
 
 def check_on_disk(file: Path) -> None:

@@ -15,7 +15,7 @@ from ...bridge.files.point_caches import CacheHeader, open_cache
 from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifier
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..subject.actions import find_times
+from ..subject.actions import check_remapping, find_times
 from ..subject.stack import (
     check_blends,
     check_not_linked,
@@ -66,6 +66,7 @@ def show_caches(obj: bpy.types.Object, caches: Sequence[tuple[Path, CacheHeader]
     SkinningError
         Where there is nothing that the bake stands in for, or more than one, or its frames are too close in time.
     """
+    check_remapping(bpy.context.scene)
     length = find_times(bpy.context.scene, [1])[0]
     clear_bake(obj)
     settings, live = settings_of(obj), find_live_modifier(obj)

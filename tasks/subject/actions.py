@@ -94,21 +94,19 @@ def find_times(scene: bpy.types.Scene, frames: Sequence[float]) -> np.ndarray:
     -------
     float array, shape (n,)
         To the last bit as Blender has them.
-
-    Raises
-    ------
-    SkinningError
-        Where the frames are too close for keys and caches.
     """
+    length = np.float32(scene.render.frame_map_old) / np.float32(scene.render.frame_map_new)
+    return (np.asarray(frames, np.float32) * length).astype(float)
+
+
+def check_remapping(scene: bpy.types.Scene) -> None:
+    """Raise SkinningError where Time Remapping has the frames of a scene too close in time for keys and caches."""
     render = scene.render
     if render.frame_map_new >= MOST_REMAPPED * render.frame_map_old:
         raise SkinningError(
             f"Time Remapping from {render.frame_map_old} to {render.frame_map_new} is too slow for a bake, which can "
             f"have less than {MOST_REMAPPED} frames for each one: reduce it"
         )
-    return (
-        np.asarray(frames, np.float32) * (np.float32(render.frame_map_old) / np.float32(render.frame_map_new))
-    ).astype(float)
 
 
 def go_to_time(scene: bpy.types.Scene, time: float) -> None:
@@ -139,7 +137,7 @@ def check_length(action: bpy.types.Action, frames: Sequence[int]) -> None:
 
 
 def read_poses(
-    armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: Sequence[int]
+    armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: Sequence[float]
 ) -> Iterator[Pose]:
     """Read the poses of an armature in frames of an action; the user's pose, frame and meshes stay as they are.
 
@@ -160,7 +158,7 @@ def read_poses(
 
 
 def visit_frames(
-    armature: bpy.types.Object, action: bpy.types.Action | None, frames: Sequence[int]
+    armature: bpy.types.Object, action: bpy.types.Action | None, frames: Sequence[float]
 ) -> Iterator[bpy.types.Depsgraph]:
     """Go through frames of an action: yields a depsgraph that has the armature, with nothing but what moves it."""
     with alone(armature, action) as scene:

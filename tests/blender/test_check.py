@@ -84,7 +84,9 @@ def test_poses_are_of_the_action_and_of_a_range_of_motion(tube):
     assert sorted(bend.joint for bend in bends) == sorted([*bent] * 6)
 
 
-def test_frames_of_the_scene_are_those_that_are_played(tube):
+@pytest.mark.parametrize("remapped", [100, 40])
+def test_frames_of_the_scene_are_those_that_are_played(tube, remapped):
+    bpy.context.scene.render.frame_map_new = remapped
     checked, _ = check(tube, frames=range(1, 8, 3), angle=0.0)
     assert [pose.frame for pose in checked.poses] == [1, 4, 7]
     armature = tube.find_armature()
@@ -93,6 +95,12 @@ def test_frames_of_the_scene_are_those_that_are_played(tube):
     bone = evaluated.pose.bones[checked.skeleton.names[1]]
     expected = np.array(bone.matrix) @ checked.skeleton.rest_inverses[1]
     assert checked.poses[1].rest_to_pose[1] == pytest.approx(expected, abs=1e-5)
+    of_action = check(tube, angle=0.0)[0].poses[-1]
+    for pose in (checked.poses[2], of_action):
+        show_finding(armature, bpy.context.scene, Finding(FAR, tube.name, "bone.1", "", 1.0, 1.0, pose=pose))
+        shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones[checked.skeleton.names[1]]
+        expected = np.array(shown.matrix) @ checked.skeleton.rest_inverses[1]
+        assert pose.rest_to_pose[1] == pytest.approx(expected, abs=1e-5)
 
 
 def test_of_a_long_action_the_angles_are_kept_alone():

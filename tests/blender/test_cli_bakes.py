@@ -14,6 +14,8 @@ from scenes_cli import DONE, FAILED, add_character, assert_refused, main, own_er
 
 from scenes import add_twin, armature_modifier, bind, evaluated_points, points_at, save
 from supple.cli import messages
+from supple.deformers import SkinningError
+from supple.tasks.bake import posed_frames
 
 NAMES = ("Tube", "Left Sleeve", "Shoe")
 
@@ -140,15 +142,18 @@ def test_files_that_are_there_are_replaced_and_others_stay(tmp_path, bound):
     assert len(read_cache(tmp_path / "new" / "Tube.pc2")[1]) == 8
 
 
-def test_a_bake_that_fails_leaves_nothing(tmp_path, bound, capsys):
-    bpy.ops.wm.open_mainfile(filepath=str(bound))
-    bpy.data.objects["Left Sleeve"].hide_viewport = True
-    save(bound)
+def test_a_bake_that_fails_leaves_nothing(tmp_path, bound, capsys, monkeypatch):
+    def read(obj, depsgraph, own=posed_frames.read_evaluated_points):
+        if (obj.name, depsgraph.scene.frame_current) == ("Left Sleeve", 3):
+            raise SkinningError("'Left Sleeve' cannot be read")
+        return own(obj, depsgraph)
+
+    monkeypatch.setattr(posed_frames, "read_evaluated_points", read)
     (tmp_path / "there").mkdir()
     for name in ("new", "there"):
         capsys.readouterr()
         code = main("bake", bound, "--all", "--output", tmp_path / name)
-        assert_refused(code, capsys.readouterr(), "Frame 1: 'Left Sleeve' is disabled in this view layer")
+        assert_refused(code, capsys.readouterr(), "Frame 3: 'Left Sleeve' cannot be read")
     assert not (tmp_path / "new").exists()
     assert os.listdir(tmp_path / "there") == []
 
