@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...bridge.animation.curves import list_animated
 from ...bridge.meshes.data import (
     VertexGroups,
     mesh_of,
@@ -31,6 +32,8 @@ from .stack import (
     check_deformed_alone,
     check_not_edited,
     find_deforming_modifier,
+    is_switched,
+    read_toggles,
     resolve_skinned,
 )
 
@@ -91,9 +94,10 @@ def find_method_in_use(skinned: SkinnedObject) -> str:
 
 
 def modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> list[bpy.types.Modifier]:
-    """Modifiers that stand above a modifier and are on, in viewport or render."""
+    """Modifiers that stand above a modifier and are on, in viewport or render, now or by keys or drivers."""
     above = obj.modifiers[: obj.modifiers.find(modifier.name)]
-    return [other for other in above if other.show_viewport or other.show_render]
+    animated = list_animated(obj) if above else ()
+    return [other for other in above if any(read_toggles(other)) or is_switched(other, animated)]
 
 
 def changes_topology(modifier: bpy.types.Modifier) -> bool:
