@@ -26,7 +26,14 @@ from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, share_joints
 from ...deformers.skinning.limb_roots import with_linear_roots
 from ...deformers.skinning.rotation_centers import RotationCenters
-from ..subject.character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
+from ..subject.character import (
+    Character,
+    changes_topology,
+    check_modifiers_below,
+    check_weights_kept,
+    modifiers_above,
+    read_character,
+)
 from ..subject.stack import SkinnedObject, check_blends, is_switched
 from ..subject.surfaces import is_found_before, with_surfaces
 from ..subject.twist import find_reach
@@ -147,6 +154,7 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
         twists = _pack_twists(obj, rest, shares, is_interpolable)
         return NodeSetup(character, choices, linear, twists, followed)
     check_blends(skinned.obj, skinned.replaced)
+    check_weights_kept(skinned, above)
     check_modifiers_above(skinned, above)
     check_bones(skinned, skeleton)
     if METHODS[choices.method].sees_all_meshes:
