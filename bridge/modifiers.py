@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from typing import Any, Literal
 
 import bpy
@@ -27,6 +28,10 @@ BLEND_NAME, LINEAR_NAME = "Supple Armature", "Supple Linear"
 
 LINEAR_GROUP = "Supple Linear"
 """Vertex group of what is linear, where no linear group is chosen."""
+
+
+WRITING_NODES = {"GeometryNodeStoreNamedAttribute", "GeometryNodeRemoveAttribute"}
+"""Nodes that write, or remove, the attribute of their Name: a vertex group is one of floats on points."""
 
 
 def find_socket_id(group: bpy.types.NodeTree, name: str) -> str:
@@ -81,6 +86,49 @@ def clear_inputs(modifier: bpy.types.Modifier) -> None:
     for item in group.interface.items_tree if group is not None else ():
         if item.item_type == "SOCKET" and item.in_out == "INPUT" and item.socket_type == "NodeSocketObject":
             _write_socket(modifier, item.identifier, None)
+
+
+def writes_attributes(modifier: bpy.types.Modifier, names: Container[str]) -> bool:
+    """Whether a node modifier may write, or remove, an attribute or vertex group of one of these names."""
+    group = modifier.node_group
+    if group is None:
+        return False
+    writing = [node for node in _list_nodes(group, set()) if node.bl_idname in WRITING_NODES and not node.mute]
+    return any(_may_write(modifier, node, names) for node in writing) or any(
+        name in names for name in _list_outputs(modifier)
+    )
+
+
+def _may_write(modifier: bpy.types.Modifier, node: Any, names: Container[str]) -> bool:
+    """Whether a node writes one of these names: one that is linked to an input of the modifier is read there."""
+    name = node.inputs["Name"]
+    if not name.is_linked:
+        return name.default_value in names
+    source = name.links[0]
+    if source.from_node.bl_idname == "NodeGroupInput" and node.id_data == modifier.node_group:
+        return read_input(modifier, source.from_socket.name) in names
+    return (getattr(node, "domain", "POINT"), getattr(node, "data_type", "FLOAT")) == ("POINT", "FLOAT")
+
+
+def _list_nodes(group: bpy.types.NodeTree, seen: set[str]) -> Iterator[bpy.types.Node]:
+    """The nodes of a group, and of those within."""
+    if group.name_full in seen:
+        return
+    seen.add(group.name_full)
+    for node in group.nodes:
+        yield node
+        if getattr(node, "node_tree", None) is not None:
+            yield from _list_nodes(node.node_tree, seen)
+
+
+def _list_outputs(modifier: bpy.types.Modifier) -> Iterator[str]:
+    """Names of the attributes that a node modifier's outputs are stored as."""
+    for item in modifier.node_group.interface.items_tree:
+        if item.item_type == "SOCKET" and item.in_out == "OUTPUT" and item.socket_type != "NodeSocketGeometry":
+            if hasattr(modifier, "properties"):  # 5.2 and later
+                yield getattr(modifier.properties.outputs, item.identifier).attribute_name
+            else:
+                yield modifier.get(f"{item.identifier}_attribute_name", "")
 
 
 def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,16 +64,71 @@ def _curve_lists(owner: bpy.types.ID) -> Iterator:
 def _list_holders(owner: bpy.types.ID) -> Iterator:
     """What has the F-curves, and their groups, of the action that a data-block plays: of its own slot."""
     data = owner.animation_data
-    if data is None or data.action is None:
+    if data is not None and data.action is not None:
+        yield from _list_played(data)
+
+
+def _list_played(player: bpy.types.AnimData | bpy.types.NlaStrip) -> Iterator:
+    """The same of what plays an action."""
+    if not hasattr(player, "action_slot"):  # before 4.4
+        yield player.action
         return
-    if not hasattr(data, "action_slot"):  # before 4.4
-        yield data.action
-        return
-    for layer in data.action.layers:
+    for layer in player.action.layers:
         for strip in layer.strips:
-            bag = strip.channelbag(data.action_slot) if data.action_slot else None
+            bag = strip.channelbag(player.action_slot) if player.action_slot else None
             if bag is not None:
                 yield bag
+
+
+def list_strips(strips: Any) -> Iterator[bpy.types.NlaStrip]:
+    """Strips of a track, and those within meta strips."""
+    for strip in strips:
+        yield strip
+        yield from list_strips(strip.strips)
+
+
+def _list_all_played(owner: bpy.types.ID) -> Iterator[tuple[bpy.types.Action, Any]]:
+    """The actions of a data-block, those of its NLA tracks too, and what has the F-curves of its slots."""
+    data = owner.animation_data
+    strips = (strip for track in data.nla_tracks for strip in list_strips(track.strips)) if data is not None else ()
+    for player in (data, *strips):
+        if player is not None and player.action is not None:
+            yield from ((player.action, holder) for holder in _list_played(player))
+
+
+def list_animated(owner: bpy.types.ID) -> set[str]:
+    """Data paths of a data-block's properties that keys or drivers move."""
+    data = owner.animation_data
+    if data is None:
+        return set()
+    lists = (data.drivers, *(holder.fcurves for _, holder in _list_all_played(owner)))
+    return {curve.data_path for curves in lists for curve in curves}
+
+
+def find_not_own(owner: bpy.types.Object, paths: set[str]) -> bpy.types.Action | None:
+    """An action with F-curves of these data paths that is linked, or that other objects play, too; None without one."""
+    for action, holder in _list_all_played(owner):
+        if not any(curve.data_path in paths for curve in holder.fcurves):
+            continue
+        others = (other for other in bpy.data.objects if other != owner)
+        if not action.is_editable or any(holder == each for other in others for _, each in _list_all_played(other)):
+            return action
+    return None
+
+
+def redirect(owner: bpy.types.ID, paths: Mapping[str, str]) -> None:
+    """Have F-curves and drivers of some data paths move other properties; where those have their own, these stay."""
+    data = owner.animation_data
+    if data is None:
+        return
+    for curves in (data.drivers, *(holder.fcurves for _, holder in _list_all_played(owner))):
+        taken = {curve.data_path for curve in curves}
+        for curve in [curve for curve in curves if curve.data_path in paths]:
+            if paths[curve.data_path] in taken:
+                curves.remove(curve)
+            else:
+                curve.data_path = paths[curve.data_path]
+                owner.update_tag()
 
 
 def list_curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...deformers.algebra.dual_quaternions import multiply_quaternions
 from ...deformers.rig.rest import Joints
-from ..animation.curves import iterate_curves, split_bone_path
+from ..animation.curves import iterate_curves, list_strips, split_bone_path
 from ..arrays import read_array
 
 PROPERTY = "supple_turns"
@@ -294,13 +294,6 @@ def list_actions(armature: bpy.types.Object) -> Iterator[bpy.types.Action]:
         yield data.action
     for track in data.nla_tracks:
         yield from (strip.action for strip in list_strips(track.strips) if strip.action is not None)
-
-
-def list_strips(strips: Any) -> Iterator[bpy.types.NlaStrip]:
-    """Strips of a track, and those within meta strips."""
-    for strip in strips:
-        yield strip
-        yield from list_strips(strip.strips)
 
 
 def read_keys(action: bpy.types.Action) -> Keys:

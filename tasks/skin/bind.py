@@ -29,6 +29,7 @@ from ..subject.looks import RIGID, list_defaults
 from ..subject.stack import (
     BoundObject,
     SkinnedObject,
+    check_animation,
     check_has_vertices,
     check_not_baked,
     check_not_linked,
@@ -37,6 +38,7 @@ from ..subject.stack import (
     find_replaced_modifier,
     flip,
     is_flipped,
+    pass_animation,
     pass_on,
     read_toggles,
     resolve_skinned,
@@ -268,6 +270,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
             f"Armature modifier '{replaced.name}' of '{obj.name}' is disabled: enable it first",
             remedy="SWITCH_ON",
         )
+    check_animation(obj, replaced)
     return resolve_skinned(obj, replaced)
 
 
@@ -293,6 +296,7 @@ def _bind_one(skinned: SkinnedObject, setup: Setup) -> None:
             remove_copied_armatures(obj, replaced)
             _install(bound, setup)
             take_over(obj)
+            pass_animation(replaced, supple)
             write_toggles(replaced, (False, False))
         except BaseException:
             if is_new:

@@ -25,9 +25,10 @@ from ...deformers.rig.rest import Joints, Rest, normalize_weights
 from ...deformers.skinning import dlb, dlbnt, ssd
 from ...nodes.groups import VERSION, VERSION_KEY, is_deformation, is_native_group
 from ...settings.objects import settings_of
-from ..subject.character import uses_envelopes
+from ..subject.character import changes_weights, modifiers_above, uses_envelopes
 from ..subject.stack import (
     BoundObject,
+    SkinnedObject,
     find_own_armatures,
     list_blending,
     list_copied_armatures,
@@ -58,6 +59,8 @@ def find_followed(source: SkinSource, rest: Rest, is_interpolated: bool) -> Foll
         return None
     if joints.fractions is not None or choices.vertex_group or replaced.use_multi_modifier:
         return None
+    if PRESERVES_VOLUME[choices.method] and _has_other_weights(source.skinned):
+        return None  # what is found out by weights holds for the mesh's own
     if not source.is_bound_anew and shares_influences(source.skinned.obj):
         return None
     if joints.spread is not None and list_blending(source.skinned.obj, replaced):
@@ -68,6 +71,11 @@ def find_followed(source: SkinSource, rest: Rest, is_interpolated: bool) -> Foll
         return None
     weights = normalize_weights(rest.weights, len(rest.points), len(joints.parents))
     return Followed(find_pairs(weights, joints), None if is_interpolated else weights)
+
+
+def _has_other_weights(skinned: SkinnedObject) -> bool:
+    """Whether modifiers above change weights."""
+    return any(changes_weights(skinned, each) for each in modifiers_above(skinned.obj, skinned.deforming))
 
 
 def shares_influences(obj: bpy.types.Object) -> bool:

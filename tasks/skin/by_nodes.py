@@ -65,6 +65,7 @@ from ...nodes.skin import JOINTS_INPUT, LINEAR_ATTRIBUTE
 from ...settings.choices import read_params
 from ...settings.objects import needs_supple, settings_of
 from ..subject.character import (
+    changes_weights,
     check_bound_groups,
     modifiers_above,
     object_to_armature,
@@ -102,8 +103,8 @@ class Surroundings:
     choices: Choices
     has_own_version: bool
     """Whether the node group is of this version of Supple."""
-    modifiers: tuple[tuple[str, bool], ...]
-    """Kinds of those above, and whether they mirror vertex groups."""
+    modifiers: tuple[tuple[str, bool, bool], ...]
+    """Kinds of those above, and whether they mirror vertex groups, and change weights."""
     is_interpolated: bool
     """Whether any that reads the mesh's influences has modifiers above that may add vertices."""
     drivers: tuple[TwistDriver, ...]
@@ -531,7 +532,10 @@ def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier], sour
     return Surroundings(
         choices=source.choices,
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
-        modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
+        modifiers=tuple(
+            (other.type, getattr(other, "use_mirror_vertex_groups", False), changes_weights(bound, other))
+            for other in above
+        ),
         is_interpolated=is_interpolated(bound.obj, above),
         drivers=find_hint_drivers(bound.armature, source.skeleton),
     )

@@ -10,10 +10,9 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import modifiers
-from ...bridge.animation.curves import iterate_curve_paths
+from ...bridge.animation.curves import list_animated
 from ...bridge.meshes.data import FaceKeys, mesh_of, read_face_corners
 from ...bridge.rigs.armatures import Skeleton
-from ...bridge.rigs.twists import list_actions
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.fraction_weights import extend_weights
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
@@ -27,8 +26,15 @@ from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, share_joints
 from ...deformers.skinning.limb_roots import with_linear_roots
 from ...deformers.skinning.rotation_centers import RotationCenters
-from ..subject.character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
-from ..subject.stack import SkinnedObject, check_blends
+from ..subject.character import (
+    Character,
+    changes_topology,
+    check_modifiers_below,
+    check_weights_kept,
+    modifiers_above,
+    read_character,
+)
+from ..subject.stack import SkinnedObject, check_blends, is_switched
 from ..subject.surfaces import is_found_before, with_surfaces
 from ..subject.twist import find_reach
 from .by_armature import find_followed, is_native
@@ -148,6 +154,7 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
         twists = _pack_twists(obj, rest, shares, is_interpolable)
         return NodeSetup(character, choices, linear, twists, followed)
     check_blends(skinned.obj, skinned.replaced)
+    check_weights_kept(skinned, above)
     check_modifiers_above(skinned, above)
     check_bones(skinned, skeleton)
     if METHODS[choices.method].sees_all_meshes:
@@ -188,25 +195,12 @@ def _list_line(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
 
 def _is_animated(obj: bpy.types.Object) -> bool:
     """Whether keys or drivers may move an object."""
-    return any(path.startswith(MOVING) for path in _list_animated(obj))
+    return any(path.startswith(MOVING) for path in list_animated(obj))
 
 
 def has_keyed_toggles(skinned: SkinnedObject) -> bool:
     """Whether keys or drivers switch the modifier that deforms an object on and off."""
-    start = skinned.deforming.path_from_id()
-    toggles = {f"{start}.show_viewport", f"{start}.show_render"}
-    return not toggles.isdisjoint(_list_animated(skinned.obj))
-
-
-def _list_animated(obj: bpy.types.Object) -> list[str]:
-    """Data paths of an object's properties that keys or drivers move."""
-    data = obj.animation_data
-    if data is None:
-        return []
-    paths = [curve.data_path for curve in data.drivers]
-    for action in list_actions(obj):
-        paths += iterate_curve_paths(action)
-    return paths
+    return is_switched(skinned.deforming, list_animated(skinned.obj))
 
 
 def _has_keys_at_joints(obj: bpy.types.Object, shares: JointShares) -> bool:

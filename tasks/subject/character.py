@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...bridge.animation.curves import list_animated
 from ...bridge.meshes.data import (
     VertexGroups,
     mesh_of,
@@ -17,6 +18,7 @@ from ...bridge.meshes.data import (
     read_triangles,
     read_vertex_groups,
 )
+from ...bridge.modifiers import writes_attributes
 from ...bridge.rigs.armatures import Skeleton, read_segment_indices
 from ...bridge.rigs.carriers import is_hidden_object
 from ...deformers import METHODS, Rest, SkinningError, Weights
@@ -31,6 +33,8 @@ from .stack import (
     check_deformed_alone,
     check_not_edited,
     find_deforming_modifier,
+    is_switched,
+    read_toggles,
     resolve_skinned,
 )
 
@@ -38,6 +42,13 @@ TOPOLOGY_CHANGING = {
     "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "MASK", "MESH_TO_VOLUME", "MIRROR", "MULTIRES",
     "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "VOLUME_TO_MESH", "WELD", "WIREFRAME",
 }  # fmt: skip
+
+WEIGHTED = {
+    "VERTEX_WEIGHT_EDIT": "vertex_group",
+    "VERTEX_WEIGHT_MIX": "vertex_group_a",
+    "VERTEX_WEIGHT_PROXIMITY": "vertex_group",
+}
+"""Modifiers that change the weights of a vertex group, and the property that names it."""
 
 NEEDS_ORIGINAL = {"MULTIRES", "SOFT_BODY"}
 """Modifiers that only such may stand above as move vertices by themselves."""
@@ -91,9 +102,10 @@ def find_method_in_use(skinned: SkinnedObject) -> str:
 
 
 def modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> list[bpy.types.Modifier]:
-    """Modifiers that stand above a modifier and are on, in viewport or render."""
+    """Modifiers that stand above a modifier and are on, in viewport or render, now or by keys or drivers."""
     above = obj.modifiers[: obj.modifiers.find(modifier.name)]
-    return [other for other in above if other.show_viewport or other.show_render]
+    animated = list_animated(obj) if above else ()
+    return [other for other in above if any(read_toggles(other)) or is_switched(other, animated)]
 
 
 def changes_topology(modifier: bpy.types.Modifier) -> bool:
@@ -101,9 +113,35 @@ def changes_topology(modifier: bpy.types.Modifier) -> bool:
     return modifier.type in TOPOLOGY_CHANGING
 
 
-def check_modifiers_above(skinned: SkinnedObject, above: Iterable[bpy.types.Modifier]) -> None:
-    """Raise SkinningError for modifiers above that change the number of vertices: weights belong to the mesh's own."""
+def changes_weights(skinned: SkinnedObject, modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier changes weights by which an object is deformed: those of the mesh are read."""
+    obj, kind = skinned.obj, modifier.type
+    if kind not in (*WEIGHTED, "DATA_TRANSFER", "NODES"):
+        return False
+    chosen = {skinned.replaced.vertex_group, skinned.settings.linear_group}
+    names = chosen | {bone.name for bone in skinned.armature.data.bones if bone.use_deform}
+    names &= {group.name for group in obj.vertex_groups}
+    if kind == "NODES":
+        return writes_attributes(modifier, names)
+    if kind == "DATA_TRANSFER":
+        return bool(names) and "VGROUP_WEIGHTS" in modifier.data_types_verts
+    return getattr(modifier, WEIGHTED[kind]) in names
+
+
+def check_weights_kept(skinned: SkinnedObject, above: Iterable[bpy.types.Modifier]) -> None:
+    """Raise SkinningError for modifiers above that change weights."""
+    for modifier in above:
+        if changes_weights(skinned, modifier):
+            raise SkinningError(
+                f"Modifier '{modifier.name}' of '{skinned.obj.name}' is above '{skinned.deforming.name}' and changes "
+                "weights, which only Blender's own Linear follows: apply it, or bind by Linear with nodes"
+            )
+
+
+def check_modifiers_above(skinned: SkinnedObject, above: Collection[bpy.types.Modifier]) -> None:
+    """Raise SkinningError for modifiers above that change weights or their number: they belong to the mesh's own."""
     obj, below = skinned.obj, skinned.deforming.name
+    check_weights_kept(skinned, above)
     for modifier in filter(changes_topology, above):
         raise SkinningError(
             f"Modifier '{modifier.name}' of '{obj.name}' is above '{below}' and changes the number of vertices: move "

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import cast
 
 import bpy
 
+from ...bridge.animation.curves import find_not_own, redirect
 from ...bridge.meshes.data import mesh_of
 from ...bridge.meshes.influences import has_influences
 from ...bridge.modifiers import BLEND_NAME, LINEAR_NAME, is_supple_modifier
@@ -19,6 +20,9 @@ from ...bridge.rigs.carriers import is_hidden_object
 from ...deformers import SkinningError
 from ...nodes.groups import is_deformation, is_native_group, read_method
 from ...settings.objects import ObjectSettings, needs_supple, settings_of
+
+TOGGLES = "show_viewport", "show_render"
+"""What switches modifiers on and off."""
 
 
 @dataclass(frozen=True)
@@ -346,6 +350,25 @@ def take_over(obj: bpy.types.Object) -> None:
         settings.is_handed_over = False
 
 
+def is_switched(modifier: bpy.types.Modifier, animated: Container[str]) -> bool:
+    """Whether keys or drivers, of these data paths, switch a modifier on and off."""
+    return any(modifier.path_from_id(name) in animated for name in TOGGLES)
+
+
+def pass_animation(source: bpy.types.Modifier, target: bpy.types.Modifier, names: Iterable[str] = TOGGLES) -> None:
+    """Have keys and drivers that switch one modifier on and off switch another one."""
+    redirect(source.id_data, {source.path_from_id(name): target.path_from_id(name) for name in names})
+
+
+def check_animation(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
+    """Raise SkinningError where keys that switch a modifier on and off can not be passed to another one."""
+    if action := find_not_own(obj, {modifier.path_from_id(name) for name in TOGGLES}):
+        raise SkinningError(
+            f"Action '{action.name}', which is linked or that others play, too, switches modifier '{modifier.name}' of "
+            f"'{obj.name}' on and off: make it a single-user copy"
+        )
+
+
 def _swap(obj: bpy.types.Object, to_armature: bool) -> bool:
     """Pass the viewport and render toggles on, unless that was done; False where one of the modifiers was removed."""
     try:
@@ -353,6 +376,7 @@ def _swap(obj: bpy.types.Object, to_armature: bool) -> bool:
     except SkinningError:
         return False
     source, target = (supple, armature) if to_armature else (armature, supple)
+    pass_animation(source, target)
     if any(read_toggles(source)):
         write_toggles(
             target, either(read_toggles(source), read_toggles(target))
@@ -399,6 +423,7 @@ def flip(objects: Iterable[bpy.types.Object], to_armature: bool) -> None:
             continue
         hidden, shown = (supple, armature) if to_armature else (armature, supple)
         is_shown = hidden.show_viewport
+        pass_animation(hidden, shown, TOGGLES[:1])
         write_toggles(shown, (is_shown, shown.show_render))
         write_toggles(hidden, (False, hidden.show_render))
 

@@ -8,12 +8,11 @@ from typing import Any, cast
 
 import bpy
 
-from ...bridge.animation.curves import hash_curves, read_plain
+from ...bridge.animation.curves import hash_curves, list_strips, read_plain
 from ...bridge.changes import Update
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.copies import read_rests
 from ...bridge.rigs.swings import find_lag, list_lag_bones, list_swinging
-from ...bridge.rigs.twists import list_strips
 from ...settings.bones import COPIED_KEY, SWING_KEY, SwingSettings
 from .actions import find_rate, list_actions
 

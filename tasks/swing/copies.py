@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ...bridge.rigs.twists import list_strips
+from ...bridge.animation.curves import list_strips
 from ...settings.bones import COPIED_KEY
 from ..subject.swung import list_own_actions, list_players
 
