@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 from scenes_cli import DONE, FAILED, USAGE, assert_refused, main, own_output
 from scenes_patterns import add_own, add_skin
+from test_edited_meanwhile import read_all
 
+from checkout import ROOT
 from panels import draw, draw_dialog
 from scenes import (
     add_face_key,
@@ -38,6 +41,9 @@ from supple.options import CopyOptions, rows_of
 from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
 from supple.settings.objects import settings_of
+from supple.tasks.engine_copy import baking, run
+from supple.tasks.engine_copy import copy as copying
+from supple.tasks.engine_copy import export as exporting
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import read_subject
 from supple.tasks.engine_copy.report import read_report
@@ -333,6 +339,42 @@ def add_control_rig(armature: bpy.types.Object, prefix: str, by: str) -> bpy.typ
         target.target, target.subtarget = control, prefix + bone.name
     armature.animation_data_clear()
     return control
+
+
+FAILING = {
+    "vrm": (
+        (copying, "new_armature read_rests copy_mesh write_groups skin_by follow_rotation bake"),
+        (baking, "list_bone_curves drive_key new_action add_track play_action"),
+        (run, "read_played make_copy describe_copy set_hidden store_report"),
+    ),
+    "gltf": ((exporting, "save_objects find_command run_session _put"), (run, "prepare_export measure_file")),
+}
+"""By target: what is called of each module."""
+
+
+def test_a_copy_that_fails_at_any_step_leaves_the_file_as_it_was(tube, monkeypatch, subtests):
+    """Without a former copy, and with one."""
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "random"))
+    state = importlib.import_module("state")
+    calls = [(target, owner, name) for target in FAILING for owner, names in FAILING[target] for name in names.split()]
+    for is_former in (False, True):
+        if is_former:
+            for target in FAILING:
+                take_all(make_engine_copy([tube], options(target=target)))
+        before = read_all(state)
+        for target, owner, name in calls:
+            with subtests.test(f"{name}, former copy: {is_former}"), monkeypatch.context() as patch:
+                reached: list[bool] = []
+
+                def fail(*_given, reached=reached, **_more):
+                    reached.append(True)
+                    raise SkinningError("No")
+
+                patch.setattr(owner, name, fail)
+                with pytest.raises(SkinningError, match="No"):
+                    take_all(make_engine_copy([tube], options(target=target)))
+                assert reached
+                assert state.differences(before, read_all(state)) == []
 
 
 @pytest.mark.versions
