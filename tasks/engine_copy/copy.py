@@ -18,21 +18,17 @@ from ...bridge.meshes.copies import add_key, copy_mesh, skin_by, write_groups
 from ...bridge.modifiers import is_layer_modifier, is_named_for_patterns, is_supple_modifier
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.copies import follow_rotation, new_armature, read_rests
-from ...deformers import SkinningError
-from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
+from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion, without_scale
 from ...deformers.engine_copy.model import Fit
 from ...settings.engine_copy import ORIGINAL_KEY
 from ..names import free_name, name_within
-from .baking import Parts, bake, name_correctives, without_scale
-from .examples import CopiedCharacter, Motion, Part
+from .baking import Parts, bake, name_correctives
+from .examples import CopiedCharacter, Motion, Part, read_world
 from .played import Played
 from .targets import TARGETS
 
 TARGET_KEY = "supple_copy_for"
 """Custom property of the collection of a copy: what it was made for."""
-
-EVEN = 1e-4
-"""Part by which the scales of an object may differ, to count as one."""
 
 SHORTEST = 0.01
 """Shortest bone that is made for a joint without length, in sizes of the skeleton."""
@@ -86,9 +82,9 @@ def make_copy(
     Raises
     ------
     SkinningError
-        Where the armature is scaled unevenly; nothing is left behind then.
+        Where Blender does not let it be made; nothing is left behind then.
     """
-    scale, world = _read_world(subject.armature)
+    scale, world = read_world(subject.armature)
     originals = [part.obj for part in subject.parts]
     former, label = find_copy(subject.armature, target), TARGETS[target]
     with _removed_on_error(originals) as parts:
@@ -168,20 +164,6 @@ def _removed_on_error(originals: list[bpy.types.Object]) -> Iterator[Parts]:
         made = [*objects, *(obj.data for obj in objects), *parts.actions]
         remove_parts([part.session_uid for part in made])
         raise
-
-
-def _read_world(armature: bpy.types.Object) -> tuple[float, np.ndarray]:
-    """The scale of an armature object, and what else its matrix does, shape (4, 4)."""
-    matrix = np.array(armature.matrix_world, np.float64)
-    scales = np.linalg.norm(matrix[:3, :3], axis=0)
-    scale = float(scales.mean())
-    even = scale > 0.0 and np.abs(scales - scale).max() <= EVEN * scale
-    if not even or np.linalg.det(matrix[:3, :3]) < 0.0:
-        raise SkinningError(
-            f"'{armature.name}' has a mirrored or non-uniform scale, which engines do not support in bones: "
-            "apply its scale first"
-        )
-    return scale, without_scale(matrix[None])[0]
 
 
 def _scaled(matrices: np.ndarray, scale: float) -> np.ndarray:

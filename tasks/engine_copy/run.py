@@ -22,9 +22,9 @@ from ..subject.actions import list_frames, list_seen_actions
 from .copy import TARGET_KEY, Copy, find_copy, make_copy, read_parts, remove_parts
 from .examples import (
     CopiedCharacter,
-    FarError,
     Motion,
     Part,
+    UnposableError,
     bend_joints,
     list_clips,
     read_actions,
@@ -87,15 +87,15 @@ def make_engine_copy(
     with temporary_folder() as folder:
         while True:
             motion = yield from read_motion(subject, actions, options.bend)
+            played = []
+            for clip, action in zip(motion.clips, actions, strict=True):
+                played.append(read_played(subject, clip, action))
+                yield READ
             try:
                 fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params)
                 break
-            except FarError as error:
+            except UnposableError as error:
                 subject = subject.without(error)
-        played = []
-        for clip, action in zip(motion.clips, actions, strict=True):
-            played.append(read_played(subject, clip, action))
-            yield FITTED
         with _former_kept(subject.armature, options.target):
             copy = make_copy(subject, fitted.fit, motion, options.target, played)
             made = read_parts(copy.collection)

@@ -26,9 +26,10 @@ from supple.bridge.files import exchange
 from supple.deformers import SkinningError
 from supple.deformers.algebra.dual_quaternions import quaternions_from_rotations
 from supple.deformers.engine_copy import CopiedSkin, Examples, Fit, Helper, Key, fit_linear, pose_copy
+from supple.deformers.engine_copy.bone_motion import without_scale
 from supple.settings.objects import settings_of
 from supple.tasks.engine_copy import baking
-from supple.tasks.engine_copy.baking import find_angles, find_hat, without_scale
+from supple.tasks.engine_copy.baking import find_angles, find_hat
 from supple.tasks.engine_copy.copy import find_copy, make_copy, read_parts, remove_parts
 from supple.tasks.engine_copy.examples import Motion, list_clips, read_subject, write_targets
 from supple.tasks.engine_copy.export import prepare_export

@@ -415,9 +415,36 @@ def key_far_away(obj: bpy.types.Object) -> None:
     list_curves(armature_of(obj))[0].keyframe_points.insert(99_990, 0.0)
 
 
+def flatten(obj: bpy.types.Object) -> None:
+    """Have an armature without extent along X, whose bones are limited: they have poses that are no numbers."""
+    armature_of(obj).scale.x = 0.0
+    for bone in armature_of(obj).pose.bones:
+        bone.constraints.new("LIMIT_ROTATION")
+
+
+def key_object(obj: bpy.types.Object, channel: str, value: tuple[float, float, float]) -> None:
+    """Have an armature object get a value in frame 5, and have its own again in frame 8."""
+    armature = armature_of(obj)
+    own = getattr(armature, channel).copy()
+    for frame, now in ((1, own), (5, value), (8, own)):
+        setattr(armature, channel, now)
+        armature.keyframe_insert(channel, frame=frame)
+    bpy.context.scene.frame_set(1)
+
+
 WRONG = {
     "No mesh of 'Rig' is bound": (lambda _: bpy.ops.supple.unbind(), {}),
     "mirrored or non-uniform scale": (lambda obj: setattr(armature_of(obj), "scale", (1.0, 2.0, 1.0)), {}),
+    "mirrored or non-uniform": (flatten, {}),
+    "too far away, or has a scale that is not a number": (
+        lambda obj: setattr(armature_of(obj), "scale", [np.nan] * 3),
+        {},
+    ),
+    "is scaled or too far away in frame 2 of action 'RigAction'": (
+        lambda obj: key_object(obj, "scale", (1.0, 1.0, 0.0)),
+        {},
+    ),
+    "too far away in frame 2 of": (lambda obj: key_object(obj, "location", (1e20, 0.0, 0.0)), {}),
     "Edit Mode": (lambda _: bpy.ops.object.mode_set(mode="EDIT"), {}),
     "There is nothing to fit the copy": (lambda _: bpy.data.actions.remove(bpy.data.actions["RigAction"]), {}),
     "absolute": (lambda obj: setattr(obj.data.shape_keys, "use_relative", False), {}),
