@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import bpy
@@ -18,6 +19,13 @@ def note_rewind() -> None:
 def find_again(uid: int) -> bpy.types.Object | None:
     """The object with a `session_uid`, as the file has it now; None if it was deleted."""
     return next((obj for obj in bpy.data.objects if obj.session_uid == uid), None)
+
+
+def find_all_again(uids: Collection[int]) -> dict[int, bpy.types.ID]:
+    """The objects, meshes, armatures, actions and collections with a `session_uid` of these, without the deleted."""
+    data = bpy.data
+    found = (*data.objects, *data.meshes, *data.armatures, *data.actions, *data.collections)
+    return {other.session_uid: other for other in found if other.session_uid in uids}
 
 
 class Held:

@@ -78,6 +78,13 @@ def find_bone_motion(rests: np.ndarray, parents: np.ndarray, poses: np.ndarray) 
     return BoneMotion(chosen, *parts)
 
 
+def without_scale(matrices: np.ndarray) -> np.ndarray:
+    """Rotations and translations of matrices, shape (n, 4, 4)."""
+    result = matrices.copy()
+    result[:, :3, :3], _ = _split(matrices[:, :3, :3])
+    return result
+
+
 def _order_down(parents: np.ndarray) -> list[int]:
     """All bones, each after its parent."""
     return sorted(range(len(parents)), key=lambda bone: len(_list_ancestors(bone, parents)))

@@ -13,7 +13,7 @@ from ...bridge.animation.curves import Curve, add_track, new_action, play_action
 from ...bridge.animation.drivers import drive_key, drive_key_by_angle
 from ...bridge.meshes.data import mesh_of
 from ...bridge.rigs.copies import list_bone_curves, read_rests
-from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
+from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion, without_scale
 from ...deformers.engine_copy.model import Fit, Key
 from ...settings.engine_copy import ORIGINAL_KEY
 from ..names import free_name, name_within
@@ -41,14 +41,6 @@ class Parts:
     meshes: list[bpy.types.Object] = field(default_factory=list)
     correctives: list[str] = field(default_factory=list)
     actions: list[bpy.types.Action] = field(default_factory=list)
-
-
-def without_scale(matrices: np.ndarray) -> np.ndarray:
-    """Rotations and translations of matrices, shape (n, 4, 4)."""
-    left, _, right = np.linalg.svd(matrices[:, :3, :3])
-    result = matrices.copy()
-    result[:, :3, :3] = left @ right
-    return result
 
 
 def name_correctives(bones: Sequence[str], fit: Fit, originals: Iterable[bpy.types.Object]) -> list[str]:

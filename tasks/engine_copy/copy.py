@@ -5,7 +5,7 @@ The original is not touched. A copy that was made for the same target before is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,25 +13,22 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...bridge.held import find_all_again
 from ...bridge.meshes.copies import add_key, copy_mesh, skin_by, write_groups
 from ...bridge.modifiers import is_layer_modifier, is_named_for_patterns, is_supple_modifier
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.copies import follow_rotation, new_armature, read_rests
-from ...deformers import SkinningError
-from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
+from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion, without_scale
 from ...deformers.engine_copy.model import Fit
 from ...settings.engine_copy import ORIGINAL_KEY
 from ..names import free_name, name_within
-from .baking import Parts, bake, name_correctives, without_scale
-from .examples import CopiedCharacter, Motion, Part
+from .baking import Parts, bake, name_correctives
+from .examples import CopiedCharacter, Motion, Part, read_world
 from .played import Played
 from .targets import TARGETS
 
 TARGET_KEY = "supple_copy_for"
 """Custom property of the collection of a copy: what it was made for."""
-
-EVEN = 1e-4
-"""Part by which the scales of an object may differ, to count as one."""
 
 SHORTEST = 0.01
 """Shortest bone that is made for a joint without length, in sizes of the skeleton."""
@@ -85,9 +82,9 @@ def make_copy(
     Raises
     ------
     SkinningError
-        Where the armature is scaled unevenly; nothing is left behind then.
+        Where Blender does not let it be made; nothing is left behind then.
     """
-    scale, world = _read_world(subject.armature)
+    scale, world = read_world(subject.armature)
     originals = [part.obj for part in subject.parts]
     former, label = find_copy(subject.armature, target), TARGETS[target]
     with _removed_on_error(originals) as parts:
@@ -102,7 +99,7 @@ def make_copy(
         bake(parts, motion, fit, names, bones, played, label)
         collection = former or bpy.data.collections.new(f"{subject.armature.name} for {label}")
     if former is not None:
-        _clear(former)
+        remove_parts(list(read_parts(former))[1:])
     else:
         bpy.context.scene.collection.children.link(collection)
     collection[ORIGINAL_KEY], collection[TARGET_KEY] = subject.armature, target
@@ -135,15 +132,18 @@ def is_copy(obj: bpy.types.Object) -> bool:
     return any(ORIGINAL_KEY in collection for collection in obj.users_collection)
 
 
-def remove_copy(collection: bpy.types.Collection) -> None:
-    """Remove a copy with all that was made for it."""
-    _clear(collection)
-    bpy.data.collections.remove(collection)
+def read_parts(collection: bpy.types.Collection) -> dict[int, str]:
+    """All that a copy is made of, its collection first: names by `session_uid`, by which it is found again."""
+    objects = list(collection.objects)
+    parts = [collection, *objects, *(obj.data for obj in objects if obj.data is not None), *list_baked(collection)]
+    return {part.session_uid: part.name for part in parts}
 
 
-def _clear(collection: bpy.types.Collection) -> None:
-    """Remove the objects of a copy, and what only they use."""
-    _remove(list(collection.objects), list_baked(collection))
+def remove_parts(uids: Collection[int]) -> None:
+    """Remove parts of a copy, by `session_uid`, as far as they are still there, and nothing else uses their data."""
+    found = find_all_again(uids).values()
+    bpy.data.batch_remove([other for other in found if isinstance(other, bpy.types.Object | bpy.types.Collection)])
+    bpy.data.batch_remove([other for other in find_all_again(uids).values() if not other.users])
 
 
 def list_baked(collection: bpy.types.Collection) -> list[bpy.types.Action]:
@@ -153,12 +153,6 @@ def list_baked(collection: bpy.types.Collection) -> list[bpy.types.Action]:
     return list(dict.fromkeys(strip.action for strip in strips if strip.action is not None))
 
 
-def _remove(objects: Sequence[bpy.types.Object], actions: Sequence[bpy.types.Action]) -> None:
-    data = {obj.data for obj in objects}
-    bpy.data.batch_remove(objects)
-    bpy.data.batch_remove([other for other in (*data, *actions) if not other.users])
-
-
 @contextmanager
 def _removed_on_error(originals: list[bpy.types.Object]) -> Iterator[Parts]:
     """What is being made: on any error all of it goes."""
@@ -166,22 +160,10 @@ def _removed_on_error(originals: list[bpy.types.Object]) -> Iterator[Parts]:
     try:
         yield parts
     except BaseException:
-        _remove([*parts.meshes, *filter(None, [parts.armature])], parts.actions)
+        objects = [*parts.meshes, *filter(None, [parts.armature])]
+        made = [*objects, *(obj.data for obj in objects), *parts.actions]
+        remove_parts([part.session_uid for part in made])
         raise
-
-
-def _read_world(armature: bpy.types.Object) -> tuple[float, np.ndarray]:
-    """The scale of an armature object, and what else its matrix does, shape (4, 4)."""
-    matrix = np.array(armature.matrix_world, np.float64)
-    scales = np.linalg.norm(matrix[:3, :3], axis=0)
-    scale = float(scales.mean())
-    even = scale > 0.0 and np.abs(scales - scale).max() <= EVEN * scale
-    if not even or np.linalg.det(matrix[:3, :3]) < 0.0:
-        raise SkinningError(
-            f"'{armature.name}' has a mirrored or non-uniform scale, which engines do not support in bones: "
-            "apply its scale first"
-        )
-    return scale, without_scale(matrix[None])[0]
 
 
 def _scaled(matrices: np.ndarray, scale: float) -> np.ndarray:

@@ -18,9 +18,10 @@ from ...bridge.meshes.copies import check_keys
 from ...bridge.rigs.armatures import Skeleton, read_pose
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import CopiedSkin
+from ...deformers.engine_copy.bone_motion import without_scale
 from ...deformers.layers.keep import LayerPlan, keep_apart
 from ...deformers.measures.bends import list_bent_poses
-from ...deformers.rig.rest import Rest, Weights
+from ...deformers.rig.rest import Rest, Weights, check_space
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.choices import BAKING
 from ..layers.kept import find_kept
@@ -46,14 +47,24 @@ FARTHEST = 1e5
 LEAST_SCALE = 1e-9
 """Of an armature object: bones of less are none to Blender."""
 
+EVEN = 1e-4
+"""Part by which the scales of an object may differ, to count as one."""
+
 LEAST_SKIN = 1e-3
 """Share of all vertices that a joint must move to be bent in the range of motion."""
 
 
-class FarError(SkinningError):
-    """Some meshes are where there is no computing: what is said of each, by its number among the parts."""
+class UnposableError(SkinningError):
+    """Some meshes can not be posed, or are too far away: what is said of each, by its number among the parts."""
 
     reasons: Mapping[int, str] = {}
+
+    @classmethod
+    def of(cls, reasons: Mapping[int, str]) -> UnposableError:
+        """Says the first of its reasons where it is not sorted out."""
+        error = cls(next(iter(reasons.values())))
+        error.reasons = reasons
+        return error
 
 
 @dataclass(frozen=True)
@@ -131,8 +142,8 @@ class CopiedCharacter:
         triangles = [surface.triangles + part.first for surface, part in zip(surfaces, self.parts, strict=True)]
         return CopiedSkin(points, np.concatenate(triangles), self._join_weights(), self.skeleton.joints)
 
-    def without(self, error: FarError) -> CopiedCharacter:
-        """The same without meshes that are too far away; raises the error where no other is deformed."""
+    def without(self, error: UnposableError) -> CopiedCharacter:
+        """The same without meshes that can not be posed; raises the error where no other is deformed."""
         left = [part for number, part in enumerate(self.parts) if number not in error.reasons]
         if not any(part.skinned for part in left):
             raise error
@@ -244,9 +255,7 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> CopiedCharacter:
             "write the result of Blender's Armature modifier"
         )
     meters = bpy.context.scene.unit_settings.scale_length
-    scale = armature.matrix_world.median_scale
-    if scale < LEAST_SCALE:
-        raise SkinningError(f"'{armature.name}' has zero scale: give it a scale other than zero")
+    scale, _ = read_world(armature)
     skeleton = find_skeleton(armature)
     of_object = {one.obj: one for one in skinned}
     parts, unread = sort_out(of_object, lambda obj: _read_part(of_object[obj], skeleton))
@@ -256,6 +265,29 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> CopiedCharacter:
     kept = find_kept(armature, [part.obj for part in parts], len(skeleton.joints.parents))
     left_out = [*left_out, *unread, *unhung]
     return CopiedCharacter(armature, skeleton, _put_in_a_row([*parts, *hung]), 1000.0 * scale * meters, kept, left_out)
+
+
+def read_world(armature: bpy.types.Object) -> tuple[float, np.ndarray]:
+    """The scale of an armature object, and what else its matrix does, shape (4, 4).
+
+    Raises
+    ------
+    SkinningError
+        Where the scale is zero, uneven or mirrored: no bones of an engine have it.
+    """
+    matrix = np.array(armature.matrix_world, np.float64)
+    check_space(matrix)
+    scales = np.linalg.norm(matrix[:3, :3], axis=0)
+    scale = float(scales.mean())
+    if scale < LEAST_SCALE:
+        raise SkinningError(f"'{armature.name}' has zero scale: give it a scale other than zero")
+    even = np.abs(scales - scale).max() <= EVEN * scale
+    if not even or np.linalg.det(matrix[:3, :3]) < 0.0:
+        raise SkinningError(
+            f"'{armature.name}' has a mirrored or non-uniform scale, which engines do not support in bones: "
+            "apply its scale first"
+        )
+    return scale, without_scale(matrix[None])[0]
 
 
 def _put_in_a_row(parts: Iterable[Part]) -> tuple[Part, ...]:
@@ -381,24 +413,26 @@ def write_targets(
     Raises
     ------
     SkinningError
-        Where the file can not be written; FarError where meshes are where there is no computing.
+        Where the file can not be written; UnposableError where meshes can not be posed.
     """
     count, farthest = len(subject.skin.points), _find_farthest(subject.parts)
     with writing_temporary(), path.open("wb") as stream:
         for example, matrices in enumerate(motion.matrices):
             pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
             parts = motion.parts[example] if example < len(motion.parts) else subject.parts
-            posed, far = {}, {}
+            posed, refused = {}, {}
             for number, part in enumerate(parts):
                 amounts = motion.amounts[example][number] if example < len(motion.amounts) else np.zeros(0)
-                points = part.deform(pose, amounts)
+                try:
+                    points = part.deform(pose, amounts)
+                except SkinningError as error:
+                    refused[number] = str(error)
+                    continue
                 if not np.abs(points).max(initial=0.0) <= farthest[number]:  # also where one is no number
-                    far[number] = _describe_far(part, *motion.find(example))
+                    refused[number] = _describe_far(part, *motion.find(example))
                 posed[part.name] = points
-            if far:
-                error = FarError(next(iter(far.values())))
-                error.reasons = far
-                raise error
+            if refused:
+                raise UnposableError.of(refused)
             for points in keep_apart(subject.kept, posed, matrices).values():
                 stream.write(points.astype(np.float32).tobytes())
             progress((example + 1) / len(motion.matrices))

@@ -14,8 +14,8 @@ from ...bridge.files.child import find_command
 from ...bridge.files.exchange import read_scene, run_session, save_objects
 from ...bridge.files.writing import check_writable, filling, replacing
 from ...deformers import SkinningError
+from ...deformers.engine_copy.bone_motion import without_scale
 from ..steps import Steps
-from .baking import without_scale
 from .copy import Copy
 from .examples import Motion
 from .played import Played

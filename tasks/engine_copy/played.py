@@ -11,8 +11,10 @@ import bpy
 import numpy as np
 
 from ...bridge.meshes.data import mesh_of, read_key_values
+from ...deformers import SkinningError
+from ...deformers.errors import find_unusable
 from ..subject.actions import alone, set_frames
-from .examples import Clip, CopiedCharacter
+from .examples import EVEN, Clip, CopiedCharacter, read_world
 
 UNMOVED = 1e-6
 """Range of values, or of entries of a matrix, in which nothing moves."""
@@ -41,13 +43,19 @@ def read_played(subject: CopiedCharacter, clip: Clip, action: bpy.types.Action |
     ----------
     action : Action or None
         None for what the armature plays.
+
+    Raises
+    ------
+    SkinningError
+        Where the armature object gets another scale, or is where there is no computing.
     """
     meshes = [mesh_of(part.obj) for part in subject.parts]
     worlds: list[Any] = []
     keys: list[list[tuple[float, ...]]] = [[] for _ in meshes]
     with alone(subject.armature, action) as scene, _shown(scene, meshes, action):
         for depsgraph in set_frames(scene, clip.frames):
-            worlds.append(np.array(subject.armature.evaluated_get(depsgraph).matrix_world))
+            worlds.append(np.array(subject.armature.evaluated_get(depsgraph).matrix_world, np.float64))
+            _check_world(worlds[-1], subject, clip.action, depsgraph.scene.frame_current)
             for mesh, values in zip(meshes, keys, strict=True):
                 values.append(read_key_values(mesh, depsgraph))
     moved = np.array(worlds)
@@ -55,6 +63,18 @@ def read_played(subject: CopiedCharacter, clip: Clip, action: bpy.types.Action |
         [np.array(values, np.float64).reshape(len(clip.frames), -1) for values in keys],
         moved if np.ptp(moved, axis=0).max() > UNMOVED else None,
     )
+
+
+def _check_world(world: np.ndarray, subject: CopiedCharacter, action: str, frame: int) -> None:
+    """See that a matrix of the armature object, shape (4, 4), is one that its copy can have."""
+    scale, _ = read_world(subject.armature)
+    scales = np.linalg.norm(world[:3, :3], axis=0)
+    is_same = np.abs(scales - scale).max() <= EVEN * scale and np.linalg.det(world[:3, :3]) > 0.0
+    if find_unusable(world).any() or not is_same:
+        raise SkinningError(
+            f"'{subject.armature.name}' is scaled or too far away in frame {frame} of action '{action}': animate the "
+            "scale of its root bone instead, and check the location of the object"
+        )
 
 
 @contextmanager

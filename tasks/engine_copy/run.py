@@ -12,18 +12,19 @@ import bpy
 import numpy as np
 
 from ...bridge.files.temporary import temporary_folder
+from ...bridge.held import find_all_again
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, limit_helpers, measure
 from ...deformers.engine_copy.regions import find_blends
 from ...options import CopyOptions
 from ..steps import Progress, Steps, within
 from ..subject.actions import list_frames, list_seen_actions
-from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
+from .copy import TARGET_KEY, Copy, find_copy, make_copy, read_parts, remove_parts
 from .examples import (
     CopiedCharacter,
-    FarError,
     Motion,
     Part,
+    UnposableError,
     bend_joints,
     list_clips,
     read_actions,
@@ -86,26 +87,27 @@ def make_engine_copy(
     with temporary_folder() as folder:
         while True:
             motion = yield from read_motion(subject, actions, options.bend)
+            played = []
+            for clip, action in zip(motion.clips, actions, strict=True):
+                played.append(read_played(subject, clip, action))
+                yield READ
             try:
                 fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params)
                 break
-            except FarError as error:
+            except UnposableError as error:
                 subject = subject.without(error)
-        played = []
-        for clip, action in zip(motion.clips, actions, strict=True):
-            played.append(read_played(subject, clip, action))
-            yield FITTED
         with _former_kept(subject.armature, options.target):
             copy = make_copy(subject, fitted.fit, motion, options.target, played)
+            made = read_parts(copy.collection)
             try:
                 report = describe_copy(subject, motion, fitted, copy, options)
                 set_hidden(copy.collection, bpy.context.view_layer, True)
                 if options.target in SUFFIXES:
                     report = yield from _export(folder, subject, motion, played, copy, report, options, output)
+                store_report(subject.armature, report)
             except BaseException:  # also where Esc closes this generator
-                remove_copy(copy.collection)
+                remove_parts(made)
                 raise
-        store_report(subject.armature, report)
         return report
 
 
@@ -249,19 +251,19 @@ def _former_kept(armature: bpy.types.Object, target: str) -> Iterator[None]:
         return
     layer = bpy.context.view_layer
     is_active, is_shown = layer.objects.active in list(former.objects), not is_hidden(former, layer)
-    parts = [former, *former.objects, *(obj.data for obj in former.objects), *list_baked(former)]
-    names = [part.name for part in parts]
+    parts = read_parts(former)
     del former[TARGET_KEY]
-    for part in parts:
+    for part in find_all_again(parts).values():
         part.name = f".{part.name}"
     try:
         yield
-    except BaseException:
-        former[TARGET_KEY] = target
-        for part, name in zip(parts, names, strict=True):
-            part.name = name
+    except BaseException:  # somebody may have deleted some of it meanwhile
+        for uid, part in find_all_again(parts).items():
+            part.name = parts[uid]
+            if isinstance(part, bpy.types.Collection):
+                part[TARGET_KEY] = target
         raise
-    remove_copy(former)
+    remove_parts(parts)
     layer.update()
     if is_shown:
         show_copy(armature, target, layer)

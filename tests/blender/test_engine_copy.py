@@ -26,10 +26,11 @@ from supple.bridge.files import exchange
 from supple.deformers import SkinningError
 from supple.deformers.algebra.dual_quaternions import quaternions_from_rotations
 from supple.deformers.engine_copy import CopiedSkin, Examples, Fit, Helper, Key, fit_linear, pose_copy
+from supple.deformers.engine_copy.bone_motion import without_scale
 from supple.settings.objects import settings_of
 from supple.tasks.engine_copy import baking
-from supple.tasks.engine_copy.baking import find_angles, find_hat, without_scale
-from supple.tasks.engine_copy.copy import find_copy, make_copy, remove_copy
+from supple.tasks.engine_copy.baking import find_angles, find_hat
+from supple.tasks.engine_copy.copy import find_copy, make_copy, read_parts, remove_parts
 from supple.tasks.engine_copy.examples import Motion, list_clips, read_subject, write_targets
 from supple.tasks.engine_copy.export import prepare_export
 from supple.tasks.engine_copy.played import read_played
@@ -296,7 +297,7 @@ def test_a_copy_takes_the_place_of_the_former_one(tmp_path, tube):
     assert sorted(obj.name for obj in collection.objects) == ["Rig for glTF", "Tube for glTF"]
     make_copy(made.subject, made.fit, made.motion, "fbx", made.played)
     assert len(bpy.data.collections) == 2
-    remove_copy(collection)
+    remove_parts(read_parts(collection))
     assert find_copy(tube[1], "gltf") is None
     assert find_copy(tube[1], "fbx") is not None
 
@@ -320,7 +321,7 @@ def test_mode_and_selection_stay(tmp_path, tube, subtests):
 
 def test_nothing_is_left_of_a_copy_that_fails(tmp_path, tube, monkeypatch):
     made = Made(tmp_path, tube[0])
-    remove_copy(made.copy.collection)
+    remove_parts(read_parts(made.copy.collection))
     counts = count_data()
 
     def fail(*arguments):

@@ -152,6 +152,7 @@ SCRAPS: dict[str, Callable[[Object], object]] = {
     "above 'Armature' and changes": lambda scrap: scrap.modifiers.move(
         scrap.modifiers.find(scrap.modifiers.new("Cut", "SUBSURF").name), 0
     ),
+    "has zero scale": lambda scrap: setattr(scrap, "scale", (0, 1, 1)),
     "are not numbers": lambda scrap: setattr(scrap.data.vertices[0], "co", (np.nan, 0, 0)),
     "too far from its armature's origin (frame 1 of": lambda scrap: setattr(scrap.data.vertices[0].co, "x", 1e12),
 }

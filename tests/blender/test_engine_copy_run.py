@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 from scenes_cli import DONE, FAILED, USAGE, assert_refused, main, own_output
 from scenes_patterns import add_own, add_skin
+from test_edited_meanwhile import read_all
 
+from checkout import ROOT
 from panels import draw, draw_dialog
 from scenes import (
     add_face_key,
@@ -38,6 +41,9 @@ from supple.options import CopyOptions, rows_of
 from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
 from supple.settings.objects import settings_of
+from supple.tasks.engine_copy import baking, run
+from supple.tasks.engine_copy import copy as copying
+from supple.tasks.engine_copy import export as exporting
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import read_subject
 from supple.tasks.engine_copy.report import read_report
@@ -335,6 +341,42 @@ def add_control_rig(armature: bpy.types.Object, prefix: str, by: str) -> bpy.typ
     return control
 
 
+FAILING = {
+    "vrm": (
+        (copying, "new_armature read_rests copy_mesh write_groups skin_by follow_rotation bake"),
+        (baking, "list_bone_curves drive_key new_action add_track play_action"),
+        (run, "read_played make_copy describe_copy set_hidden store_report"),
+    ),
+    "gltf": ((exporting, "save_objects find_command run_session _put"), (run, "prepare_export measure_file")),
+}
+"""By target: what is called of each module."""
+
+
+def test_a_copy_that_fails_at_any_step_leaves_the_file_as_it_was(tube, monkeypatch, subtests):
+    """Without a former copy, and with one."""
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "random"))
+    state = importlib.import_module("state")
+    calls = [(target, owner, name) for target in FAILING for owner, names in FAILING[target] for name in names.split()]
+    for is_former in (False, True):
+        if is_former:
+            for target in FAILING:
+                take_all(make_engine_copy([tube], options(target=target)))
+        before = read_all(state)
+        for target, owner, name in calls:
+            with subtests.test(f"{name}, former copy: {is_former}"), monkeypatch.context() as patch:
+                reached: list[bool] = []
+
+                def fail(*_given, reached=reached, **_more):
+                    reached.append(True)
+                    raise SkinningError("No")
+
+                patch.setattr(owner, name, fail)
+                with pytest.raises(SkinningError, match="No"):
+                    take_all(make_engine_copy([tube], options(target=target)))
+                assert reached
+                assert state.differences(before, read_all(state)) == []
+
+
 @pytest.mark.versions
 @pytest.mark.parametrize(("prefix", "by"), [("CTL-", "COPY_TRANSFORMS"), ("", "COPY_TRANSFORMS"), ("", "ARMATURE")])
 def test_actions_of_a_control_rig_are_those_that_are_seen(tube, prefix, by):
@@ -373,9 +415,36 @@ def key_far_away(obj: bpy.types.Object) -> None:
     list_curves(armature_of(obj))[0].keyframe_points.insert(99_990, 0.0)
 
 
+def flatten(obj: bpy.types.Object) -> None:
+    """Have an armature without extent along X, whose bones are limited: they have poses that are no numbers."""
+    armature_of(obj).scale.x = 0.0
+    for bone in armature_of(obj).pose.bones:
+        bone.constraints.new("LIMIT_ROTATION")
+
+
+def key_object(obj: bpy.types.Object, channel: str, value: tuple[float, float, float]) -> None:
+    """Have an armature object get a value in frame 5, and have its own again in frame 8."""
+    armature = armature_of(obj)
+    own = getattr(armature, channel).copy()
+    for frame, now in ((1, own), (5, value), (8, own)):
+        setattr(armature, channel, now)
+        armature.keyframe_insert(channel, frame=frame)
+    bpy.context.scene.frame_set(1)
+
+
 WRONG = {
     "No mesh of 'Rig' is bound": (lambda _: bpy.ops.supple.unbind(), {}),
     "mirrored or non-uniform scale": (lambda obj: setattr(armature_of(obj), "scale", (1.0, 2.0, 1.0)), {}),
+    "mirrored or non-uniform": (flatten, {}),
+    "too far away, or has a scale that is not a number": (
+        lambda obj: setattr(armature_of(obj), "scale", [np.nan] * 3),
+        {},
+    ),
+    "is scaled or too far away in frame 2 of action 'RigAction'": (
+        lambda obj: key_object(obj, "scale", (1.0, 1.0, 0.0)),
+        {},
+    ),
+    "too far away in frame 2 of": (lambda obj: key_object(obj, "location", (1e20, 0.0, 0.0)), {}),
     "Edit Mode": (lambda _: bpy.ops.object.mode_set(mode="EDIT"), {}),
     "There is nothing to fit the copy": (lambda _: bpy.data.actions.remove(bpy.data.actions["RigAction"]), {}),
     "absolute": (lambda obj: setattr(obj.data.shape_keys, "use_relative", False), {}),
