@@ -287,6 +287,31 @@ def measure_as_they_are(assets: Path, names: tuple[str, ...], method: str) -> No
     print("\n" + "\n".join(lines))
 
 
+def measure_fixes(assets: Path, names: tuple[str, ...], method: str) -> None:
+    """What Fix All leaves of the faults, by a fresh check."""
+    print(f"\n## Fix All, bound by {method}\n")
+    fix, run = find("tasks.check.fix"), find("tasks.check.run")
+    rows = []
+    for name in names:
+        meshes = open_meshes(assets, name)
+        before, _, _ = check(meshes, method)
+        methods = [obj.supple.method for obj in meshes]
+        seconds, fixed = time_call(
+            lambda before=before, meshes=meshes: take_all(
+                fix.fix_faults(before, meshes, run.CheckOptions(), lambda _fault: True)
+            )
+        )
+        after, _, _ = check(meshes, "SSD")
+        gone = {fault.key for fault in before} - {fault.key for fault in after}
+        said = before if fixed.faults is None else fixed.faults
+        told = {fault.key for fault in before} - {fault.key for fault in said}
+        changed = sum(obj.supple.method != each for obj, each in zip(meshes, methods, strict=True))
+        rows.append((name, len(before), len(told), len(gone), len(after), changed, f"{seconds:.0f}"))
+    print_table(
+        ("character", "faults", "said to be fixed", "gone in a fresh check", "left", "methods changed", "seconds"), rows
+    )
+
+
 if __name__ == "__main__":
     arguments = parse(
         __doc__, character=CHARACTERS, assets=ASSETS,
@@ -297,3 +322,4 @@ if __name__ == "__main__":
         if PLANTED_IN in arguments.character:
             measure_planted(arguments.assets, arguments.method)
         measure_as_they_are(arguments.assets, arguments.character, arguments.method)
+        measure_fixes(arguments.assets, arguments.character, arguments.method)
