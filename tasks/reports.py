@@ -40,6 +40,9 @@ measure_reports: PerObject[str] = PerObject()
 farm_reports: PerObject[str] = PerObject()
 """Where the latest job for a farm was written and how it is submitted, by the mesh that was shown then; never saved."""
 
+version_reports: PerObject[str] = PerObject()
+"""That a character, by its armature, was brought up from another version of Supple in this file; never saved."""
+
 particle_reports: PerObject[ParticleReport] = PerObject()
 """Of the objects that Python deforms by a method of particles; never saved."""
 
@@ -57,14 +60,16 @@ def close_report(obj: bpy.types.Object, report: str) -> None:
     Parameters
     ----------
     report : str
-        "measure", "farm", "particles", "evaluate_problem", or the setting that holds it: "message", "pattern_message",
-        "weights_report", "offers_layers".
+        "measure", "farm", "version", "particles", "evaluate_problem", or the setting that holds it: "message",
+        "pattern_message", "weights_report", "offers_layers".
     """
     settings, particles = settings_of(obj), particle_reports.find(obj)
     if report == "measure":
         measure_reports.forget(obj)
     elif report == "farm":
         farm_reports.forget(obj)
+    elif report == "version":
+        version_reports.forget(obj)
     elif report == "particles" and particles is not None:
         particle_reports.keep(obj, replace(particles, messages=()))
     elif report == "evaluate_problem":

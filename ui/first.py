@@ -5,9 +5,10 @@ from __future__ import annotations
 import bpy
 
 from ..options import LOOKS
-from ..settings.character import list_meshes, listed_once
+from ..settings.character import find_armature, list_meshes, listed_once
 from ..settings.objects import settings_of
 from ..settings.side_by_side import find_compared, has_ghosts
+from ..tasks.reports import version_reports
 from ..tasks.subject.corrected import list_under_way
 from ..tasks.subject.layered import list_layered
 from ..tasks.subject.looks import CUSTOM, MIXED, read_look
@@ -62,6 +63,9 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
                 draw_message(self.layout, context, text, "INFO")
             for obj in list_meshes(context) or meshes:
                 draw_problem(self.layout, context, obj)
+            armature = find_armature(context)
+            if armature is not None and (report := version_reports.find(armature)):
+                draw_message(self.layout, context, report, "INFO", closes=(armature, "version"))
             self.draw_offer(context)
             draw_findings(self.layout, context)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,9 @@ from .spread_twists import find_rotation
 from .twists import EULER, PROPERTY, list_hinted
 
 TURNS_PER_RADIAN = 0.5 / np.pi
+
+INPUT = re.compile(r'modifiers\["((?:[^"\\]|\\.)*)"\](?:\.properties\.inputs\.|\[")')
+"""How the data path of an input of a node modifier begins; the modifier's name."""
 
 OWN_INPUTS = tuple(name(1).removesuffix("1") for name in (name_hint, name_turn, name_rest))
 """How the names of the inputs begin that are driven."""
@@ -122,6 +126,31 @@ def stop_driving(modifier: bpy.types.Modifier) -> None:
     starts = (start_of_inputs(modifier),) if modifier.node_group is None else _list_driven(modifier)
     if starts:
         remove_drivers(modifier.id_data, starts)
+
+
+def stop_driving_removed(obj: bpy.types.Object) -> None:
+    """Take drivers of Supple's off inputs of node modifiers that are gone, as Apply and Convert leave them."""
+    data = obj.animation_data
+    removed = {
+        curve.data_path
+        for curve in (data.drivers if data is not None else ())
+        if (match := INPUT.match(curve.data_path)) is not None
+        and bpy.utils.unescape_identifier(match[1]) not in obj.modifiers
+        and _is_own(curve.driver)
+    }
+    if removed:
+        remove_drivers(obj, tuple(removed))
+
+
+def _is_own(driver: bpy.types.Driver) -> bool:
+    """Whether a driver is of the form of those here: it reads an armature, by variables of Supple's names."""
+    named = "".join(variable.name for variable in driver.variables)
+    sources = [target.id for variable in driver.variables for target in variable.targets]
+    return (
+        named != ""
+        and VARIABLES.startswith(named)
+        and all(isinstance(each, bpy.types.Object) and each.type == "ARMATURE" for each in sources)
+    )
 
 
 def _list_driven(modifier: bpy.types.Modifier) -> tuple[str, ...]:

@@ -186,8 +186,11 @@ def show_live(obj: bpy.types.Object) -> None:
         with suppress(SkinningError):  # the user may have removed it
             live = find_live_modifier(obj)
             write_toggles(live, toggles)
-        if len(caches) > 1:
-            remove_drivers(obj, tuple(f"{cache.path_from_id()}." for cache in caches))
+        removed = [name for name in settings.cache_modifier.split("\n") if name not in obj.modifiers]
+        starts = [cache.path_from_id() for cache in caches if len(caches) > 1]
+        starts += [f'modifiers["{bpy.utils.escape_identifier(name)}"]' for name in removed]
+        if starts:
+            remove_drivers(obj, tuple(f"{start}." for start in starts))
         for name in [cache.name for cache in caches]:
             remove_modifier(obj, obj.modifiers[name], live)
     settings.bake = "NONE"

@@ -10,12 +10,14 @@ from typing import Any
 import bpy
 
 from ...bridge import modifiers
+from ...bridge.animation.correction_drivers import release_keys
 from ...bridge.held import find_again
+from ...bridge.meshes.data import mesh_of
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs import carriers
 from ...bridge.rigs.carriers import is_hidden_object
 from ...bridge.rigs.joints import remove_unused_joints_objects
-from ...bridge.rigs.twist_drivers import stop_driving
+from ...bridge.rigs.twist_drivers import stop_driving, stop_driving_removed
 from ...deformers import DEFAULT_METHOD, SkinningError
 from ...deformers.method import EVALUATIONS
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
@@ -333,6 +335,9 @@ def _forget(obj: bpy.types.Object, evaluate: str = "") -> None:
     for key, evaluator in EVALUATORS.items():
         if key != evaluate:
             evaluator.forget(obj)
+    stop_driving_removed(obj)
+    if mesh_of(obj).shape_keys is None and mesh_of(obj).is_editable:
+        release_keys(obj, ())  # Convert and Apply remove keys alone
     if evaluate and EVALUATIONS[evaluate].needs_supple:
         remove_armatures(obj)
     else:

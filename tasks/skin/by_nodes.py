@@ -64,6 +64,7 @@ from ...nodes.groups import (
 from ...nodes.skin import JOINTS_INPUT, LINEAR_ATTRIBUTE
 from ...settings.choices import read_params
 from ...settings.objects import needs_supple, settings_of
+from ..reports import version_reports
 from ..subject.character import (
     changes_weights,
     check_bound_groups,
@@ -518,6 +519,9 @@ def _bring_up_to_date(
         print_line(
             f"Supple: '{obj.name}' was bound by another version of Supple; its nodes are now of this one", sys.stdout
         )
+        name = bound.armature.name
+        report = f"'{name}' was bound by another version of Supple and may look slightly different now"
+        version_reports.keep(bound.armature, report)
     return _seen[obj.session_uid]
 
 

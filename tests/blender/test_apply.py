@@ -101,6 +101,10 @@ def test_of_several_ranges_exactly_one_cache_acts(tmp_path):
     drivers = [curve.driver for curve in obj.animation_data.drivers]
     assert len(drivers) == 6
     assert all(driver.is_simple_expression for driver in drivers)
+    select(obj)
+    bpy.ops.object.convert(target="MESH")
+    bpy.ops.supple.clear_bake()
+    assert not obj.animation_data
 
 
 @pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")

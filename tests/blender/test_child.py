@@ -102,8 +102,8 @@ def test_blenders_data_stays_here_and_comes_back(started):
 
 
 SCRIPTED = (
-    "import bpy, runpy, sys; files = bpy.context.preferences.filepaths; files.use_scripts_auto_execute = True; "
-    "runpy.run_path(sys.argv[1], run_name='__main__'); sys.exit(files.use_scripts_auto_execute)"
+    "import bpy, os, runpy, sys; files = bpy.context.preferences.filepaths; files.use_scripts_auto_execute = True; "
+    "runpy.run_path(sys.argv[1], run_name='__main__'); os._exit(files.use_scripts_auto_execute)"
 )
 """A Blender as a module that would run scripts of files; code 1 where it still would when the session is over."""
 

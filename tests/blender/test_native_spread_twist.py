@@ -529,3 +529,24 @@ def test_make_independent_keeps_the_drivers():
     bpy.ops.supple.make_independent()
     twist(armature, 150, 10.0)
     assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE
+
+
+@pytest.mark.versions
+@pytest.mark.parametrize("then", ["unbind", "bind"])
+def test_convert_leaves_no_driver_behind(then: str):
+    obj, armature, _ = bound_both(names=(MIDDLE, LAST))
+    obj.driver_add("color", 0)
+    obj.data["supple_reader_1_near"] = [0.0]
+    obj.data.driver_add('["supple_reader_1_near"]', 0)
+    select(obj)
+    bpy.ops.object.convert(target="MESH")
+    assert len(list_drivers(obj)) > 1
+    if then == "bind":
+        obj.modifiers.new("Armature", "ARMATURE").object = armature
+    getattr(bpy.ops.supple, then)()
+    paths = [curve.data_path for curve in list_drivers(obj)]
+    assert "color" in paths
+    assert (paths == ["color"]) == (then == "unbind")
+    for path in paths:
+        obj.path_resolve(path)
+    assert (list(obj.data.keys()), obj.data.animation_data) == ([], None)

@@ -12,6 +12,7 @@ import bpy
 import numpy as np
 import pytest
 
+from panels import draw
 from scenes import (
     add_tube,
     armature_modifier,
@@ -32,6 +33,7 @@ from supple.bridge.rigs.joints import find_posing
 from supple.nodes.skin import JOINTS_INPUT
 from supple.settings.objects import SETTINGS_VERSION, settings_of
 from supple.settings.weights import CLICKED_MODE
+from supple.tasks.reports import version_reports
 from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
@@ -168,6 +170,14 @@ def assert_nodes_are_replaced(capfd: pytest.CaptureFixture[str]) -> None:
         else:
             assert find_posing(read_input(supple_modifier(obj), JOINTS_INPUT)) == armature_modifier(obj).object
         assert not [attribute for attribute in obj.data.attributes.keys() if attribute.startswith(FORMER_PREFIXES)]
+    select(obj)
+    armature = armature_modifier(obj).object
+    report = f"'{armature.name}' was bound by another version of Supple and may look slightly different now"
+    assert version_reports.find(armature) == report
+    assert draw("VIEW3D_PT_supple").count(report) == 1
+    bpy.ops.supple.close_report(owner=armature.name, kind="version")
+    bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+    assert report not in draw("VIEW3D_PT_supple")
 
 
 def test_characters_go_on(opened, subtests):
