@@ -9,10 +9,14 @@ from typing import Any, TypeVar
 import bpy
 import numpy as np
 
-from ..deformers.option import UNLIMITED, Option
+from ..deformers.errors import LARGEST_NUMBER
+from ..deformers.option import Option
 from ..options import TaskOptions, rows_of
 
 LARGEST_INT = 2**31 - 1
+
+CUT_OFF = 2.0 * LARGEST_NUMBER
+"""What Blender makes of infinity in floats without limits of their own: it counts as infinite still."""
 
 (
     BoolProperty, BoolVectorProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, IntVectorProperty,
@@ -27,7 +31,7 @@ LARGEST_INT = 2**31 - 1
 )  # fmt: skip
 
 FloatProperty, FloatVectorProperty = (
-    partial(kind, min=-UNLIMITED, max=UNLIMITED) for kind in (FloatProperty, FloatVectorProperty)
+    partial(kind, min=-CUT_OFF, max=CUT_OFF) for kind in (FloatProperty, FloatVectorProperty)
 )
 
 CollectionProperty = partial(bpy.props.CollectionProperty, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"})

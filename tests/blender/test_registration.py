@@ -16,9 +16,9 @@ from panels import Recorder, draw
 from scenes import add_tube, bind, reset, select, turn
 from supple import preview
 from supple.deformers import METHODS
-from supple.deformers.option import UNLIMITED
 from supple.settings.choices import store_of
 from supple.settings.objects import settings_of
+from supple.settings.properties import CUT_OFF
 from supple.tasks.skin import by_nodes
 from supple.ui import manual, menus, preferences
 from supple.ui.corrections import HINT, TOOLS
@@ -358,7 +358,7 @@ def test_every_float_has_limits(subtests):
             if prop.type == "FLOAT":
                 found += 1
                 with subtests.test(owner=each.__name__, name=prop.identifier):
-                    assert -UNLIMITED * 1.001 < prop.hard_min < prop.hard_max < UNLIMITED * 1.001
+                    assert -1.001 * CUT_OFF < prop.hard_min < prop.hard_max < 1.001 * CUT_OFF
                     assert prop.hard_min <= prop.soft_min < prop.soft_max <= prop.hard_max
     assert found > 60
 
