@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .errors import SkinningError
+from .errors import LARGEST_NUMBER, SkinningError
 
-UNLIMITED = 1e30
-"""Highest value of an option that has no limit."""
+UNLIMITED = LARGEST_NUMBER
+"""Highest value of an option that has no limit but that of numbers to compute with."""
 
 
 @dataclass(frozen=True)

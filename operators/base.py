@@ -10,6 +10,7 @@ import bpy
 
 from ..deformers import SkinningError
 from ..settings.events import redraw
+from ..settings.properties import find_nan
 from ..tasks.left_out import LeftOut, describe_left_out
 from ..translations import find_code, translate
 
@@ -46,6 +47,7 @@ class SuppleOperator:
     def attempt(self, step: Callable[[], Any]) -> set[str]:
         """Take a step as `run` does, and report what it returns, or what is wrong."""
         try:
+            self._check_numbers()
             result = step()
         except SkinningError as error:
             self.tell(str(error), "ERROR")
@@ -55,6 +57,14 @@ class SuppleOperator:
         if result:
             self.tell(result)
         return {"FINISHED"}
+
+    def _check_numbers(self) -> None:
+        """Raise SkinningError for a number that scripts have given and that is none."""
+        if found := find_nan(cast(bpy.types.Operator, self).properties):
+            owner, wrong = found
+            value = getattr(owner, wrong.identifier)
+            shown = ", ".join(f"{each:g}" for each in value) if wrong.array_length else f"{value:g}"
+            raise SkinningError(f"{wrong.name} is {shown}: choose {wrong.hard_min:g} to {wrong.hard_max:g}")
 
     def ask(self, context: bpy.types.Context, button: str = "") -> set[str]:
         """Open a dialog of the operator, as `draw` draws it; Enter, or its button, executes."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import cast
 
 import bpy
-from bpy.props import CollectionProperty, EnumProperty, FloatVectorProperty, StringProperty
+from bpy.props import CollectionProperty, EnumProperty, StringProperty
 
 from ..bridge.meshes.skin_points import SkinPoint
 from ..deformers import SkinningError
 from ..options import DragOptions, rows_of
 from ..settings.objects import settings_of
 from ..settings.patterns import StrokePoint
-from ..settings.properties import copy_options, read_options, with_options
+from ..settings.properties import FloatVectorProperty, copy_options, read_options, with_options
 from ..tasks.pose.drag import SkinDrag
 from ..tasks.pose.pins import Pin, clear_pins, toggle_pin
 from ..tasks.pose.skins import find_nearest, find_skins, find_under_ray

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import CollectionProperty, FloatProperty, IntProperty
+from bpy.props import CollectionProperty, IntProperty
 
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..settings.patterns import StrokePoint
+from ..settings.properties import FloatProperty
 from ..tasks.patterns.edit import check_index
 from ..tasks.patterns.placing.place import lay_along
 from ..viewport.pattern_view import DrawnStroke

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import bpy
-from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
+from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ..bridge.images import thumbnails
 from ..deformers import SkinningError
 from ..settings.character import find_pattern_mesh
 from ..settings.objects import settings_of
 from ..settings.patterns import AXIS_ITEMS, DRIVER_ITEMS, KIND_ITEMS
+from ..settings.properties import FloatProperty, FloatVectorProperty
 from ..tasks.patterns import library
 from ..tasks.patterns.assets import add_library, remove_library, update_library
 from ..tasks.patterns.edit import (

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 import bpy
-from bpy.props import FloatProperty, FloatVectorProperty, IntProperty
+from bpy.props import IntProperty
 
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
+from ..settings.properties import FloatProperty, FloatVectorProperty
 from ..tasks.patterns.edit import check_index
 from ..tasks.patterns.node_setup import find_modifier
 from ..tasks.patterns.placing.place import place_pattern, read_layout, write_layout

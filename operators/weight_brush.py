@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 import bpy
-from bpy.props import CollectionProperty, FloatProperty, FloatVectorProperty, IntProperty
+from bpy.props import CollectionProperty, IntProperty
 
 from ..bridge.meshes.data import mesh_of
+from ..settings.properties import FloatProperty, FloatVectorProperty
 from ..tasks.skin.step import without_changes
 from ..tasks.steps import StepsBeside, computed
 from ..tasks.subject.character import has_armature_modifier

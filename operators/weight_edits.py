@@ -6,11 +6,12 @@ import math
 from typing import Any, cast
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ..bridge.meshes.data import mesh_of
 from ..deformers.weight_editing.transfer import Params
 from ..settings.character import find_armature
+from ..settings.properties import FloatProperty
 from ..tasks.steps import Steps
 from ..tasks.weights import checks, edits, transfer
 from ..tasks.weights.reports import count, list_names

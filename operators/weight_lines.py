@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
 from ..bridge.meshes.data import mesh_of
 from ..deformers.weight_editing.line_fields import HANDLES
 from ..deformers.weight_editing.line_moves import LARGEST_FALLOFF
+from ..settings.properties import FloatProperty, FloatVectorProperty
 from ..tasks.skin.step import without_changes
 from ..tasks.subject.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from ..tasks.weights.line_mirror import add_mirrored

@@ -5,19 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import (
-    BoolProperty,
-    CollectionProperty,
-    EnumProperty,
-    FloatProperty,
-    IntProperty,
-    PointerProperty,
-    StringProperty,
-)
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
 from ..options import CheckOptions
 from .events import draw_nothing, redraw, unsaved
-from .properties import with_options
+from .properties import FloatProperty, with_options
 from .side_by_side import GHOST_ITEMS, LINEAR
 
 FILTER_ITEMS = (

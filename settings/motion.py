@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import CollectionProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import CollectionProperty, IntProperty, PointerProperty, StringProperty
 
 from ..options import MotionOptions
-from .properties import with_options
+from .properties import FloatProperty, with_options
 
 
 class TransitionSettings(bpy.types.PropertyGroup):

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, TypeVar
 
 import bpy
+import numpy as np
 
-from ..deformers.option import UNLIMITED, Option
+from ..deformers.errors import LARGEST_NUMBER
+from ..deformers.option import Option
 from ..options import TaskOptions, rows_of
+
+LARGEST_INT = 2**31 - 1
+
+CUT_OFF = 2.0 * LARGEST_NUMBER
+"""What Blender makes of infinity in floats without limits of their own: it counts as infinite still."""
 
 (
     BoolProperty, BoolVectorProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, IntVectorProperty,
@@ -22,6 +29,10 @@ from ..options import TaskOptions, rows_of
         bpy.props.StringProperty,
     )
 )  # fmt: skip
+
+FloatProperty, FloatVectorProperty = (
+    partial(kind, min=-CUT_OFF, max=CUT_OFF) for kind in (FloatProperty, FloatVectorProperty)
+)
 
 CollectionProperty = partial(bpy.props.CollectionProperty, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"})
 
@@ -42,11 +53,11 @@ def make_property(option: Option, is_stored: bool = True, **functions: Any) -> A
     if isinstance(default, bool):
         return BoolProperty(default=default, **common)
     slider = zip(("soft_min", "soft_max"), option.slider, strict=True)
-    limits: dict[str, Any] = {"min": option.lowest} | {name: end for name, end in slider if end is not None}
-    if option.highest < UNLIMITED:
-        limits["max"] = option.highest
+    limits = {"min": option.lowest, "max": option.highest} | {name: end for name, end in slider if end is not None}
     if isinstance(default, int):
-        return IntProperty(default=default, **common, **{name: int(end) for name, end in limits.items()})
+        return IntProperty(
+            default=default, **common, **{name: int(min(end, LARGEST_INT)) for name, end in limits.items()}
+        )
     fine = option.fine or ((4, 1) if option.unit == "DISTANCE" else None)
     shown = {} if fine is None else {"precision": fine[0], "step": fine[1]}
     return FloatProperty(default=default, subtype=option.unit, **common, **limits, **shown)
@@ -62,6 +73,26 @@ def with_options(kind: type[TaskOptions]) -> Callable[[type], type]:
         return owner
 
     return add
+
+
+def find_nan(owner: Any, names: Collection[str] = ()) -> tuple[Any, bpy.types.FloatProperty] | None:
+    """The first property that is NaN, which limits let pass, and what has it: the owner, or what a collection holds.
+
+    Parameters
+    ----------
+    names : collection of str
+        The properties that are looked at; all if not given.
+    """
+    for prop in owner.bl_rna.properties:
+        if names and prop.identifier not in names:
+            continue
+        if isinstance(prop, bpy.types.FloatProperty) and np.isnan(getattr(owner, prop.identifier)).any():
+            return owner, prop
+        if isinstance(prop, bpy.types.CollectionProperty):
+            found = next(filter(None, map(find_nan, getattr(owner, prop.identifier))), None)
+            if found is not None:
+                return found
+    return None
 
 
 def draw_option(layout: bpy.types.UILayout, owner: Any, option: Option) -> None:

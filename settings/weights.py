@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import bpy
-from bpy.props import FloatProperty, IntProperty, PointerProperty
+from bpy.props import IntProperty, PointerProperty
 
 from ..deformers.automatic_weights import METHODS
 from ..options import WeightOptions, rows_of
-from .properties import make_property, with_options
+from .properties import FloatProperty, make_property, with_options
 
 CHOICES = {
     choice.name: make_property(replace(choice, default=0, lowest=0))

@@ -18,6 +18,7 @@ from ...bridge.rigs.armatures import read_skeleton
 from ...deformers import SkinningError
 from ...deformers.layers.order import HEIGHT, Shell, find_layers, sort_layers
 from ...settings.objects import settings_of
+from ...settings.properties import find_nan
 from ..subject.character import (
     changes_topology,
     check_evaluated,
@@ -198,6 +199,8 @@ def read_dressed(
 def _read_garments(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> list[Garment]:
     for obj in meshes:
         check_not_linked(obj)
+        if wrong := find_nan(settings_of(obj), ("layer_gap", "layer_give")):
+            raise SkinningError(f"{wrong[1].name} of '{obj.name}' is not a number: choose another")
         find_skinned(obj)
         if mesh_of(obj).library is not None:
             raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: make it local")

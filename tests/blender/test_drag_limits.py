@@ -263,8 +263,8 @@ def test_what_is_refused():
         bpy.ops.supple.drag_skin(point=TIP, target=(0.0, 3.0, 1.0))
     select(armature)
     refuse("'Rig' does not deform a visible mesh 'Elsewhere'", mesh="Elsewhere")
-    refuse("A target is not a number", target=(float("nan"), 0.0, 0.0))
-    refuse("A point is not a number", point=(float("nan"), 0.0, 0.0))
+    refuse("A target is not a number", target=(float("inf"), 0.0, 0.0))
+    refuse("Point is nan", point=(float("nan"), 0.0, 0.0))
     stops = [{"name": "", "location": location} for location in ((0.0, 3.0, 1.0), (float("inf"), 0.0, 0.0))]
     refuse("A target is not a number", path=stops)  # after a movement
     armature.data.pose_position = "REST"

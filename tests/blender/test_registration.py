@@ -16,9 +16,9 @@ from panels import Recorder, draw
 from scenes import add_tube, bind, reset, select, turn
 from supple import preview
 from supple.deformers import METHODS
-from supple.deformers.option import UNLIMITED
 from supple.settings.choices import store_of
 from supple.settings.objects import settings_of
+from supple.settings.properties import CUT_OFF
 from supple.tasks.skin import by_nodes
 from supple.ui import manual, menus, preferences
 from supple.ui.corrections import HINT, TOOLS
@@ -337,7 +337,30 @@ def test_properties_of_choices_have_the_limits_of_methods(subtests):
             with subtests.test(method=method.key, choice=choice.name):
                 prop = store[choice.name]
                 assert prop.hard_min == pytest.approx(choice.lowest)
-                assert (prop.hard_max == pytest.approx(choice.highest)) == (choice.highest < UNLIMITED)
+                assert prop.hard_max == pytest.approx(choice.highest)
+
+
+def rna_of(cls: type) -> bpy.types.Struct:
+    """What Blender knows of a class: of an operator, with its properties."""
+    if issubclass(cls, bpy.types.Operator):
+        return getattr(bpy.ops.supple, cls.bl_idname.partition(".")[2]).get_rna_type()
+    return cls.bl_rna
+
+
+@pytest.mark.versions
+def test_every_float_has_limits(subtests):
+    """Infinity and numbers with which nothing can be computed are never stored: Blender cuts them off."""
+    kinds = (bpy.types.PropertyGroup, bpy.types.Operator, bpy.types.AddonPreferences)
+    classes = [each for kind in kinds for each in kind.__subclasses__() if "supple" in each.__module__]
+    found = 0
+    for each in classes:
+        for prop in rna_of(each).properties:
+            if prop.type == "FLOAT":
+                found += 1
+                with subtests.test(owner=each.__name__, name=prop.identifier):
+                    assert -1.001 * CUT_OFF < prop.hard_min < prop.hard_max < 1.001 * CUT_OFF
+                    assert prop.hard_min <= prop.soft_min < prop.soft_max <= prop.hard_max
+    assert found > 60
 
 
 def test_panels_before_bind():
