@@ -8,7 +8,7 @@ from mathutils import Vector
 
 from ...deformers import SkinningError
 from ...settings.engine_copy import ORIGINAL_KEY
-from ..subject.actions import find_player, go_to_time
+from ..subject.actions import find_player, go_to_time, list_frames
 from ..subject.stack import check_not_linked
 from .copy import Copy, find_copy
 from .examples import Clip
@@ -98,7 +98,9 @@ def read_copy(armature: bpy.types.Object, target: str) -> tuple[Copy, tuple[Clip
     clips, first = [], 0
     for track in found[0].animation_data.nla_tracks if found[0].animation_data is not None else ():
         for strip in track.strips:
-            frames = range(round(strip.action_frame_start), round(strip.action_frame_end) + 1)
+            if strip.action is None:
+                continue
+            frames = list_frames(strip.action)  # the strip itself is not shorter than a frame
             clips.append(Clip(track.name, frames, first))
             first += len(frames)
     return Copy(collection, found[0], meshes, names, [], 1.0, world, []), tuple(clips)

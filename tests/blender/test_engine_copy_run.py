@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ import numpy as np
 import pytest
 from scenes_cli import DONE, FAILED, USAGE, assert_refused, main, own_output
 from scenes_patterns import add_own, add_skin
-from test_edited_meanwhile import read_all
+from scenes_state import find_changes, read_state
 
-from checkout import ROOT
 from panels import draw, draw_dialog
 from scenes import (
     add_face_key,
@@ -48,8 +46,8 @@ from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import read_subject
 from supple.tasks.engine_copy.report import read_report
 from supple.tasks.engine_copy.run import make_engine_copy, plan_bones, read_motion
-from supple.tasks.engine_copy.show import go_to_worst, show_copy
-from supple.tasks.side_by_side.heat import color_heat
+from supple.tasks.engine_copy.show import go_to_worst, read_copy, show_copy
+from supple.tasks.side_by_side.heat import _measure_copy, color_heat
 from supple.tasks.steps import take_all
 from supple.tasks.subject.actions import list_actions, list_frames, list_seen_actions
 from supple.viewport import heat
@@ -222,6 +220,30 @@ def test_go_to_frame_and_show(copied):
     assert not beside.visible_get()
 
 
+@pytest.mark.versions
+@pytest.mark.parametrize("frames", [(1,), (7,), (-3, -2), (5.4, 5.45), (1.5, 4.5)])
+def test_actions_of_a_few_keys(tube, frames):
+    """One frame, none whole, below zero: the copy has the frames that are said, also where its file is written anew."""
+    armature, scene = armature_of(tube), bpy.context.scene
+    armature.animation_data.action = bpy.data.actions.new("Short")
+    for number, frame in enumerate(frames):
+        armature.pose.bones["bone.1"].rotation_euler.x = 0.8 - 0.1 * number
+        armature.pose.bones["bone.1"].keyframe_insert("rotation_euler", frame=frame)
+    bpy.data.actions.remove(bpy.data.actions["RigAction"])
+    report = take_all(make_engine_copy([tube], options(helpers=0)))
+    (clip,) = read_copy(armature, "gltf")[1]
+    assert clip.frames == list_frames(armature.animation_data.action)
+    assert (report.measured, report.frames, len(clip.frames)) == ("file", len(clip.frames), len(clip.frames))
+    scene.render.frame_map_old, scene.render.frame_map_new = 100, 50
+    go_to_worst(armature, scene)
+    assert scene.frame_current_final == pytest.approx(report.apart.frame)  # after remapping
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    tube_copy = next(mesh for mesh in find_copy(armature, "gltf").objects if mesh.type == "MESH")
+    show_copy(armature, "gltf", bpy.context.view_layer)
+    heat = _measure_copy(tube_copy, read_shown_shape(tube_copy, depsgraph), depsgraph)
+    assert 1000.0 * heat.max() == pytest.approx(report.apart.largest, abs=0.5)
+
+
 def test_go_to_frame_leaves_a_linked_armature_as_it_is(tube_file):
     reset()
     with bpy.data.libraries.load(str(tube_file), link=True) as (_, wanted):
@@ -354,14 +376,12 @@ FAILING = {
 
 def test_a_copy_that_fails_at_any_step_leaves_the_file_as_it_was(tube, monkeypatch, subtests):
     """Without a former copy, and with one."""
-    monkeypatch.syspath_prepend(str(ROOT / "tests" / "random"))
-    state = importlib.import_module("state")
     calls = [(target, owner, name) for target in FAILING for owner, names in FAILING[target] for name in names.split()]
     for is_former in (False, True):
         if is_former:
             for target in FAILING:
                 take_all(make_engine_copy([tube], options(target=target)))
-        before = read_all(state)
+        before = read_state()
         for target, owner, name in calls:
             with subtests.test(f"{name}, former copy: {is_former}"), monkeypatch.context() as patch:
                 reached: list[bool] = []
@@ -374,7 +394,7 @@ def test_a_copy_that_fails_at_any_step_leaves_the_file_as_it_was(tube, monkeypat
                 with pytest.raises(SkinningError, match="No"):
                     take_all(make_engine_copy([tube], options(target=target)))
                 assert reached
-                assert state.differences(before, read_all(state)) == []
+                assert find_changes(before) == []
 
 
 @pytest.mark.versions
