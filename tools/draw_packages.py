@@ -77,7 +77,7 @@ BOXES = {
     "tasks/skin": tall("skin", "bind, live, by nodes", 356, 560, 330, "tasks"),
     "tasks/side_by_side": tall("side_by_side", "ghosts, heat", 498, 388, 152, "tasks"),
     "tasks/engine_copy": tall("engine_copy", "copy, export, measure", 958, 388, 166, "tasks"),
-    "tasks/corrections": tall("corrections", "sculpt a pose, keep", 800, 388, 146, "tasks"),
+    "tasks/corrections": tall("corrections", "sculpt a pose, keep", 800, 474, 146, "tasks"),
     "tasks/patterns": tall("patterns", "lay, show, place, save", 356, 646, 330, "tasks"),
     "tasks/weights": tall("weights", "find, edit, check, copy", 794, 646, 330, "tasks"),
     "tasks/pose": tall("pose", "drag the skin", 962, 474, 162, "tasks"),
