@@ -11,6 +11,7 @@ from ...bridge.rigs.carriers import is_hidden_object
 from ...deformers import SkinningError
 from ...deformers.rig.rest import Rest, Weights
 from ...settings.character import find_holder, list_objects
+from ...settings.objects import settings_of
 from ..subject.character import object_to_armature
 from ..subject.stack import armature_modifiers
 
@@ -19,15 +20,16 @@ SHOWN = {"MESH", "CURVE", "CURVES", "SURFACE", "FONT", "META"}
 
 
 def list_hung(layer: bpy.types.ViewLayer, armature: bpy.types.Object | None) -> list[bpy.types.Object]:
-    """The objects with a surface that are seen in a view layer, and hang on bones of an armature, by name."""
+    """The objects with a surface that are seen in a view layer, and that only an armature carries, by name."""
     found = [obj for obj in list_objects(layer) if is_hung(obj, armature) and obj.visible_get(view_layer=layer)]
     return sorted(found, key=lambda obj: obj.name)
 
 
 def is_hung(obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
-    """Whether an object with a surface hangs on a bone of an armature that does not deform it, nor does another."""
-    is_shown = obj.type in SHOWN and not is_hidden_object(obj) and not armature_modifiers(obj)
-    return armature is not None and is_shown and find_holder(obj) == armature
+    """Whether an object with a surface hangs on a bone of an armature, or is its child, and no modifier deforms it."""
+    is_part = obj.type in SHOWN and not is_hidden_object(obj) and not settings_of(obj).is_handle
+    is_held = armature is not None and armature in (find_holder(obj), obj.parent)
+    return is_part and is_held and not armature_modifiers(obj)
 
 
 def read_hung(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skeleton) -> Rest:
@@ -43,6 +45,11 @@ def read_hung(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skele
     SkinningError
         Where a bone can not carry it as it is seen.
     """
+    if find_holder(obj) != armature:
+        raise SkinningError(
+            f"'{obj.name}' is a child of '{armature.name}', but of none of its bones, and has no Armature modifier: "
+            "give it one, or make it a child of a bone"
+        )
     if obj.type != "MESH" or not len(mesh_of(obj).vertices):
         raise SkinningError(f"'{obj.name}' is not a mesh with vertices: convert it to a mesh")
     name = _find_bone(obj, armature)

@@ -11,6 +11,7 @@ from scenes import add_face_key, add_tube, add_twin, animate_tube, bind, edit_bo
 from supple.bridge.meshes.shown_weights import read_shown_shape
 from supple.deformers.measures.heat import color_rising
 from supple.options import CopyOptions
+from supple.settings.objects import settings_of
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.hung import list_hung
 from supple.tasks.engine_copy.report import Report
@@ -129,6 +130,16 @@ def test_what_a_bone_can_not_carry_is_left_out_by_name(tube, subtests):
             assert line.startswith("'Part' was left out.")
             assert words in line
             bpy.data.objects.remove(part)
+
+
+def test_a_child_of_the_armature_that_no_bone_carries_is_left_out_by_name(tube):
+    obj, armature = tube
+    hang(add_part("Part"), armature)
+    handle = hang(add_part("Cage"), armature, "bone.2")
+    settings_of(handle).is_handle = True
+    (line,) = copy(obj, armature).left_out
+    assert line.startswith("'Part' was left out.")
+    assert "of none of its bones" in line
 
 
 def test_only_what_is_seen_on_its_own_bones_is_carried(tube):
