@@ -487,12 +487,11 @@ def plates_of_one_bone_each(figure: Figure) -> None:
     """Each vertex has all its weight from one bone, as those of robots and block people."""
     for obj in meshes(figure):
         for vertex in obj.data.vertices:
-            heaviest = max(vertex.groups, key=lambda group: group.weight).group
-            for group in list(vertex.groups):
-                if group.group == heaviest:
-                    group.weight = 1.0
-                else:
-                    obj.vertex_groups[group.group].remove([vertex.index])
+            weights = {group.group: group.weight for group in vertex.groups}
+            heaviest = max(weights, key=lambda index: (round(weights[index], 3), index))
+            for index in weights:
+                obj.vertex_groups[index].remove([vertex.index])
+            obj.vertex_groups[heaviest].add([vertex.index], 1.0, "REPLACE")
 
 
 @row(1, 0)
