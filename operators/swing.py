@@ -8,6 +8,7 @@ import bpy
 from bpy.props import StringProperty
 
 from ..bridge.rigs.swings import list_idle, list_swinging
+from ..deformers import SkinningError
 from ..options import SwingOptions, rows_of
 from ..settings.character import find_armature, find_shown
 from ..settings.motion import motion_settings
@@ -15,8 +16,10 @@ from ..settings.properties import draw_option, read_options, with_options
 from ..tasks.steps import Steps
 from ..tasks.subject.chosen_bones import find_chosen_bones
 from ..tasks.swing.add import Readings, add_region_swing, add_swing, update_swing
+from ..tasks.swing.choose import choose_chains
 from ..tasks.swing.remove import remove_swing
 from ..tasks.swing.report import SwingReport
+from ..tasks.weights.reports import list_names
 from ..translations import translate
 from .base import SuppleOperator
 from .computing import ComputingOperator
@@ -78,13 +81,20 @@ class SUPPLE_OT_swing_add(SwingOperator, bpy.types.Operator):
         layout.use_property_split = True
         layout.use_property_decorate = False
         if not self.region:
-            names = list_selected(cast(bpy.types.Object, find_armature(context)))
-            found = f"{len(names)} selected bones" if names else "Bones with the name of the part"
-            layout.label(text=translate(found), icon="BONE_DATA", translate=False)
+            armature = cast(bpy.types.Object, find_armature(context))
+            layout.label(text=translate(self._describe_chains(armature)), icon="BONE_DATA", translate=False)
         if (mesh := find_shown(context)) is not None:
             layout.prop_search(self, "region", mesh, "vertex_groups")
         for option in rows_of(SwingOptions):
             draw_option(layout, self, option)
+
+    def _describe_chains(self, armature: bpy.types.Object) -> str:
+        """The first bones of what is going to swing."""
+        try:
+            chains, _ = choose_chains(armature, read_options(SwingOptions, self), list_selected(armature))
+        except SkinningError as error:
+            return str(error)
+        return list_names([chain.bones[0] for chain in chains])
 
     def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps[SwingReport]:
         options, mesh = read_options(SwingOptions, self), find_shown(context)

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import bpy
@@ -14,7 +15,7 @@ from scenes_cli import DONE, FAILED, main, own_output
 from scenes_motion import list_keys
 from scenes_swing import FRAMES, TAIL, add_run, add_runner, add_skin, add_tail_skin, hold, read_bones
 
-from panels import draw
+from panels import draw, draw_dialog
 from scenes import bind, edit_bones, play, push, redo, reset, save, select, undo
 from supple.deformers import SkinningError
 from supple.options import SwingOptions
@@ -71,6 +72,13 @@ def test_a_tail_swings_by_the_angle_that_is_wanted(runner):
     assert np.percentile(measure(runner), 95) == pytest.approx(12.0, abs=1.5)
     assert "'tail.1' to 'tail.3' (Tail) swings by" in ". ".join(report.describe())
     assert report.as_json()["actions"] == ["Run"]
+
+
+def test_the_dialog_names_what_is_going_to_swing(runner):
+    select(runner)
+    given = asdict(SwingOptions())
+    assert draw_dialog("SUPPLE_OT_swing_add", **given, region="")[0] == "tail.1, ear.L"
+    assert "has the name of a cloak" in draw_dialog("SUPPLE_OT_swing_add", **given | {"preset": "CLOAK"}, region="")[0]
 
 
 def test_a_long_idle_does_not_decide_how_far_a_run_swings(runner):
