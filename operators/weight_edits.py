@@ -19,7 +19,7 @@ from ..tasks.weights.targets import Scope
 from ..translations import translate
 from .base import SuppleOperator
 from .computing import ComputingOperator
-from .weights import chosen_meshes, needs_meshes
+from .weights import chosen_meshes, describe_hidden, needs_meshes
 
 BONES_ITEMS = (
     ("ALL", "All Bones", "All bones whose vertex groups are not locked"),
@@ -98,6 +98,8 @@ class EditOperator(ComputingOperator):
         return Scope(self.selected_only, self.bones)
 
     def run(self, context: bpy.types.Context) -> Any:
+        if left := describe_hidden(context):
+            self.tell(left)
         return self.take(context, self.edit(context, chosen_meshes(context)))
 
     def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> Steps[list[str]]:

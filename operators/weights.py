@@ -47,6 +47,15 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     return meshes
 
 
+def describe_hidden(context: bpy.types.Context) -> str:
+    """The meshes that `chosen_meshes` leaves out because they are hidden; "" where there are none."""
+    active = context.active_object
+    if active is None or active.type != "ARMATURE" or any(obj.type == "MESH" for obj in context.selected_objects):
+        return ""
+    hidden = [obj.name for obj in list_deformed(context.view_layer, active) if not obj.visible_get()]
+    return f"Left as they are: {', '.join(hidden)}" if hidden else ""
+
+
 def needs_meshes(context: bpy.types.Context) -> str:
     """Meshes whose weights are made or edited."""
     return "" if chosen_meshes(context) else SELECT
@@ -101,6 +110,8 @@ class SUPPLE_OT_weights_auto(WeightsOperator, bpy.types.Operator):
             self.mirror = any(obj.use_mesh_mirror_x for obj in meshes)
         choices = {name: getattr(self, name) for name in CHOICES}
         options = read_options(WeightOptions, self, mirror=self.mirror, choices=choices)
+        if left := describe_hidden(context):
+            self.tell(left)
         return self.weight(context, meshes, options, chosen_armature(context))
 
 

@@ -526,6 +526,17 @@ def test_the_dialog_says_what_will_change(name):
     assert "All 104 vertices change" not in shown(selected_only=False, is_asking=False), "it has changed by then"
 
 
+def test_hidden_meshes_of_the_armature_are_left_as_they_are_and_named(capsys):
+    obj, armature = add_small_tube()
+    add_twin(obj).name = "Shirt"
+    select(armature)
+    bpy.data.objects["Shirt"].hide_set(True)
+    for name in ("weights_smooth", "weights_auto"):
+        capsys.readouterr()
+        assert getattr(bpy.ops.supple, name)() == {"FINISHED"}
+        assert "Left as they are: Shirt" in capsys.readouterr().out
+
+
 def test_mirror_says_from_which_side_to_which():
     obj, armature = add_small_tube()
     add_sides(armature)
