@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import cos, radians, sin, tau
 from pathlib import Path
 from typing import Any
@@ -75,8 +75,8 @@ def key_twists(armature: bpy.types.Object, name: str, *keys: tuple[int, float, f
     update()
 
 
-def list_drivers(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
-    return [] if obj.animation_data is None else list(obj.animation_data.drivers)
+def list_drivers(data: bpy.types.ID | None) -> list[bpy.types.FCurve]:
+    return [] if data is None or data.animation_data is None else list(data.animation_data.drivers)
 
 
 def list_driving(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
@@ -109,21 +109,27 @@ WITHOUT_SUPPLE = """
 import sys
 import bpy, numpy as np
 assert not hasattr(bpy.types.Object, "supple")
-bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
-shown = []
-for frame in map(int, sys.argv[3:]):
-    bpy.context.scene.frame_set(frame)
-    mesh = bpy.data.objects["Tube"].evaluated_get(bpy.context.evaluated_depsgraph_get()).data
-    shown.append(np.empty((len(mesh.vertices), 3), np.float32))
-    mesh.vertices.foreach_get("co", shown[-1].ravel())
-np.save(sys.argv[2], shown)
+result, frames, *paths = sys.argv[1:]
+shown = {}
+for path in paths:
+    bpy.ops.wm.open_mainfile(filepath=path)
+    for frame in map(int, frames.split()):
+        bpy.context.scene.frame_set(frame)
+        for obj in bpy.context.scene.objects:
+            if obj.type == "MESH":
+                mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+                points = shown[f"{path} {obj.name} {frame}"] = np.empty((len(mesh.vertices), 3), np.float32)
+                mesh.vertices.foreach_get("co", points.ravel())
+np.savez(result, **shown)
 """
 
 
-def points_without_supple(path: Path, *frames: int) -> np.ndarray:
-    """Points of the tube of a file at frames, shape (F, V, 3), by a Blender without Supple, which runs no scripts."""
-    result = path.with_suffix(".npy")
-    command = [sys.executable, "-c", WITHOUT_SUPPLE, str(path), str(result), *map(str, frames)]
+def points_without_supple(result: Path, frames: Sequence[int], *paths: Path) -> Mapping[str, np.ndarray]:
+    """Points of the meshes of files at frames, (V, 3), by path, name and frame with blanks between them.
+
+    They are of a Blender without Supple, which runs no scripts, and are stored beside by the path of the result.
+    """
+    command = [sys.executable, "-c", WITHOUT_SUPPLE, str(result), " ".join(map(str, frames)), *map(str, paths)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (run.returncode, without_blenders_own(run.stderr)) == (0, "")
     return np.load(result)
@@ -134,8 +140,9 @@ def assert_kept_in_file(path: Path) -> None:
     expected = [points_at(bpy.data.objects["Tube"], frame).copy() for frame in (2, 7)]
     save(path)
     reset()
-    for points, found in zip(expected, points_without_supple(path, 2, 7), strict=True):
-        assert distance(points, found) <= 1e-6
+    found = points_without_supple(path.with_suffix(".npz"), (2, 7), path)
+    for points, frame in zip(expected, (2, 7), strict=True):
+        assert distance(points, found[f"{path} Tube {frame}"]) <= 1e-6
     bpy.ops.wm.open_mainfile(filepath=str(path))
     obj, twin = bpy.data.objects["Tube"], bpy.data.objects["Twin"]
     assert distance(points_at(obj, 7), expected[1]) <= 1e-6

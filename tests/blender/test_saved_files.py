@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
+from scenes_twist import list_drivers, points_without_supple
 
 from panels import draw
 from scenes import (
@@ -28,9 +29,10 @@ from scenes import (
     take_away,
 )
 from supple.bridge.meshes.influences import FORMER_PREFIXES
-from supple.bridge.modifiers import read_input
+from supple.bridge.modifiers import is_layer_modifier, read_input
 from supple.bridge.rigs.joints import find_posing
 from supple.nodes.skin import JOINTS_INPUT
+from supple.settings.engine_copy import ORIGINAL_KEY
 from supple.settings.objects import SETTINGS_VERSION, settings_of
 from supple.settings.weights import CLICKED_MODE
 from supple.tasks.reports import version_reports
@@ -41,17 +43,30 @@ FOLDER = Path(__file__).resolve().parent.parent / "fixtures"
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
 
+UNBOUND = "unbound "
+
 FILL_TOLERANCE = 6e-3
 """The same of particles: what fills the mesh, and how joints take it, is no longer what it was."""
 
-FILES = (
-    pytest.param("python", id="python"),
-    pytest.param("nodes", id="nodes", marks=pytest.mark.skipif(bpy.app.version < (5, 2, 0), reason="saved by 5.2")),
-)
 CHARACTERS = {
     "python": {"SSD", "DLB", "Face", "Baked", "Particles", "Published", "Bulge", "Folds"},
     "nodes": {"Mixed", "B-Bones"},
-}
+    "1.1/nodes": {"SSD", "DLB", "DLBNT", "CENTERS", "Spread CENTERS", "Turns CENTERS", "Limits CENTERS", "SDEF NODES"},
+    "1.1/python": {"SSD", "DLB", "DLBNT", "CENTERS", "Spread DLB", "Turns DLB", "Limits DLBNT", "SDEF PYTHON",
+                   "Particles", "Published"},
+    "1.1/native": {"B-Bones", "Baked", "Spread DLBNT", "Bulge", "Folds", "Angle", "Rotations", "Flesh"},
+    "1.1/layers": {"Dressed", "Dressed Sleeve", "Folded", "Folded Sleeve", "Sphere", "Cylinder"},
+    "1.1/looks": {"Flesh", "Fast", "Blender", "Fast for glTF"},
+    "1.1/library": {"Kept", "Changed", "Own"},
+    "1.1/override": {"Kept", "Changed", "Own"},
+}  # fmt: skip
+"""Meshes by file: what a folder holds, the version of its name has to go on playing."""
+
+FORMER = ("python", "nodes")
+"""Files of version 0.1."""
+
+SAVED_BY_5_2 = pytest.mark.skipif(bpy.app.version < (5, 2, 0), reason="saved by 5.2")
+FILES = [pytest.param(name, id=name, marks=SAVED_BY_5_2 if name == "nodes" else ()) for name in CHARACTERS]
 
 
 maker = SimpleNamespace(**runpy.run_path(str(FOLDER / "save_files.py")))
@@ -67,8 +82,17 @@ def opened(request: pytest.FixtureRequest) -> str:
 
 def stored_points(name: str) -> list[tuple[str, int, np.ndarray]]:
     """Characters of a file, frames, and the points that the earlier Supple posed them to."""
+    return [
+        (key.rpartition(" ")[0], int(key.rpartition(" ")[2]), points)
+        for key, points in read_points(name).items()
+        if not key.startswith(UNBOUND)
+    ]
+
+
+def read_points(name: str) -> dict[str, np.ndarray]:
+    """All points that are stored of a file, by character and frame; after `UNBOUND`, those before Bind."""
     with np.load(FOLDER / f"{name}.npz") as arrays:
-        return [(key.rpartition(" ")[0], int(key.rpartition(" ")[2]), arrays[key]) for key in arrays]
+        return dict(arrays)
 
 
 def assert_as_stored(name: str) -> None:
@@ -79,8 +103,8 @@ def assert_as_stored(name: str) -> None:
     }
     for character, frame, points in found:
         bpy.context.scene.frame_set(frame)
-        obj = bpy.data.objects[character]
-        tolerance = FILL_TOLERANCE if character == "Particles" else TOLERANCE
+        obj = bpy.data.objects[character, None]
+        tolerance = FILL_TOLERANCE if (name, character) == ("python", "Particles") else TOLERANCE
         assert distance(points, evaluated_points(obj)) <= tolerance, f"{character} at {frame}"
         assert distance(points, rest_points(obj)) > 0.05
         assert settings_of(obj).message == ""
@@ -131,18 +155,17 @@ def test_characters_are_as_they_were(opened, tmp_path, capfd, subtests):
         stored = json.loads((FOLDER / f"{opened}.json").read_text())
         assert stored["settings"].keys() == CHARACTERS[opened]
         for name, values in stored["settings"].items():
-            settings = settings_of(bpy.data.objects[name])
-            assert settings.is_bound
-            assert_stored_values(values, maker.describe(settings), name)
+            assert_stored_values(values, maker.describe(settings_of(bpy.data.objects[name, None])), name)
         assert stored["weights"]["limit"] == 4
         stored["weights"]["mode"] = CLICKED_MODE  # none was chosen there, and a click without a choice fills now
         assert_stored_values(stored["weights"], maker.describe(bpy.context.scene.supple_weights), "scene")
     with subtests.test("points"):
         assert_as_stored(opened)
         for name in CHARACTERS[opened]:
-            obj = bpy.data.objects[name]
-            assert supple_modifier(obj).show_viewport == (name != "Baked")
-            assert not armature_modifier(obj).show_viewport
+            obj = bpy.data.objects[name, None]
+            if settings_of(obj).is_bound:
+                assert supple_modifier(obj).show_viewport == (name != "Baked")
+                assert not armature_modifier(obj).show_viewport
     with subtests.test("node groups are in no menu"):
         groups = [group for group in bpy.data.node_groups if "supple_version" in group or "supple_patterns" in group]
         assert groups
@@ -180,6 +203,7 @@ def assert_nodes_are_replaced(capfd: pytest.CaptureFixture[str]) -> None:
     assert report not in draw("VIEW3D_PT_supple")
 
 
+@pytest.mark.parametrize("opened", [each for each in FILES if each.id in FORMER], indirect=True)
 def test_characters_go_on(opened, subtests):
     with subtests.test("bound anew"):
         for obj in skinned_meshes():
@@ -200,20 +224,74 @@ def test_characters_go_on(opened, subtests):
 
 
 @pytest.mark.versions
-def test_unbind_gives_characters_back(opened):
-    select(*skinned_meshes())
-    take_away()
+def test_what_stays_in_the_file_needs_no_supple(tmp_path, subtests):
+    names = [name for name in CHARACTERS if name not in FORMER]
+    shown = points_without_supple(tmp_path / "a.npz", maker.FRAMES, *(FOLDER / f"{name}.blend" for name in names))
+    for name in names:
+        stored = json.loads((FOLDER / f"{name}.json").read_text())["settings"]
+        for character, frame, points in stored_points(name):
+            settings = stored[character]
+            if settings["evaluate"] == "NODES" or settings["bake"] != "NONE" or not settings["is_bound"]:
+                with subtests.test(f"{name} {character} {frame}"):
+                    assert distance(points, shown[f"{FOLDER / name}.blend {character} {frame}"]) <= 1e-6
+
+
+@pytest.mark.versions
+def test_what_was_added_is_taken_away(opened):
+    for obj in skinned_meshes():
+        take_all_away(obj, armature_modifier(obj).object)
     bpy.context.scene.frame_set(maker.FRAMES[0])
-    assert not [obj.name for obj in bpy.data.objects if obj.name.startswith("Supple")]
-    assert not [group.name for group in bpy.data.node_groups if "Supple" in group.name]
+    assert not [obj.name for obj in bpy.data.objects if obj.name.startswith("Supple") and obj.library is None]
+    assert not [group.name for group in bpy.data.node_groups if "Supple" in group.name and group.library is None]
     for obj in skinned_meshes():
         settings = settings_of(obj)
         assert not settings.is_bound
         assert len(settings.patterns) == 0
-        assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
-        assert armature_modifier(obj).show_viewport
+        own = [modifier for modifier in obj.modifiers if not is_of_library(obj, modifier)]
+        assert [modifier.type for modifier in own] == ["ARMATURE"]
+        assert own[0].show_viewport
         assert distance(rest_points(obj), evaluated_points(obj)) > 0.05
-        assert obj.data.shape_keys is None or obj.name == "Face"
+        assert {key.name[:9] for key in list_keys(obj)} <= {"Basis", "Face", "mmd_sdef_"}
+        armature = own[0].object
+        assert not [group.name for group in obj.vertex_groups if group.name.startswith("Supple")]
+        assert not [bone.name for bone in armature.pose.bones if bone.constraints or bone.bone.supple.is_lag]
+        for data in (obj, obj.data.shape_keys, armature, armature.data):
+            assert not list_drivers(data)
+        for data in (obj, obj.data, armature, armature.data):
+            left = set(data.keys()) - set(dir(data)) - {ORIGINAL_KEY}  # of engine copies, which stay
+            assert data.library or not [key for key in left if key.startswith("supple_")]
+        assert obj.data.library or not [key for key in obj.data.attributes.keys() if key.startswith("supple_")]
+    found = read_points(opened)
+    for frame in maker.FRAMES:
+        bpy.context.scene.frame_set(frame)
+        for obj in skinned_meshes():
+            expected = found.get(f"{UNBOUND}{obj.name} {frame}")
+            assert expected is None or distance(expected, evaluated_points(obj)) <= 1e-6
+
+
+def take_all_away(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Take what Supple has added off a mesh and its armature."""
+    select(obj)
+    entries = settings_of(obj).corrections
+    while sculpted := [entry.name for entry in entries if not entry.source]:
+        assert bpy.ops.supple.correction_remove(key=sculpted[0]) == {"FINISHED"}
+    for command, is_needed in (
+        ("flesh_remove", len(entries) > 0),
+        ("layers_remove", any(map(is_layer_modifier, obj.modifiers))),
+        ("swing_remove", any(bone.supple.is_lag for bone in armature.data.bones)),
+    ):
+        assert not is_needed or getattr(bpy.ops.supple, command)() == {"FINISHED"}
+    take_away()
+
+
+def list_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    return [] if obj.data.shape_keys is None else list(obj.data.shape_keys.key_blocks)
+
+
+def is_of_library(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
+    """Whether a library has put a modifier into the stack of an override, where it stays, switched off."""
+    of_library = obj.override_library is not None and modifier.is_override_data
+    return of_library and modifier.name.startswith("Supple") and not modifier.show_viewport
 
 
 @pytest.mark.versions
