@@ -450,7 +450,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     _note_change()
     for name in (
         "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "bound_space", "live_toggles", "message",
-        "remedy", "evaluate_problem", "is_problem_closed",
+        "offers_layers", "remedy", "evaluate_problem", "is_problem_closed",
     ):  # fmt: skip
         settings.property_unset(name)
 

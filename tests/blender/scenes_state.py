@@ -17,6 +17,10 @@ _spec.loader.exec_module(_state)
 evaluated_points = _state.evaluated_points
 
 
+SAID = {"message", "pattern_message", "remedy", "weights_report"}
+"""Settings that hold what was said last."""
+
+
 def read_state() -> dict[str, Any]:
     """Everything of the file that a user could have made, and Supple's settings, by path."""
     bpy.context.view_layer.update()
@@ -24,7 +28,8 @@ def read_state() -> dict[str, Any]:
         warnings.simplefilter("ignore", DeprecationWarning)  # of properties that Blender is going to remove
         found = _state.dump()
         for obj in bpy.data.objects:
-            found |= dict(_state.read_values(settings_of(obj), f"{obj.name_full}.supple", 1))
+            settings = dict(_state.read_values(settings_of(obj), f"{obj.name_full}.supple", 1))
+            found |= {path: value for path, value in settings.items() if path.rpartition(".")[2] not in SAID}
     return found
 
 

@@ -58,7 +58,14 @@ def ignore(*_: object) -> None:
 def make(cls: type, **methods: Any) -> Any:
     """An operator as Blender makes it, which only Blender can: the same class without Blender's own base."""
     own = [base for base in cls.__mro__[1:] if base not in bpy.types.Operator.__mro__]
-    ended = {"report": ignore, "stop": lambda _self: {"CANCELLED"}, "restore": ignore, "describe": lambda *_: ""}
+    given = SimpleNamespace(bl_rna=SimpleNamespace(properties=()))
+    ended = {
+        "properties": given,
+        "report": ignore,
+        "stop": lambda _self: {"CANCELLED"},
+        "restore": ignore,
+        "describe": lambda *_: "",
+    }
     return type(cls.__name__, tuple(own), {**vars(cls), **ended, **methods})()
 
 
