@@ -10,6 +10,7 @@ import queue
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -34,6 +35,9 @@ def list_orders() -> Iterator[str]:
     def listen() -> None:
         for line in sys.stdin:
             orders.put(line)
+        if (bpy := sys.modules.get("bpy")) is not None:
+            with suppress(OSError):
+                Path(bpy.app.tempdir).rmdir()  # which Blender does where it ends by itself
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()

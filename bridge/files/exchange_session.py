@@ -423,3 +423,6 @@ def _read_world(meshes: list[Any]) -> np.ndarray:
 
 if __name__ == "__main__":
     main(Path(sys.argv[-1]))
+    with suppress(OSError):
+        Path(bpy.app.tempdir).rmdir()
+    os._exit(0)  # as it ends by itself, Blender 4.5 waits for the thread that listens, and that waits, too
