@@ -55,8 +55,8 @@ MADE_WHOLE = (
 """Characters with meshes that Make Supple weights, or that are hidden and so not unbound with the others."""
 
 CHAINS: dict[str, Chain] = {
-    "bind": Chain("bind flip flip measure side_by_side side_by_side unbind", 4, True),
-    "make": Chain("make flip flip MOVE unbind flesh_remove", 12, True, MADE_WHOLE),
+    "bind": Chain("bind flip flip measure side_by_side side_by_side unbind", 8, True),
+    "make": Chain("make flip flip MOVE unbind flesh_remove", 18, True, MADE_WHOLE),
     "remedy": Chain("make REMEDY", 15),
     "independent": Chain("bind make_independent", 15),
     "keys": Chain("bind bake_shape_keys clear_bake unbind", 12, True),
@@ -65,7 +65,7 @@ CHAINS: dict[str, Chain] = {
     "correct": Chain("MOVE correct_pose SCULPT correction_keep correction_pose correction_select correction_remove", 8),
     "discard": Chain("MOVE correct_pose SCULPT correction_discard", 12, True),
     "edit": Chain("corrections_from correction_edit SCULPT correction_keep correction_remove", 15),
-    "layers": Chain("layers_add MOVE layers_remove", 8, True),
+    "layers": Chain("layers_add MOVE layers_remove", 15, True),
     "limbs": Chain("layers_mend layers_limbs MOVE layers_remove", 15),
     "swing": Chain("swing_add swing_update swing_remove", 6, True),
     "region": Chain("REGION swing_remove", 8, True),
@@ -81,7 +81,7 @@ CHAINS: dict[str, Chain] = {
     "weights": Chain(
         "weights_check weights_select weights_smooth weights_sharpen weights_limit weights_normalize weights_prune "
         "weights_stiffen weights_mirror weights_transfer weights_clean weight_lines PAINT weights_brush",
-        4,
+        10,
     ),
     "automatic": Chain("weights_auto", 8),
     "handles": Chain("BESIDE handles_add handles_remove", 8),
@@ -108,7 +108,7 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "farm": ("farm FILE --all --method=SSD --frames=1-2 --engine=openjd --output=NEW1",),
 }
 """Commands, one after the other, with as few options as they do with."""
-EVERY_COMMAND = 12
+EVERY_COMMAND = 20
 OLDER = 3
 
 
