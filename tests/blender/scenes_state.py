@@ -36,5 +36,7 @@ def read_state() -> dict[str, Any]:
 def find_changes(before: dict[str, Any]) -> list[str]:
     """What has changed since, in words; NaN is NaN."""
     now = read_state()
-    before = {path: now[path] if repr(now.get(path, "")) == repr(value) else value for path, value in before.items()}
+    before = {
+        path: now[path] if path in now and repr(now[path]) == repr(value) else value for path, value in before.items()
+    }
     return _state.differences(before, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import Any
@@ -19,12 +20,13 @@ from scenes import animate_tube, reset, select, update
 from supple.bridge.files import child
 from supple.operators.computing import ComputingOperator
 from supple.tasks.skin.bind import bind
-from supple.tasks.steps import EditedMeanwhileError, StepsBeside
+from supple.tasks.steps import EditedMeanwhileError, Steps, StepsBeside
 
 STEPS = 0, 2, 5
 """Steps that are taken before the file is edited."""
 
-CANCELED_AT = 1, 2, 4, 8, 16, 32, 64
+ENDED_AT = 1, 2, 5, 9, 20, 40
+"""Steps after which it is canceled, or fails, in turn."""
 
 
 def stand() -> None:
@@ -168,8 +170,8 @@ def _computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "find_command", lambda: ["no such program"])
 
 
-def run(monkeypatch, name: str, tmp_path, edit: Callable[[StepsBeside, Any], str]) -> str:
-    """Run a command of a new scene up to an edit of its steps, given the operator; how it ended."""
+def run(monkeypatch, name: str, tmp_path, edit: Callable[[Steps, Any], str]) -> str:
+    """Run a command of a new scene up to an edit, given its steps and the operator; how it ended."""
     reset()
     scene, options = COMMANDS[name]
     scene()
@@ -177,7 +179,7 @@ def run(monkeypatch, name: str, tmp_path, edit: Callable[[StepsBeside, Any], str
     ended = []
 
     def take(operator: Any, _context: bpy.types.Context, steps: Any) -> set[str]:
-        ended.append(edit(StepsBeside(steps), operator))
+        ended.append(edit(steps, operator))
         return {"CANCELLED"}
 
     if "filepath" in options:
@@ -205,8 +207,8 @@ def test_no_step_is_taken_in_a_file_that_was_edited(request, subtests, monkeypat
         for number, edit in enumerate(EDITS, start):
             for count in STEPS if is_thorough else (STEPS[number % len(STEPS)],):
 
-                def interfere(beside: StepsBeside, _: Any, count: int = count, edit: Callable = edit) -> str:
-                    with closing(beside):
+                def interfere(steps: Steps, _: Any, count: int = count, edit: Callable = edit) -> str:
+                    with closing(StepsBeside(steps)) as beside:
                         if not advance(beside, count):
                             return "done before"
                         if not edit():
@@ -227,22 +229,48 @@ def test_no_step_is_taken_in_a_file_that_was_edited(request, subtests, monkeypat
                     break
 
 
-def test_what_is_canceled_leaves_the_file_as_it_was(subtests, monkeypatch, tmp_path):
+def cancel(steps: Steps, operator: Any, count: int) -> str:
+    """Press Esc after some steps."""
+    with closing(StepsBeside(steps)) as beside:
+        if not advance(beside, count):
+            return "done before"
+    return describe_end(operator)
+
+
+def fail(steps: Steps, operator: Any, count: int) -> str:
+    """Raise what no step expects after some of them."""
+    with closing(steps):
+        step = next(steps, None)
+        try:
+            for _number in range(count):
+                step = steps.send(step(lambda _share: None) if callable(step) else None)
+        except StopIteration:
+            return "done before"
+        with pytest.raises(MemoryError):
+            steps.throw(MemoryError())
+    return describe_end(operator)
+
+
+def describe_end(operator: Any) -> str:
+    """Make Supple leaves meshes bound without flesh: it has done one thing, and not the other."""
+    return "taken back" if operator.stop() == {"CANCELLED"} else "done in part"
+
+
+def test_what_is_canceled_or_fails_leaves_the_file_as_it_was(subtests, monkeypatch, tmp_path):
     for name in COMMANDS:
         ended = ""
-        for count in CANCELED_AT:
+        for count, end in zip(ENDED_AT, itertools.cycle((cancel, fail)), strict=False):
             before: list[dict[str, Any]] = []
 
-            def cancel(beside: StepsBeside, operator: Any, count: int = count, before: list = before) -> str:
+            def read_and_end(
+                steps: Steps, operator: Any, count: int = count, end: Callable = end, before: list = before
+            ) -> str:
                 before.append(read_state())
-                with closing(beside):
-                    if not advance(beside, count):
-                        return "done before"
-                return "canceled" if operator.stop() == {"CANCELLED"} else "stopped"  # what is done is a step of undo
+                return end(steps, operator, count)
 
-            with subtests.test(f"{name} after {count} steps"):
-                ended = run(monkeypatch, name, tmp_path, cancel)
-                if ended == "canceled":
+            with subtests.test(f"{name}: {end.__name__} after {count} steps"):
+                ended = run(monkeypatch, name, tmp_path, read_and_end)
+                if ended == "taken back":
                     assert find_changes(before[0]) == []
                     assert not [*tmp_path.iterdir()]
             if ended == "done before":
