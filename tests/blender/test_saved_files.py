@@ -51,14 +51,14 @@ FILL_TOLERANCE = 6e-3
 CHARACTERS = {
     "python": {"SSD", "DLB", "Face", "Baked", "Particles", "Published", "Bulge", "Folds"},
     "nodes": {"Mixed", "B-Bones"},
-    "1.1/nodes": {"SSD", "DLB", "DLBNT", "CENTERS", "Spread CENTERS", "Turns CENTERS", "Limits CENTERS", "SDEF NODES"},
-    "1.1/python": {"SSD", "DLB", "DLBNT", "CENTERS", "Spread DLB", "Turns DLB", "Limits DLBNT", "SDEF PYTHON",
+    "1.0/nodes": {"SSD", "DLB", "DLBNT", "CENTERS", "Spread CENTERS", "Turns CENTERS", "Limits CENTERS", "SDEF NODES"},
+    "1.0/python": {"SSD", "DLB", "DLBNT", "CENTERS", "Spread DLB", "Turns DLB", "Limits DLBNT", "SDEF PYTHON",
                    "Particles", "Published"},
-    "1.1/native": {"B-Bones", "Baked", "Spread DLBNT", "Bulge", "Folds", "Angle", "Rotations", "Flesh"},
-    "1.1/layers": {"Dressed", "Dressed Sleeve", "Folded", "Folded Sleeve", "Sphere", "Cylinder"},
-    "1.1/looks": {"Flesh", "Fast", "Blender", "Fast for glTF"},
-    "1.1/library": {"Kept", "Changed", "Own"},
-    "1.1/override": {"Kept", "Changed", "Own"},
+    "1.0/native": {"B-Bones", "Baked", "Spread DLBNT", "Bulge", "Folds", "Angle", "Rotations", "Flesh"},
+    "1.0/layers": {"Dressed", "Dressed Sleeve", "Folded", "Folded Sleeve", "Sphere", "Cylinder"},
+    "1.0/looks": {"Flesh", "Fast", "Blender", "Fast for glTF"},
+    "1.0/library": {"Kept", "Changed", "Own"},
+    "1.0/override": {"Kept", "Changed", "Own"},
 }  # fmt: skip
 """Meshes by file: what a folder holds, the version of its name has to go on playing."""
 
