@@ -82,9 +82,12 @@ def find_frame(rest_axes: np.ndarray, chains: Chains) -> np.ndarray:
     -------
     float64 array, shape (3, 3)
         Columns are signed axes of armature space: those that the root which most joints hang on would have, about, if
-        it pointed up without roll. A character that is turned by a right angle has these turned likewise.
+        it pointed up without roll. A character that is turned by a right angle has these turned likewise. Those of
+        armature space where there is no joint.
     """
     roots = np.flatnonzero(chains.is_root)
+    if not len(roots):
+        return np.eye(3)
     root = roots[chains.below[:, roots].sum(axis=0).argmax()]
     turns = [
         np.eye(3)[:, order] * signs for order in permutations(range(3)) for signs in product((1.0, -1.0), repeat=3)
