@@ -100,8 +100,8 @@ def show_selection(context: bpy.types.Context, objects: Iterable[bpy.types.Objec
     for obj in painted:
         mesh_of(obj).use_paint_mask_vertex = True
     active = context.active_object
-    is_free = active in objects and mesh_of(active).is_editable
-    is_free = is_free and not mesh_of(active).is_editmode  # no mesh can be in Edit Mode with two objects
+    mesh = mesh_of(active) if active is not None and active in objects else None
+    is_free = mesh is not None and mesh.is_editable and not mesh.is_editmode  # none is in that with two objects
     if is_free and not painted and context.mode == "OBJECT":
         bpy.ops.object.mode_set(mode="EDIT")
     context.scene.tool_settings.mesh_select_mode = (True, False, False)
