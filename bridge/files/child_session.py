@@ -35,9 +35,8 @@ def list_orders() -> Iterator[str]:
     def listen() -> None:
         for line in sys.stdin:
             orders.put(line)
-        if (bpy := sys.modules.get("bpy")) is not None:
-            with suppress(OSError):
-                Path(bpy.app.tempdir).rmdir()  # which Blender does where it ends by itself
+        with suppress(OSError):
+            Path(bpy.app.tempdir).rmdir()  # which Blender does where it ends by itself
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
