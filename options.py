@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from .deformers import COMPARED, DEFAULT_METHOD
+from .deformers import COMPARED, DEFAULT_METHOD, PUBLISHED_METHOD
 from .deformers.automatic_weights import METHODS
 from .deformers.option import Option
 from .deformers.swing.parts import PARTS
@@ -47,7 +47,7 @@ def row(default: Any, label: str = "", tooltip: str = "", **facts: Any) -> Any:
 
 @dataclass(frozen=True)
 class Look:
-    """What one sees of a character: a method with its defaults, with or without flesh; no method is Blender's own."""
+    """What one sees of a character: a method with its defaults, with or without flesh; without one, it is muted."""
 
     key: str
     label: str
@@ -64,6 +64,11 @@ LOOKS = {
             DEFAULT_METHOD, has_flesh=True,
         ),
         Look("FAST", "Fast", "The fast method alone: at once, and with nothing added to the mesh", DEFAULT_METHOD),
+        Look(
+            "PUBLISHED", "As Published", "DLBNT as the paper has it, by two hidden armatures: for scaled bones, and to "
+                                         "compare with other programs",
+            PUBLISHED_METHOD,
+        ),
         Look("BLENDER", "As Blender", "As Blender's own Armature modifier deforms the character, without Supple"),
     )
 }  # fmt: skip

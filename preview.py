@@ -22,17 +22,18 @@ from .bridge.rigs.armatures import read_pose_names
 from .bridge.rigs.carriers import hide_again
 from .deformers import SkinningError, UnsupportedError
 from .settings.checks import check_settings
-from .settings.events import are_muted, listeners, pattern_listeners
+from .settings.events import are_muted, bone_listeners, listeners, pattern_listeners
 from .settings.objects import settings_of
 from .tasks.check.lines import follow_fixes
 from .tasks.corrections.names import follow_names
 from .tasks.patterns import show
-from .tasks.skin import by_nodes, changes, overrides
-from .tasks.skin.bind import count_changes, follow_settings, migrate
+from .tasks.skin import changes, overrides
+from .tasks.skin.bind import count_changes, follow_settings, follow_spread
 from .tasks.skin.evaluators import EVALUATORS, find_evaluator
+from .tasks.skin.former import hide_groups, migrate
 from .tasks.skin.hidden import list_hidden, own_hidden, show_returned, unlock_interfaces
 from .tasks.skin.step import Step, is_without_changes
-from .tasks.subject import swung, twist
+from .tasks.subject import swung
 from .tasks.subject.stack import (
     armature_modifiers,
     check_not_copied,
@@ -67,6 +68,8 @@ class _Watch:
         """`session_uid` of objects that were told to have Supple's modifiers of others."""
         self.hidden: set[int] = set()
         """What `list_hidden` gave before undo."""
+        self.idle_since: int | None = None
+        """The count of changes since which no bound object needs anything for another pose; None where one may."""
 
     def bound_objects(self) -> list[bpy.types.Object]:
         """Bound objects that can be changed; looked for anew when objects were added, removed, renamed or bound."""
@@ -77,11 +80,13 @@ class _Watch:
                 return found
         found, taken = find_bound_objects(), set()
         self.given_up.clear()
+        self.idle_since = None
         forget_missing()
         for evaluator in EVALUATORS.values():
             evaluator.keep_only(found)
         for obj in found:
             _try(obj, lambda obj=obj: _adopt(obj, taken))  # an earlier message stays until the next step
+        found = [obj for obj in found if settings_of(obj).is_bound]  # an earlier version has bound the others
         for obj in find_left_behind(found):
             for evaluator in EVALUATORS.values():
                 evaluator.forget(obj)
@@ -94,7 +99,11 @@ class _Watch:
 
     def look_again(self) -> None:
         """Forget which objects are bound."""
-        self.known = None
+        self.known = self.idle_since = None
+
+    def is_idle(self) -> bool:
+        """Whether another pose by itself needs nothing, as far as is known without a look at the objects."""
+        return self.idle_since == count_changes()
 
 
 _watch = _Watch()
@@ -109,6 +118,8 @@ DRAGGING_OPERATORS = ("TRANSFORM_OT_", "POSE_OT_", "PAINT_OT_weight_")
 def _adopt(obj: bpy.types.Object, taken: set) -> None:
     """Take an object in that was bound, opened, appended or duplicated."""
     migrate(obj)
+    if not settings_of(obj).is_bound:
+        return
     overrides.mend(obj)
     take_over(obj)
     own_hidden(obj, taken)
@@ -166,6 +177,7 @@ def _show(obj: bpy.types.Object, message: str) -> None:
         return
     settings_of(obj).message = message
     if message:
+        _watch.idle_since = None
         print_line(f"Supple: {message}", sys.stderr)
 
 
@@ -232,7 +244,7 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     """Follow changes of weights and bones, then the pose.
 
-    Another frame by itself changes nothing that nodes read, nor does a user who drags bones, until he lets go.
+    Another frame by itself changes nothing that Blender's own modifiers need, nor does a user who drags bones.
     """
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
@@ -242,24 +254,30 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
 
 def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     updates = list_updates(depsgraph)
+    if is_frame and _watch.is_idle() and (is_without_changes() or not find_changes(updates)):
+        return
     dragging = depsgraph.mode != "RENDER" and is_dragging()
     is_posing = dragging and not moves_meshes(updates)
     changed = set() if is_without_changes() else find_changes(updates, is_posing)
-    has_other_twists = twist.note_changes(updates, is_frame, is_posing)
+    if not is_frame and depsgraph.mode != "RENDER":
+        swung.note_changes(updates)
+    if is_posing and not changed and _watch.is_idle():
+        return
+    _watch.idle_since = None
     if depsgraph.mode != "RENDER":
         if not is_frame:
-            swung.note_changes(updates)
             _tell_copied(updates)
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)
     bound = _watch.bound_objects()
-    if (is_frame or is_posing) and not (changed or has_other_twists):
+    if (is_frame or is_posing) and not changed:
         bound = [obj for obj in bound if not _is_up_to_date(obj)]
         if not bound:
+            _watch.idle_since = count_changes()
             return
     with reading_meshes_once(is_in_stroke=dragging):
         changed = changes.leave_out_same(changed, bound)
-        is_pose_alone = (is_frame or is_posing) and not (changed or has_other_twists)
+        is_pose_alone = (is_frame or is_posing) and not changed
         _follow_bound(bound, Step(depsgraph, changed, is_pose_alone, dragging))
 
 
@@ -367,7 +385,7 @@ def _on_load(*_) -> None:
     forget_all()
     _watch.look_again()
     _watch.is_rendering = False
-    by_nodes.hide_groups()
+    hide_groups()
     overrides.tidy_up()
     carriers = [(obj, settings_of(obj).carrier) for obj in find_bound_objects()]
     _watch.bound_objects()
@@ -459,6 +477,7 @@ def register() -> None:
     install(HANDLERS)
     listeners.append(_on_setting)
     pattern_listeners.append(_show_patterns)
+    bone_listeners.append(follow_spread)
     if hasattr(bpy.data, "objects"):
         take_up()
     else:  # the file is out of reach while a user enables Supple
@@ -466,6 +485,7 @@ def register() -> None:
 
 
 def unregister() -> None:
+    bone_listeners.remove(follow_spread)
     pattern_listeners.remove(_show_patterns)
     listeners.remove(_on_setting)
     for timer in (refine_dragged, come_back, take_up):

@@ -19,9 +19,11 @@ def list_updates(depsgraph: bpy.types.Depsgraph) -> list[Update]:
 
 
 def moves_meshes(updates: Iterable[Update]) -> bool:
-    """Whether mesh objects are moved, rather than deformed."""
+    """Whether mesh objects are moved, rather than deformed, or carried by a bone."""
     objects = ((data, update) for data, update in updates if isinstance(data, OBJECTS))
-    return any(update.is_updated_transform and data.type == "MESH" for data, update in objects)
+    return any(
+        update.is_updated_transform and data.type == "MESH" and data.parent_type != "BONE" for data, update in objects
+    )
 
 
 def find_changes(updates: Iterable[Update], is_posing: bool = False) -> set[bpy.types.ID]:

@@ -20,11 +20,8 @@ LAYER_NAME, LIMBS_NAME = "Supple Layer", "Supple Layer Limbs"
 COMPRESSION_NAME = "Supple Compression"
 """Name of the modifier that measures the skin's compression for patterns."""
 
-AS_BOUND_NAME = "Supple (painting needs the add-on)"
-"""Name of Supple's node modifier where it blends joints itself, by weights as Supple saw them last."""
-
-BLEND_NAME, LINEAR_NAME = "Supple Armature", "Supple Linear"
-"""Names of the Armature modifiers by which Blender blends the joints of a bound object, and what of it is linear."""
+LINEAR_NAME = "Supple Linear"
+"""Name of the Armature modifier that blends linearly where limbs begin."""
 
 LINEAR_GROUP = "Supple Linear"
 """Vertex group of what is linear, where no linear group is chosen."""
@@ -180,16 +177,6 @@ def is_from_library(modifier: bpy.types.Modifier) -> bool:
 def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier:
     """Put the node modifier into the stack at `index`; it has no node group yet."""
     return add_modifier(obj, GROUP_NAME, "NODES", index)
-
-
-def name_supple_modifier(modifier: bpy.types.Modifier, follows_weights: bool) -> None:
-    """Have the node modifier's name say whether it follows weights that are painted where Supple is not enabled.
-
-    A name that a user chose stays; so does a library's, as overrides know a modifier by it.
-    """
-    name = GROUP_NAME if follows_weights else AS_BOUND_NAME
-    if modifier.name in (GROUP_NAME, AS_BOUND_NAME) and modifier.name != name and not is_from_library(modifier):
-        modifier.name = name
 
 
 def add_modifier(

@@ -9,7 +9,6 @@ from ..bridge.images.formats import SUFFIXES
 from ..deformers import COMPARED, DEFAULT_METHOD, METHODS
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.corrections.rotation_choice import ANGLES
-from ..deformers.method import EVALUATE_ITEMS
 from ..options import LOOKS, CopyOptions, FitOptions, MotionOptions, SwingOptions, WeightOptions
 from ..tasks.farm.commands import CHUNK
 from ..tasks.farm.engines import ENGINES
@@ -60,14 +59,18 @@ COMMANDS = (
     Command(
         "bind", "bind characters and save the file", "bind_characters",
         take_names("--object", "mesh to bind; all characters if not set"),
-        take("--method", choices=tuple(METHODS), default=DEFAULT_METHOD,
+        take("--method", choices=tuple(METHODS),
              help=f"skinning method; {DEFAULT_METHOD} by default"),
-        take("--evaluate", type=str.upper, choices=tuple(key for key, *_ in EVALUATE_ITEMS),
-             help="compute the deformation with nodes or Python; nodes by default, or Python if nodes cannot"),
+        take("--evaluate", help=argparse.SUPPRESS),
         take("--look", choices=tuple(key.lower() for key, look in LOOKS.items() if look.method),
              help="flesh: also make the skin look like flesh, by corrective shape keys at the joints that gain most; "
-                  "fast: remove these"),
+                  "fast: mute these; published: DLBNT as the paper has it"),
         NEW_FILE, *CHOSEN, FILE,
+    ),
+    Command(
+        "update", "bring characters of an earlier version up to this one, and save the file", "update_characters",
+        take_names("--object", "mesh to update; all of an earlier version if not set"),
+        NEW_FILE, FILE,
     ),
     Command(
         "bake", "bake the frames of characters", "bake_frames",

@@ -9,16 +9,16 @@ import bpy
 
 from ..bridge.files.blend_files import open_file, save_copy
 from ..bridge.files.writing import check_writable, open_replacing
-from ..deformers import SkinningError
+from ..deformers import DEFAULT_METHOD, SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..options import LOOKS, CheckOptions, CopyOptions, WeightOptions
-from ..settings.choices import find_method, store_of, take_defaults
+from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
 from ..tasks.bake.inputs import open_with_inputs
 from ..tasks.check import run as checks
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.sheet import draw_sheet
-from ..tasks.corrections.flesh import add_flesh, remove_flesh
+from ..tasks.corrections.flesh import add_flesh
 from ..tasks.corrections.from_source import correct_from
 from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.export import check_path
@@ -29,11 +29,14 @@ from ..tasks.left_out import choose_usable, describe_left_out
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.show import describe
 from ..tasks.skin.bind import bind_each, describe_particles
+from ..tasks.skin.former import update_former
 from ..tasks.skin.inspect import describe_file
+from ..tasks.skin.muting import mute
 from ..tasks.steps import take_all
 from ..tasks.subject.character import has_armature_modifier
 from ..tasks.subject.corrected import find_deforming_armature
 from ..tasks.subject.frames import all_frames, frame_range
+from ..tasks.subject.stack import list_former
 from ..tasks.weights.automatic import assign_weights
 from .arguments import WEIGHT_METHODS
 from .messages import answer, answer_json, report_steps, tell, tell_left_out, tell_shares
@@ -86,14 +89,17 @@ def show_info(arguments: argparse.Namespace) -> None:
 def bind_characters(arguments: argparse.Namespace) -> bool:
     check_writable(arguments.output)
     open_file(arguments.file)
+    if arguments.evaluate:
+        tell("supple: --evaluate is not used any more: the method decides by what the skin is deformed")
+    look = LOOKS.get((arguments.look or "").upper())
+    arguments.method = arguments.method or (look.method if look is not None else DEFAULT_METHOD)
     objects = choose_objects(arguments)
     choose_settings(objects, arguments)
-    objects, unbound = bind_each(objects, arguments.method, arguments.evaluate)
+    objects, unbound = bind_each(objects, arguments.method)
     left_out = list(describe_left_out(unbound))
     report_particles(objects)
-    look = LOOKS.get((arguments.look or "").upper())
-    if look is not None and not look.has_flesh:
-        left_out += describe_left_out(remove_flesh(objects)[1])
+    if look is not None:
+        left_out += describe_left_out(mute(objects, is_muted=False, has_flesh=look.has_flesh))
     for armature in dict.fromkeys(find_deforming_armature(obj) for obj in objects if look and look.has_flesh):
         own = [obj for obj in objects if find_deforming_armature(obj) == armature]
         report = take_all(add_flesh(own), tell_shares("the flesh"))
@@ -102,6 +108,20 @@ def bind_characters(arguments: argparse.Namespace) -> bool:
         left_out += report.left_out
     save_copy(arguments.output)
     return tell_left_out(left_out)
+
+
+def update_characters(arguments: argparse.Namespace) -> bool:
+    check_writable(arguments.output)
+    open_file(arguments.file)
+    meshes = list_former(bpy.context.scene.objects)
+    if arguments.object:
+        meshes = list_former(map(find_object, arguments.object))
+    updated = update_former(meshes)
+    for note in updated.notes:
+        tell(f"supple: {note}")
+    answer([change.describe() for change in updated.changes])
+    save_copy(arguments.output)
+    return tell_left_out(list(describe_left_out(updated.left_out)))
 
 
 def report_particles(objects: list[bpy.types.Object]) -> None:
@@ -116,7 +136,6 @@ def choose_settings(objects: list[bpy.types.Object], arguments: argparse.Namespa
     for obj in (obj for obj in objects if obj.is_editable):
         settings = settings_of(obj)
         method = find_method(arguments.method or settings.method)
-        take_defaults(settings, method.key)
         for name in CHOICES:
             value = getattr(arguments, name)
             if value is None:

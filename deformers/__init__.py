@@ -25,16 +25,21 @@ DEFORMERS = {module.INFO.key: module for module in (ssd, dlb, dlbnt, centers, pa
 METHODS: dict[str, Method] = {key: module.INFO for key, module in DEFORMERS.items()}
 """What each method says about itself."""
 
-DEFAULT_METHOD = dlbnt.INFO.key
+DEFAULT_METHOD, PUBLISHED_METHOD = dlb.INFO.key, dlbnt.INFO.key
+
+BLENDERS = {ssd.INFO.key: ssd.Params(), dlb.INFO.key: dlb.PRESERVE_VOLUME}
+"""The methods that Blender's Armature modifier has, with the Params by which they do as it does."""
 
 COMPARED = (ssd.INFO.key, dlb.INFO.key, centers.INFO.key)
 """Methods that a check compares beside the one in use: Blender's two, and the one that mends most faults."""
 
 __all__ = [
+    "BLENDERS",
     "COMPARED",
     "DEFAULT_METHOD",
     "DEFORMERS",
     "METHODS",
+    "PUBLISHED_METHOD",
     "Joints",
     "Method",
     "Option",

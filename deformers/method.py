@@ -5,55 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 from .option import Option
 
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A way to compute a deformation.
-
-    Attributes
-    ----------
-    icon : str
-        One of Blender's.
-    needs_supple : bool
-        Whether a bound object is deformed only where Supple is installed.
-    instead : str
-        Key of what evaluates where this can not; "" for nothing.
-    """
-
-    key: str
-    label: str
-    tooltip: str
-    icon: Literal["NODETREE", "SCRIPT"]
-    needs_supple: bool
-    instead: str = ""
-
-
-EVALUATIONS = {
-    each.key: each
-    for each in (
-        Evaluation(
-            "NODES",
-            "Nodes",
-            "Compute in a node modifier, which works even where Supple is not installed",
-            icon="NODETREE",
-            needs_supple=False,
-            instead="PYTHON",
-        ),
-        Evaluation(
-            "PYTHON",
-            "Python",
-            "Compute in Supple, which must be installed: works in every Blender version, with every method and "
-            "with bone envelopes",
-            icon="SCRIPT",
-            needs_supple=True,
-        ),
-    )
-}
-EVALUATE_ITEMS = tuple((each.key, each.label, each.tooltip) for each in EVALUATIONS.values())
+BLENDER, STRETCH, PYTHON = "BLENDER", "STRETCH", "PYTHON"
+"""What deforms a bound object: its own Armature modifier, two that follow hidden armatures, or Supple."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +32,8 @@ class Method:
     fills_solid : bool
         Whether it fills the solid inside a skin with particles. The module then has `particles` and `pose_particles`,
         its bindings `count` and `messages`, and its choices are stored with those of particles.
-    has_nodes : bool
-        Whether it exists as Geometry Nodes: `nodes/methods.py` then says how.
+    evaluation : str
+        What deforms an object by it where that can.
     is_slow : bool
         Whether a pose takes seconds: a method to study.
     sees_all_meshes : bool
@@ -90,7 +47,7 @@ class Method:
     params: type
     choices: tuple[Option, ...] = ()
     fills_solid: bool = False
-    has_nodes: bool = False
+    evaluation: str = PYTHON
     is_slow: bool = False
     sees_all_meshes: bool = False
 

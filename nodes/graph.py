@@ -160,9 +160,6 @@ class Value:
         x, y, z = (self.rotate(axis) for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
         return x, y, z
 
-    def transposed(self) -> Value:
-        return self.graph.add("FunctionNodeTransposeMatrix", self)
-
     def inverted(self) -> Value:
         return self.graph.add("FunctionNodeInvertMatrix", self)
 
@@ -355,10 +352,6 @@ class Graph:
         node = self.new_node("FunctionNodeInputInt")
         node.integer = value
         return Value(self, node.outputs[0])
-
-    def exponential(self, value: Value) -> Value:
-        """The power of e to a number."""
-        return self.add("ShaderNodeMath", value, operation="EXPONENT")
 
     def smoothstep(self, value: Value) -> Value:
         """0 up to 0, 1 from 1 on, smooth between."""

@@ -22,13 +22,9 @@ SEGMENT_BLOCKS = (*BLOCKS, "before", "beyond")
 """Those where bones have segments: at the joint, and away from it along the bone's axes at rest. A segment's end has
 `y` halfway to the next end, and all ends of a bone have the same points before and beyond it."""
 
-PARENT, CENTER, TAIL = "parent", "center", "tail"
-"""Attributes of a joint's first point: index of the joint's parent, -1 for a root; at rest, the joint's center, and
-where its bone ends."""
-
 REST_INVERSE, SHARE, BONE, FIRST, LAST = "rest_inverse", "share", "bone", "first", "last"
-"""And where bones have segments: from armature space to the frame of x, y, z and origin; how far along the B-Bone, -1
-for a plain bone; its bone; the bone's first and last joint."""
+"""Attributes of a joint's first point, where bones have segments: from armature space to the frame of x, y, z and
+origin; how far along the B-Bone, -1 for a plain bone; its bone; the bone's first and last joint."""
 
 
 def build_pose(name: str, has_segments: bool) -> Any:
@@ -53,7 +49,6 @@ def build_pose(name: str, has_segments: bool) -> Any:
             for number, block in enumerate(SEGMENT_BLOCKS if has_segments else BLOCKS)
         }
         joints = graph.add("GeometryNodePoints", count)
-        parent = graph.sample(posed, graph.attribute(PARENT, "INT"), index)
     if has_segments:
         joints, columns = _read_segments(graph, posed, joints, index, blocks)
     else:
@@ -61,11 +56,6 @@ def build_pose(name: str, has_segments: bool) -> Any:
     graph.output("Joints", joints)
     for column, value in columns.items():
         graph.output(column, value)
-    graph.output("Parent", parent)
-    with graph.frame("Only for joints that stretch, or twist"):
-        center, tail = (graph.sample(posed, graph.attribute(name, "FLOAT_VECTOR"), index) for name in (CENTER, TAIL))
-        graph.output("Center", center)
-        graph.output("Axis", (tail - center).normalized())
     return graph.finish()
 
 

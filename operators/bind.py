@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..bridge.rigs.carriers import is_hidden_object
 from ..deformers import METHODS, SkinningError
-from ..deformers.method import EVALUATE_ITEMS
 from ..settings.character import list_meshes, list_ticked
 from ..settings.objects import METHOD_ITEMS, needs_supple, settings_of
 from ..tasks.skin.bind import (
@@ -70,10 +69,10 @@ def needs_bound(context: bpy.types.Context) -> str:
     return "" if any(settings_of(obj).is_bound for obj in meshes) else "Select a mesh that is bound"
 
 
-def needs_nodes(context: bpy.types.Context) -> str:
+def needs_native(context: bpy.types.Context) -> str:
     bound = [obj for obj in chosen_meshes(context) if settings_of(obj).is_bound]
     is_there = not all(needs_supple(settings_of(obj)) for obj in bound)
-    return "" if is_there else "Select a mesh that is bound and evaluated by nodes"
+    return "" if is_there else "Select a mesh that is bound, and deformed without Supple"
 
 
 class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
@@ -86,10 +85,10 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
     canceled = "Bind canceled: nothing was changed"
 
     method: EnumProperty(name="Method", description="How the skin is deformed", items=METHOD_ITEMS)
-    evaluate: EnumProperty(
+    evaluate: StringProperty(
         name="Deform With",
-        description="Deform with nodes, which stay in the file and need no Supple, or with Supple's Python code",
-        items=EVALUATE_ITEMS,
+        description="Of scripts for earlier versions: the method now decides what deforms the skin",
+        options={"HIDDEN", "SKIP_SAVE"},
     )
     whole: BoolProperty(
         name="Whole Character",
@@ -108,7 +107,9 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
         else:
             meshes = chosen_meshes(context)
             method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
-            choices = method, self.evaluate if self.properties.is_property_set("evaluate") else None
+            choices = (method,)
+        if self.evaluate:
+            self.tell("Deform With is not used any more: the method decides what deforms the skin")
         if not meshes:
             raise SkinningError("No mesh is ticked: tick the meshes to bind in the list in the Supple tab")
         context.view_layer.update()  # objects may have moved
@@ -119,6 +120,8 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
         bound = bind_now(context, prepared)
         for _, error in prepared.failed:
             self.tell(str(error), "WARNING" if bound else "ERROR")
+        for note in prepared.notes:
+            self.tell(note, "WARNING")
         if not bound:
             return {"CANCELLED"}
         count = len(bound) + len(prepared.failed)
@@ -143,11 +146,11 @@ class SUPPLE_OT_unbind(SuppleOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_make_independent(SuppleOperator, bpy.types.Operator):
-    """Detach the character from Supple: its node modifier continues to deform it"""
+    """Detach the character from Supple: Blender's own modifiers continue to deform it"""
 
     bl_idname = "supple.make_independent"
     bl_label = "Make Independent"
-    requires = (needs_nodes,)
+    requires = (needs_native,)
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         question = translate("Supple drops its settings and no longer follows changes of weights and bones")
@@ -159,7 +162,7 @@ class SUPPLE_OT_make_independent(SuppleOperator, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> str:
         names = ", ".join(obj.name for obj in make_independent(chosen_meshes(context)))
-        return f"Independent of Supple: {names}. Node modifiers continue to deform them"
+        return f"Independent of Supple: {names}. Blender's own modifiers continue to deform them"
 
 
 register, unregister = bpy.utils.register_classes_factory(

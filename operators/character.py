@@ -16,15 +16,16 @@ from ..deformers import METHODS, SkinningError
 from ..options import LOOKS, Look, WeightOptions
 from ..settings.character import find_armature, find_holder, list_meshes, list_ticked
 from ..settings.objects import settings_of
-from ..tasks.corrections.flesh import add_flesh, remove_flesh
+from ..tasks.corrections.flesh import add_flesh
 from ..tasks.layers.add import offer_layers
-from ..tasks.skin.bind import prepare_each, prepare_supple, unbind
-from ..tasks.skin.step import without_changes
+from ..tasks.skin.bind import prepare_each, prepare_supple
+from ..tasks.skin.former import update_former
+from ..tasks.skin.muting import mute
 from ..tasks.steps import Steps, take_all, within
 from ..tasks.subject.character import has_armature_modifier, lacks_weights
 from ..tasks.subject.corrected import list_flesh
-from ..tasks.subject.looks import read_look
-from ..tasks.subject.stack import armature_modifiers, find_armature_modifier, flip, is_flipped
+from ..tasks.subject.looks import has_settings_of_look, shows_flesh
+from ..tasks.subject.stack import armature_modifiers, find_armature_modifier, list_former
 from ..tasks.weights import automatic as weights
 from ..tasks.weights.automatic import Result
 from .base import SuppleOperator
@@ -53,7 +54,7 @@ def needs_refused(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
-    """Switch between Blender's own Armature modifiers and Supple in the viewport. Renders always use Supple"""
+    """Switch between Blender's own deformation, as before Bind, and Supple's, in viewport and renders"""
 
     bl_idname = "supple.flip"
     bl_label = "Flip to Blender"
@@ -61,10 +62,29 @@ class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> None:
         bound = [obj for obj in list_meshes(context) if settings_of(obj).is_bound]
-        to_armature = not any(map(is_flipped, bound))
-        with without_changes():
-            flip(bound, to_armature)
-            context.view_layer.update()
+        is_muted = not any(settings_of(obj).is_muted for obj in bound)
+        self.tell_left_out(mute(bound, is_muted, has_flesh=not is_muted))
+
+
+def needs_former(context: bpy.types.Context) -> str:
+    return "" if list_former(list_meshes(context)) else "Select a mesh that an earlier version of Supple has bound"
+
+
+class SUPPLE_OT_update(SuppleOperator, bpy.types.Operator):
+    """Replace what an earlier version of Supple has put into this character by what Bind makes now"""
+
+    bl_idname = "supple.update"
+    bl_label = "Update Character"
+    requires = (needs_former,)
+
+    def run(self, context: bpy.types.Context) -> None:
+        context.view_layer.update()  # objects may have moved
+        updated = update_former(list_former(list_meshes(context)))
+        self.tell_left_out(updated.left_out)
+        for note in updated.notes:
+            self.tell(note, "WARNING")
+        for change in updated.changes:
+            self.tell(change.describe())
 
 
 LOOK_ITEMS = tuple((look.key, look.label, look.tooltip) for look in LOOKS.values())
@@ -92,14 +112,14 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         characters, left = list_characters(context)
         if not is_chosen:  # others stay as they are
             characters = [
-                (armature, unbound, [obj for obj in bound if unbound and is_of_look(obj) and list_flesh([obj])])
+                (armature, unbound, [obj for obj in bound if unbound and is_of_look(obj) and shows_flesh(obj)])
                 for armature, unbound, bound in characters
             ]
         if left:
             self.tell(f"Left as they are: {', '.join(obj.name for obj in left)}")
         if not look.method:
             self.is_interactive = False  # Redo executes this instance
-            return self.remove_look([obj for _, _, bound in characters for obj in bound])
+            return self.mute([obj for _, _, bound in characters for obj in bound])
         if not any(unbound or bound for _, unbound, bound in characters):
             raise SkinningError("All ticked meshes are bound: choose a look for them")
         self.computes = look.has_flesh
@@ -111,7 +131,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         said = []
         for number, (armature, unbound, bound) in enumerate(characters):
             if unbound or bound:
-                changed = [obj for obj in bound if not is_of_look(obj)]
+                changed = [obj for obj in bound if not is_of_look(obj, look)]
                 steps = self.list_steps(armature, [*unbound, *changed], bound, look)
                 try:
                     done = yield from within(steps, number / len(characters), 1.0 / len(characters))
@@ -144,12 +164,13 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         for _, error in prepared.failed:
             self.tell(str(error), "WARNING")
         kept = [obj for obj in bound if obj not in to_bind]
-        if not look.has_flesh:
-            self.tell_left_out(remove_flesh(bound)[1])
-        elif made or kept:
+        if made or kept:
+            self.tell_left_out(mute([*made, *kept], is_muted=False, has_flesh=look.has_flesh))
+        bare = [obj for obj in (*made, *kept) if not list_flesh([obj])]
+        if look.has_flesh and (made or bare):
             parts += yield from self.add_flesh([*made, *kept])
         ticked = [obj for obj in list_meshes(bpy.context, armature) if settings_of(obj).is_ticked]
-        if offer := offer_layers(armature, ticked):
+        if made and (offer := offer_layers(armature, ticked)):
             self.tell(offer)
         done, all_of_them, method = len(made) + len(kept), len(to_bind) + len(kept), METHODS[look.method].label
         return "; ".join([describe_bound(done, all_of_them, method), *parts])
@@ -185,12 +206,14 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             self.tell(line)
         return [] if report.keys else ["no flesh was needed"]
 
-    def remove_look(self, bound: list[bpy.types.Object]) -> str:
-        """Show characters as Blender's own modifier deforms them, without flesh."""
-        if not bound:
+    def mute(self, bound: list[bpy.types.Object]) -> str:
+        """Show characters as Blender's own modifier deforms them, without flesh; nothing is thrown away."""
+        shown = [obj for obj in bound if not settings_of(obj).is_muted]
+        if not shown:
             return "Blender's own Armature modifier deforms these meshes already"
-        self.tell_left_out([*unbind(bound), *remove_flesh(bound)[1]])
-        count = sum(not settings_of(obj).is_bound for obj in bound)
+        left_out = mute(shown, is_muted=True, has_flesh=False)
+        self.tell_left_out(left_out)
+        count = len(shown) - len(left_out)
         if count == 1:
             return "1 mesh is deformed by Blender's own Armature modifier"
         return f"{count} meshes are deformed by Blender's own Armature modifier"
@@ -216,9 +239,12 @@ def describe_bound(done: int, count: int, method: str) -> str:
     return f"{done} of {count} meshes are bound by {method}"
 
 
-def is_of_look(obj: bpy.types.Object) -> bool:
-    """Whether a mesh is bound by the method and the settings of a look, with or without flesh."""
-    return bool(LOOKS[look].method) if (look := read_look([obj])) in LOOKS else False
+def is_of_look(obj: bpy.types.Object, look: Look | None = None) -> bool:
+    """Whether a mesh is bound by the method and the settings of a look, or of any, muted or not, with flesh or not."""
+    settings = settings_of(obj)
+    if not settings.is_bound or (look is not None and settings.method != look.method):
+        return False
+    return has_settings_of_look(obj)
 
 
 Character = tuple[bpy.types.Object, list[bpy.types.Object], list[bpy.types.Object]]
@@ -296,10 +322,17 @@ def _leave_edit_mode(context: bpy.types.Context, obj: bpy.types.Object) -> None:
         bpy.ops.object.mode_set(mode="OBJECT")
 
 
+def _update(_context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    update_former([obj])
+
+
 REMEDIES: dict[str, Callable[[bpy.types.Context, bpy.types.Object], None]] = {
+    "UPDATE": _update,
     "SWITCH_ON": _switch_on,
     "OBJECT_MODE": _leave_edit_mode,
 }
 """By `SkinningError.remedy`, but for weights."""
 
-register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_flip, SUPPLE_OT_make, SUPPLE_OT_remedy))
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_OT_flip, SUPPLE_OT_make, SUPPLE_OT_remedy, SUPPLE_OT_update)
+)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import bpy
 
+from .events import show_bones
 from .properties import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, PointerProperty, StringProperty
 
-TWIST_ITEMS = (
-    ("OFF", "Off", "Joints twist by at most half a turn", "NONE", 0),
-    ("AUTO", "Auto", "Allow as many turns as actions need. Spread twists of hands and feet along the limb", "NONE", 1),
-    *((str(count), str(count), "Add this many joints between the bones at each joint", "NONE", 1 + count)
-      for count in range(1, 6)),
-)  # fmt: skip
 SPREAD_ITEMS = (
     ("AUTO", "Auto", "Where a short bone follows a long bone, such as the hand after the forearm", "NONE", 0),
     ("ON", "On", "Spread the twist along the previous bone and the bones in line with it", "NONE", 1),
@@ -73,24 +68,12 @@ class BoneSettings(bpy.types.PropertyGroup):
         subtype="FACTOR",
         update=_show_change,
     )
-    has_twist: BoolProperty(
-        name="Own Twist",
-        description="Use a separate twist for this bone's joint with its parent, instead of the mesh's",
-        update=_show_change,
-    )
-    twist: EnumProperty(
-        name="Twist",
-        description="Twist of this bone's joint with its parent",
-        items=TWIST_ITEMS,
-        default="AUTO",
-        update=_show_change,
-    )
     spread_twist: EnumProperty(
         name="Spread Twist",
         description="Spread this bone's twist along the whole previous bone",
         items=SPREAD_ITEMS,
         default="AUTO",
-        update=_show_change,
+        update=show_bones,
     )
     is_handle: BoolProperty(
         name="Handle",

@@ -168,8 +168,7 @@ class CharacterSettings(bpy.types.PropertyGroup):
 
 TOOLTIPS = {
     "method": "How the skin of the ticked meshes follows the bones",
-    "evaluate": "Compute the deformation of the ticked meshes with nodes in the file, or with Supple's Python code",
-    "twist": "How far joints of the ticked meshes may twist, and whether twists spread along the previous bone",
+    "twist": "Whether limbs of the ticked meshes take up twists along their bones, by B-Bone segments",
     "pattern_display": "Show patterns of the ticked meshes by moving the skin, or as bumps in the materials",
     "pattern_level": "Number of subdivisions of the ticked meshes before patterns displace them",
 }

@@ -9,8 +9,8 @@ from typing import Any
 
 import bpy
 
-from ..deformers import DEFAULT_METHOD, METHODS, Method, Option, UnsupportedError
-from .events import muted, show_change
+from ..deformers import METHODS, Method, Option, UnsupportedError
+from .events import show_change
 from .properties import make_property
 
 METHOD_ITEMS = tuple((method.key, method.label, method.tooltip, "NONE", method.number) for method in METHODS.values())
@@ -20,18 +20,12 @@ DRAGGING, BAKING = "dragging", "bake"
 
 
 def options_of(methods: Iterable[Method]) -> list[Option]:
-    """What methods let choose, with its defaults; those of the default method last, for these count."""
-    ordered = sorted(methods, key=lambda method: method.key == DEFAULT_METHOD)
-    return [replace(choice, default=method.default_of(choice)) for method in ordered for choice in method.choices]
+    """What methods let choose, with its defaults. Two methods that share an option have one default for it."""
+    return [replace(choice, default=method.default_of(choice)) for method in methods for choice in method.choices]
 
 
-def _follow(option: Option) -> dict[str, Any]:
-    return {"update": _change_method if option.name == "method" else show_change}
-
-
-def _change_method(settings: Any, context: bpy.types.Context) -> None:
-    take_defaults(settings, settings.method)
-    show_change(settings, context)
+def _follow(_option: Option) -> dict[str, Any]:
+    return {"update": show_change}
 
 
 def properties_of(options: Iterable[Option], access: Callable[[Option], dict[str, Any]] = _follow) -> dict[str, Any]:
@@ -57,22 +51,6 @@ def find_method(key: str) -> Method:
     return METHODS[key]
 
 
-def take_defaults(settings: Any, key: str) -> None:
-    """Give choices that have the default of the method before that of another method."""
-    if key in METHODS and not METHODS[key].fills_solid:
-        with muted():
-            for choice in METHODS[key].choices:
-                setattr(settings, choice.name, _read(settings, METHODS[key], choice))
-        settings.defaults_of = key
-
-
-def _read(settings: Any, method: Method, choice: Option) -> Any:
-    """A choice for any method: the default of `defaults_of` stands for that of the method."""
-    value, before = getattr(store_of(settings, method), choice.name), METHODS.get(settings.defaults_of)
-    is_default = before is not None and are_same(value, getattr(before.params, choice.name, None))
-    return method.default_of(choice) if is_default else value
-
-
 def are_same(stored: Any, value: Any) -> bool:
     """Whether a property stores a value; Blender rounds numbers."""
     return isclose(stored, value, abs_tol=1e-6) if isinstance(value, float) else stored == value
@@ -87,8 +65,10 @@ def read_params(settings: Any, key: str) -> Any:
         Where there is no such method.
     """
     method = find_method(key)
-    chosen = {choice.name: _read(settings, method, choice) for choice in method.choices if not choice.per_pose}
-    return method.params(**chosen)
+    store = store_of(settings, method)
+    return method.params(
+        **{choice.name: getattr(store, choice.name) for choice in method.choices if not choice.per_pose}
+    )
 
 
 def read_pose_choices(settings: Any, key: str, moment: str = "") -> dict[str, Any]:

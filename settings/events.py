@@ -14,6 +14,9 @@ listeners: list[Callable[[bpy.types.Object], None]] = []
 pattern_listeners: list[Callable[[bpy.types.Object], None]] = []
 """Called with an object whose patterns were changed."""
 
+bone_listeners: list[Callable[[bpy.types.Armature], None]] = []
+"""Called with an armature's data where it was chosen for a bone whether its twist is spread."""
+
 _muted = False
 
 
@@ -44,7 +47,13 @@ def show_pattern(settings: bpy.types.PropertyGroup, _context: bpy.types.Context)
     _call(pattern_listeners, settings)
 
 
-def _call(called: list[Callable[[bpy.types.Object], None]], settings: bpy.types.PropertyGroup) -> None:
+def show_bones(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    """Pass a change of what is chosen for a bone on."""
+    settings.id_data.update_tag()  # skeletons are compared where an armature has changed
+    _call(bone_listeners, settings)
+
+
+def _call(called: list[Any], settings: bpy.types.PropertyGroup) -> None:
     for listener in () if _muted else called:
         listener(settings.id_data)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ..deformers import DEFAULT_METHOD, METHODS, Option
-from ..deformers.method import EVALUATE_ITEMS, EVALUATIONS
-from .bones import TWIST_ITEMS
+from ..deformers.method import BLENDER, PYTHON, STRETCH
 from .choices import METHOD_ITEMS, options_of, properties_of
 from .corrections import CorrectionSettings
 from .dragging import SkinPin
@@ -26,7 +25,7 @@ from .properties import (
     StringProperty,
 )
 
-SETTINGS_VERSION = 7
+SETTINGS_VERSION = 8
 
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
 """Methods that fill the solid inside a skin with particles."""
@@ -46,16 +45,22 @@ BAKE_ITEMS = (
     ("SHAPE_KEYS", "Shape Keys", "The skin is deformed by baked shape keys"),
 )
 
+EVALUATE_ITEMS = (
+    (BLENDER, "Blender", "Blender's own modifiers deform the skin", "NONE", 0),
+    (PYTHON, "Python", "Supple deforms the skin", "NONE", 1),
+    (STRETCH, "Stretch", "Blender's modifiers deform the skin by two hidden armatures", "NONE", 2),
+)
+
+TWIST_ITEMS = (
+    ("OFF", "Off", "Limbs twist at their joints", "NONE", 0),
+    ("AUTO", "Auto", "Limbs, and other bones that actions twist far, take up twists along their length", "NONE", 1),
+)
+
 SKIN_OPTIONS = (
     Option("method", "Method", "How the skin follows the bones", items=METHOD_ITEMS, default=DEFAULT_METHOD),
     Option(
-        "evaluate", "Deform With",
-        "Deform with nodes, which stay in the file and need no Supple, or with Supple's Python code",
-        items=EVALUATE_ITEMS, default="NODES",
-    ),
-    Option(
         "twist", "Twist",
-        "How far joints may twist, and whether twists of hands and feet spread along forearms and shins",
+        "Whether forearms, shins and other limbs take up twists along their bones, by B-Bone segments",
         items=TWIST_ITEMS, default="AUTO",
     ),
     *options_of(method for method in METHODS.values() if not method.fills_solid),
@@ -112,12 +117,10 @@ class ObjectSettings(bpy.types.PropertyGroup):
     corrected: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
     corrected_key: StringProperty(options={"HIDDEN"})
     corrected_pose: StringProperty(options={"HIDDEN"})
-    evaluate_problem: StringProperty(name="Why Not Nodes", options={"HIDDEN"})
+    evaluate: EnumProperty(name="Deformed By", items=EVALUATE_ITEMS, options={"HIDDEN"})
+    evaluate_problem: StringProperty(name="Why Not Blender", options={"HIDDEN"})
     is_problem_closed: BoolProperty(options={"HIDDEN"})
     version: IntProperty(default=SETTINGS_VERSION, options={"HIDDEN"})
-    defaults_of: StringProperty(default=DEFAULT_METHOD, options={"HIDDEN"})
-    centers_bulge_limit: FloatProperty(default=0.5, options={"HIDDEN"})  # of files that `migrate` takes up
-    centers_contact: FloatProperty(default=0.3, options={"HIDDEN"})
     is_bound: BoolProperty(name="Bound", options={"HIDDEN"})
     armature_modifier: StringProperty(name="Armature Modifier", options={"HIDDEN"})
     carrier: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
@@ -125,6 +128,8 @@ class ObjectSettings(bpy.types.PropertyGroup):
     bound_groups: StringProperty(name="Bound Groups", options={"HIDDEN"})
     bound_space: FloatVectorProperty(name="Bound Space", size=(4, 4), subtype="MATRIX", options={"HIDDEN"})
     is_handed_over: BoolProperty(name="Handed Over", options={"HIDDEN"})
+    is_muted: BoolProperty(name="As Blender", options={"HIDDEN"})
+    had_preserve_volume: BoolProperty(name="Had Preserve Volume", options={"HIDDEN"})
     bake: EnumProperty(name="Bake", items=BAKE_ITEMS, options={"HIDDEN"})
     cache_modifier: StringProperty(name="Cache Modifier", options={"HIDDEN"})
     baked_keys: StringProperty(name="Baked Keys", options={"HIDDEN"})
@@ -175,9 +180,8 @@ ObjectSettings.__annotations__ |= {name: f"PROPERTIES[{name!r}]" for name in PRO
 
 
 def needs_supple(settings: ObjectSettings) -> bool:
-    """Whether a bound object is deformed by Supple, and not by its modifier alone."""
-    chosen = EVALUATIONS.get(settings.evaluate)
-    return chosen is None or chosen.needs_supple
+    """Whether a bound object is deformed by Supple, not by Blender's own modifiers."""
+    return settings.evaluate == PYTHON
 
 
 def settings_of(obj: bpy.types.Object) -> ObjectSettings:

@@ -21,12 +21,11 @@ class BONE_PT_supple(bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, settings = self.layout, context.bone.supple
         layout.use_property_split = True
-        for name, label in (("sharpness", "Own Sharpness"), ("twist", "Own Twist")):
-            row = layout.row(heading=label)
-            row.prop(settings, f"has_{name}", text="")
-            column = row.column()
-            column.enabled = getattr(settings, f"has_{name}")
-            column.prop(settings, name, text="")
+        row = layout.row(heading="Own Sharpness")
+        row.prop(settings, "has_sharpness", text="")
+        column = row.column()
+        column.enabled = settings.has_sharpness
+        column.prop(settings, "sharpness", text="")
         layout.prop(settings, "spread_twist")
 
 

@@ -8,6 +8,7 @@ import bpy
 
 FIRST = {
     "supple.make": "OUTLINER_OB_ARMATURE", "supple.flip": "UV_SYNC_SELECT", "supple.side_by_side": "MOD_ARRAY",
+    "supple.update": "FILE_REFRESH",
 }  # fmt: skip
 FINE_TUNE = {"supple.bind": "LINKED", "supple.unbind": "UNLINKED", "supple.measure": "DRIVER_DISTANCE"}
 CHECKS = {
@@ -57,7 +58,7 @@ HANDLES = {"supple.handles_add": "MESH_CUBE", "supple.handles_remove": "X"}
 ALONE = {
     "supple.correct_pose": "SCULPTMODE_HLT", "supple.corrections_from": "PARTICLES",
     "supple.example_add": "ARMATURE_DATA", "supple.fit_skeleton": "BONE_DATA", "supple.weights_smooth": "MOD_SMOOTH",
-    "supple.weights_check": "VIEWZOOM", "supple.clear_pins": "UNPINNED",
+    "supple.weights_check": "VIEWZOOM", "supple.clear_pins": "UNPINNED", "supple.update": "FILE_REFRESH",
     "supple.asset_library_add": "ASSET_MANAGER", "supple.asset_library_remove": "TRASH",
 }  # fmt: skip
 """What menus draw with options, or with others between; the last two in the preferences."""

@@ -11,7 +11,7 @@ from ..settings.character import find_armature, find_shown, list_meshes
 from ..settings.choices import METHODS
 from ..settings.objects import settings_of
 from ..tasks.reports import pose_times
-from ..tasks.subject.stack import find_independent, is_flipped, read_milliseconds
+from ..tasks.subject.stack import is_former, read_milliseconds
 from ..translations import translate
 
 MOST_ROWS = 8
@@ -68,11 +68,11 @@ def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     """Milliseconds of the latest pose, or the method where meshes differ in it; or why there is neither."""
     settings = settings_of(obj)
     if not settings.is_bound:
-        return translate("independent" if find_independent(obj) is not None else "not bound")
+        return translate("earlier version" if is_former(obj) else "not bound")
     if settings.bake != "NONE":
         return translate("baked")
-    if is_flipped(obj):
-        return translate("flipped")
+    if settings.is_muted:
+        return translate("as Blender")
     method = METHODS.get(settings.method)
     label = translate(method.label if method is not None else settings.method)
     differs = len({settings_of(other).method for other in list_meshes(context)}) > 1

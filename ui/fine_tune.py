@@ -57,7 +57,9 @@ class VIEW3D_PT_supple_fine_tune(PartPanel, bpy.types.Panel):
             if not method.fills_solid:
                 draw_choices(column, store, method, mixed)
                 draw_setting(column, store, "twist", "twist" in mixed)
-        self.draw_evaluate(column, context, settings, store)
+        if needs_supple(settings) and settings.evaluate_problem and not settings.is_problem_closed:
+            closes = settings.id_data, "evaluate_problem"
+            draw_message(column, context, settings.evaluate_problem, icon="INFO", closes=closes)
         column.prop_search(settings, "linear_group", settings.id_data, "vertex_groups")
         shown = METHODS.get(settings.method)
         if shown is not None and shown.fills_solid:
@@ -65,21 +67,6 @@ class VIEW3D_PT_supple_fine_tune(PartPanel, bpy.types.Panel):
         self.draw_bind(context, settings, chosen)
         if is_whole(context):
             self.draw_layers(context)
-
-    def draw_evaluate(
-        self,
-        layout: bpy.types.UILayout,
-        context: bpy.types.Context,
-        settings: ObjectSettings,
-        store: bpy.types.PropertyGroup,
-    ) -> None:
-        """Nodes or Python, and why not nodes."""
-        row = layout.row()
-        row.enabled = settings.id_data.mode != "EDIT"
-        row.prop(store, "evaluate", expand=True)
-        if needs_supple(settings) and settings.evaluate_problem and not settings.is_problem_closed:
-            closes = settings.id_data, "evaluate_problem"
-            draw_message(layout, context, settings.evaluate_problem, icon="INFO", closes=closes)
 
     def draw_particles(self, context: bpy.types.Context, settings: ObjectSettings, method: Method) -> None:
         """What a mesh is filled with, the choices, and how particles are drawn."""

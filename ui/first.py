@@ -11,9 +11,9 @@ from ..settings.side_by_side import find_compared, has_ghosts
 from ..tasks.reports import version_reports
 from ..tasks.subject.corrected import list_under_way
 from ..tasks.subject.layered import list_layered
-from ..tasks.subject.looks import CUSTOM, MIXED, read_look
+from ..tasks.subject.looks import CUSTOM, FORMER, MIXED, read_look
 from ..tasks.subject.notices import list_notices
-from ..tasks.subject.stack import is_flipped
+from ..tasks.subject.stack import list_former
 from ..translations import translate
 from .buttons import draw_button
 from .character import describe_character, find_trouble
@@ -24,7 +24,9 @@ from .panels import SupplePanel, count_meshes, draw_problem, has_armature, is_an
 from .reports import draw_hint, draw_message
 from .tools import DragSkin
 
-LABELS = {key: look.label for key, look in LOOKS.items()} | {CUSTOM: "Custom", MIXED: "Mixed"}
+LABELS = {key: look.label for key, look in LOOKS.items()}
+LABELS |= {CUSTOM: "Custom", MIXED: "Mixed", FORMER: "Earlier Version"}
+EARLIER = "An earlier version of Supple deforms this character. It plays on as it was saved until it is updated"
 NOTHING = "Select the armature of a character, or one of its meshes"
 NO_MESHES = "This armature moves no mesh yet. Select its meshes, too"
 BARE = "A skeleton for the selected meshes: a human, or an animal on four legs, in a rest pose"
@@ -49,7 +51,12 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
                 draw_under_way(self.layout, context)
                 return
             meshes = list_shown(context)
-            if is_any_bound(meshes):
+            if list_former(meshes):
+                draw_hint(self.layout, context, EARLIER)
+                row = self.layout.row()
+                row.scale_y = 1.5
+                draw_button(row, "supple.update")
+            elif is_any_bound(meshes):
                 self.draw_bound(context, meshes)
             elif meshes:
                 self.draw_make()
@@ -118,7 +125,7 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
         if left:
             draw_button(layout, "supple.make", text=translate(f"Make Supple: {count_meshes(left)}"))
         row = layout.row(align=True)
-        is_back = any(map(is_flipped, meshes))
+        is_back = any(settings_of(obj).is_muted for obj in meshes)
         draw_button(row, "supple.flip", text="Flip Back" if is_back else "Flip to Blender", depress=is_back)
         draw_side_by_side(row, context)
         row = layout.row(align=True)

@@ -6,16 +6,14 @@ import bpy
 
 from ..settings.character import find_armature
 from ..settings.checks import check_settings
-from ..settings.choices import METHODS
 from ..settings.engine_copy import copy_settings, find_source
 from ..settings.objects import BAKE_ITEMS, needs_supple, settings_of
 from ..tasks.reports import farm_reports
 from ..tasks.subject.actions import list_seen_actions
-from ..tasks.subject.stack import find_independent
 from ..translations import translate
 from .buttons import draw_button
 from .menus import VIEW3D_MT_supple_bake
-from .panels import PartPanel, is_whole, list_chosen, list_shown, shown_settings
+from .panels import PartPanel, is_whole, list_shown, shown_settings
 from .reports import draw_hint, draw_message
 
 HINT = "For renders, other machines, game engines, and colleagues without Supple"
@@ -23,7 +21,7 @@ HINT = "For renders, other machines, game engines, and colleagues without Supple
 
 def is_with_supple(obj: bpy.types.Object) -> bool:
     """Whether there is something of a mesh to hand over."""
-    return settings_of(obj).is_bound or settings_of(obj).bake != "NONE" or find_independent(obj) is not None
+    return settings_of(obj).is_bound or settings_of(obj).bake != "NONE"
 
 
 class VIEW3D_PT_supple_hand_over(PartPanel, bpy.types.Panel):
@@ -51,8 +49,6 @@ class VIEW3D_PT_supple_hand_over(PartPanel, bpy.types.Panel):
         self.draw_copy(context)
         if settings is not None and settings.is_bound and not needs_supple(settings):
             draw_button(layout, "supple.make_independent")
-        for obj in list_chosen(context) or list_shown(context):
-            self.draw_independent(context, obj)
 
     def draw_bake(self, context: bpy.types.Context, settings: bpy.types.PropertyGroup) -> None:
         """What plays instead of Supple, and what was sent."""
@@ -78,18 +74,6 @@ class VIEW3D_PT_supple_hand_over(PartPanel, bpy.types.Panel):
         draw_button(row, "supple.engine_copy_show", text="", depress=is_shown)
         draw_button(row, "supple.engine_copy_frame", text="")
         draw_message(layout, context, copy_settings(armature).report, icon="INFO")
-
-    def draw_independent(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
-        """What deforms a mesh that was made independent."""
-        found = find_independent(obj)
-        if found is not None:
-            modifier, key = found
-            method = METHODS[key].label if key in METHODS else key
-            text = (
-                f"Modifier '{modifier.name}' deforms '{obj.name}' on its own, by {method}: it follows the pose, but "
-                "not changes to weights, bones and settings. Use Bind to let Supple update it again"
-            )
-            draw_message(self.layout, context, text, icon="INFO")
 
 
 class SUPPLE_UL_actions(bpy.types.UIList):

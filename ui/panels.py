@@ -103,6 +103,7 @@ REMEDIES: dict[str, tuple[str, Any]] = {
     "WEIGHTS": ("Automatic Weights", "MOD_VERTEX_WEIGHT"),
     "SWITCH_ON": ("Enable", "HIDE_OFF"),
     "OBJECT_MODE": ("Object Mode", "OBJECT_DATAMODE"),
+    "UPDATE": ("Update", "FILE_REFRESH"),
 }
 """Label and icon of what can be done about a message, by `SkinningError.remedy`."""
 

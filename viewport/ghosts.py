@@ -181,7 +181,7 @@ def draw() -> None:
             for obj, ghost in zip(visible, ghosts, strict=True):
                 to_world = Matrix.Translation(offset) @ obj.evaluated_get(layer.depsgraph).matrix_world
                 _draw_ghost(ghost, to_world, shader)
-            said = dict.fromkeys(text for ghost in ghosts for text in (ghost.message, ghost.note) if text)
+            said = dict.fromkeys(ghost.message for ghost in ghosts if ghost.message)
             color = tuple((0.4 + 0.6 * np.array(color_ghost(key))).tolist())
             _columns.append(Column([GHOST_LABELS[key], *said], color, top + offset))
 

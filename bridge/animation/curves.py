@@ -136,6 +136,11 @@ def list_curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
     return [curve for curves in _curve_lists(owner) for curve in curves]
 
 
+def list_all_curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
+    """The F-curves of all actions that a data-block plays, those of its NLA tracks too, of its own slots."""
+    return [curve for _, holder in _list_all_played(owner) for curve in holder.fcurves]
+
+
 def iterate_curves(action: bpy.types.Action) -> Iterator[bpy.types.FCurve]:
     """An action's F-curves, of all its slots."""
     yield from (curve for holder in _list_all_holders(action) for curve in holder.fcurves)

@@ -150,6 +150,7 @@ def drive_by_properties(
     slot: int = 0,
     rotation_of: str = "",
     parts: str = "",
+    fallback: float | None = None,
 ) -> None:
     """Drive a property of an object or a data-block by properties of another, or of the same.
 
@@ -168,6 +169,8 @@ def drive_by_properties(
     parts : str
         Which of X, Y, Z and W of the quaternion of its rotation, as `measure_rotation` has it, are further variables:
         Blender computes the rotation anew for each.
+    fallback : float, optional
+        Value of properties that are gone. Without one, the driver then keeps its last value.
     """
     driver = ensure_driver(owner, path, slot).driver
     variables = ensure_variables(driver, len(paths) + len(parts))
@@ -177,6 +180,8 @@ def drive_by_properties(
         set_values(variable, type="SINGLE_PROP")
         set_values(variable.targets[0], id_type=source.id_type)
         set_values(variable.targets[0], id=source, data_path=source_path)
+        if fallback is not None:
+            set_values(variable.targets[0], use_fallback_value=True, fallback_value=fallback)
     set_values(driver, expression=expression)
 
 
@@ -322,20 +327,6 @@ def remove_drivers(owner: bpy.types.Object | bpy.types.Mesh | bpy.types.Key, sta
         data.drivers.remove(curve)
     if not (data.drivers or data.action or data.nla_tracks):
         owner.animation_data_clear()
-
-
-def retarget_drivers(obj: bpy.types.Object, former: bpy.types.Object | None, source: bpy.types.Object) -> None:
-    """Have an object's drivers read another object than before.
-
-    Parameters
-    ----------
-    former, source : Object
-        What they read before, None for nothing, and from now on.
-    """
-    for curve in obj.animation_data.drivers if obj.animation_data is not None else ():
-        for target in (target for variable in curve.driver.variables for target in variable.targets):
-            if target.id == former:
-                target.id = source
 
 
 def ensure_driver(owner: bpy.types.ID, path: str, slot: int) -> bpy.types.FCurve:

@@ -11,8 +11,7 @@ from mathutils import Matrix
 
 from ...deformers import SkinningError
 from ..arrays import write_array
-from .data import FaceKeys, mesh_of, read_evaluated_points, write_key_points
-from .influences import remove_influences
+from .data import FaceKeys, mesh_of, write_key_points
 
 
 def check_keys(obj: bpy.types.Object) -> None:
@@ -64,7 +63,6 @@ def _copy_plain(obj: bpy.types.Object, name: str) -> bpy.types.Object:
     copy = bpy.data.objects.new(name, mesh)
     mesh.name = name
     copy.vertex_groups.clear()
-    remove_influences(mesh)
     for number, slot in enumerate(obj.material_slots):
         if slot.link == "OBJECT":
             cast(Any, mesh.materials)[number] = slot.material
@@ -104,50 +102,6 @@ def _clear_keys(copy: bpy.types.Object) -> None:
     copy.shape_key_clear()
     if name in bpy.data.shape_keys:
         bpy.data.batch_remove([bpy.data.shape_keys[name]])
-
-
-STEP = 0.01
-"""Share of a mesh's size by which points are moved to see what happens to the space around them."""
-
-
-def measure_in_copies(obj: bpy.types.Object, modifier: str, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Let Blender pose a mesh by one of its modifiers, in the pose that is shown.
-
-    Parameters
-    ----------
-    modifier : str
-        Name of the only modifier that acts.
-    rest : float array, shape (V, 3)
-        Points at rest, object space.
-
-    Returns
-    -------
-    points : float32 array, shape (V, 3)
-    transforms : float array, shape (V, 4, 4)
-        Where the space of each vertex goes, if the modifier moves it by an affine transform; object space.
-    """
-    step = STEP * float(np.linalg.norm(np.ptp(rest, axis=0))) or 1.0
-    scene, copies = bpy.context.scene, []
-    try:
-        for offset in np.concatenate([np.zeros((1, 3)), step * np.eye(3)]):
-            copy = cast(bpy.types.Object, obj.copy())
-            copies.append(copy)
-            copy.data = mesh_of(obj).copy()
-            _clear_keys(copy)
-            for other in [other for other in copy.modifiers if other.name != modifier]:
-                copy.modifiers.remove(other)
-            write_array(mesh_of(copy).vertices, "co", rest + offset)
-            scene.collection.objects.link(copy)
-        depsgraph = bpy.context.evaluated_depsgraph_get()
-        points, *moved = (read_evaluated_points(copy, depsgraph) for copy in copies)
-    finally:
-        for mesh in [mesh_of(copy) for copy in copies]:
-            bpy.data.meshes.remove(mesh)  # and its object
-    transforms = np.broadcast_to(np.eye(4), (len(rest), 4, 4)).copy()
-    for axis, other in enumerate(moved):
-        transforms[:, :3, axis] = (other.astype(np.float64) - points) / step
-    transforms[:, :3, 3] = points - np.einsum("vij,vj->vi", transforms[:, :3, :3], rest)
-    return points, transforms
 
 
 def _write_keys(mesh: bpy.types.Mesh, keys: FaceKeys, points: np.ndarray, linear: np.ndarray) -> None:

@@ -120,10 +120,6 @@ def read_key_points(key_block: bpy.types.ShapeKey) -> np.ndarray:
     return read_array(key_block.data, "co", 3)
 
 
-SDEF_KEYS = "mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1"
-"""Shape keys that hold the points of SDEF, as the add-on mmd_tools stores them."""
-
-
 SDEF_SKINNING = "mmd_sdef_skinning"
 """Shape key by which mmd_tools moves the vertices itself."""
 
@@ -133,15 +129,6 @@ def moves_by_sdef(obj: bpy.types.Object) -> bool:
     keys = mesh_of(obj).shape_keys
     block = None if keys is None else keys.key_blocks.get(SDEF_SKINNING)
     return block is not None and not block.mute and block.value != 0.0
-
-
-def read_sdef_points(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The points C, R0 and R1 of SDEF, float32, shape (V, 3) each, object space; None where a mesh has none."""
-    keys = {} if mesh.shape_keys is None else mesh.shape_keys.key_blocks
-    if not all(name in keys for name in SDEF_KEYS):
-        return None
-    centers, first, second = (read_key_points(keys[name]) for name in SDEF_KEYS)
-    return centers, first, second
 
 
 class FaceKeys:
@@ -179,11 +166,6 @@ class FaceKeys:
             if value and offset is not None:
                 points += np.float32(value) * offset
         return points
-
-    def is_any_moved(self, chosen: np.ndarray) -> bool:
-        """Whether a key moves some of the vertices that are chosen, bool array (V,), by more than rounding."""
-        least = 1e-6 * float(np.ptp(self.basis, axis=0).max(initial=0.0))
-        return any(offset is not None and (np.abs(offset[chosen]) > least).any() for offset in self._offsets)
 
 
 def read_key_values(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph) -> tuple[float, ...]:

@@ -13,12 +13,12 @@ import numpy as np
 
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
-from ...deformers.rig.fractions import Fractions
 from ...deformers.rig.rest import Joints, Pose
+from ...deformers.rig.rolls import Rolls
 from ...deformers.rig.skeleton import find_frame, find_joint_parents
-from ...deformers.rig.spread_twists import SpreadTwists
 from ..arrays import read_array
-from .twists import list_hinted, read_hints
+from .segments import Roll, has_segments, is_rolled, read_rolls
+from .twists import read_roll_hints
 
 SMALLEST_VOLUME = 1e-30
 """Determinant of a bone's axes, or of those of a segment, from which on they can be inverted."""
@@ -51,7 +51,8 @@ class Envelopes:
 class Skeleton:
     """The deforming bones of an armature.
 
-    A bone is one joint; a B-Bone of n segments is n + 1 joints, the ends of its segments, in a chain.
+    A bone is one joint; a B-Bone of n segments is n + 1 joints, the ends of its segments, in a chain. A bone with
+    Supple's own segments is a plain bone, whose joint has a roll.
 
     Attributes
     ----------
@@ -74,16 +75,16 @@ class Skeleton:
         Names and segment counts of the B-Bones.
     bendy_joints : int array
         Joints that are ends of their segments, in the same order.
-    twists : tuple of (str, str), length D
-        What users have chosen for each bone: a twist of its own, or "", and whether it is spread.
+    spreads : tuple of str, length D
+        What users have chosen for each bone: whether the bones above it take up its twist.
     handles : bool array, shape (D,)
         Bones that follow points and cages.
     source : tuple
         All that was read of the armature.
     plain : Skeleton or None
-        The same without fractions and spread twists; None where it has none itself.
+        The same without rolls; None where it has none itself.
     known : dict
-        Skeletons with these that were made of it.
+        The skeleton with rolls that was made of it.
     """
 
     names: tuple[str, ...]
@@ -99,23 +100,29 @@ class Skeleton:
     pose_indices: np.ndarray
     bendy: tuple[tuple[str, int], ...]
     bendy_joints: np.ndarray
-    twists: tuple[tuple[str, str], ...]
+    spreads: tuple[str, ...]
     handles: np.ndarray
     source: tuple
     plain: Skeleton | None = None
     known: dict = field(default_factory=dict, repr=False, compare=False)
 
-    def with_twists(self, fractions: Fractions | None, spread: SpreadTwists | None) -> Skeleton:
-        """The same whose joints have fractions, or a twist that is spread."""
-        plain = self.plain or self
-        if fractions is None and spread is None:
-            return plain
-        return replace(plain, joints=replace(plain.joints, fractions=fractions, spread=spread), plain=plain, known={})
+    def with_rolls(self, rolls: tuple[Roll, ...]) -> Skeleton:
+        """A plain skeleton with the rolls of its bones, which it then knows as `rolled`; itself if there are none."""
+        if not rolls:
+            return self
+        joints = replace(self.joints, rolls=_place_rolls(self, rolls))
+        self.known[ROLLED] = replace(self, joints=joints, source=(*self.source, *rolls), plain=self, known={})
+        return self.known[ROLLED]
 
     @property
-    def twist_plan(self) -> tuple[Fractions | None, SpreadTwists | None]:
-        """What tells apart skeletons of the same bones."""
-        return self.joints.fractions, self.joints.spread
+    def rolled(self) -> Skeleton:
+        """The same as its armature poses it: with the rolls of its bones."""
+        return self.unrolled.known.get(ROLLED, self)
+
+    @property
+    def unrolled(self) -> Skeleton:
+        """The same without rolls."""
+        return self.plain or self
 
     @property
     def joint_counts(self) -> np.ndarray:
@@ -123,19 +130,9 @@ class Skeleton:
         return _count_joints(self.segment_counts)
 
     @cached_property
-    def has_twists(self) -> bool:
-        """Whether a bone has a twist of its own, or its twist is spread whatever its mesh says."""
-        return any(own or spread == "ON" for own, spread in self.twists)
-
-    @cached_property
     def frame(self) -> np.ndarray:
         """How the character is turned, as `find_frame` says, shape (3, 3)."""
         return find_frame(np.linalg.inv(self.rest_inverses)[:, :3, :3], self.joints.chains)
-
-    @property
-    def has_hints(self) -> bool:
-        """Whether some joints are asked for their twists: those with fractions, or whose twist is spread."""
-        return self.plain is not None
 
     def name_joint(self, joint: int) -> str:
         """The bone that a joint is of, "" for none (-1)."""
@@ -143,8 +140,9 @@ class Skeleton:
 
     @property
     def fingerprint(self) -> str:
-        """Short text that differs where other bones, or bones at other positions, were read."""
-        parts = (part if isinstance(part, bytes) else repr(part).encode() for part in self.source)
+        """Short text that differs where other bones, or bones at other positions, were read; rolls do not count."""
+        source = self.unrolled.source
+        parts = (part if isinstance(part, bytes) else repr(part).encode() for part in source)
         return hashlib.sha256(b"\n".join(parts)).hexdigest()[:16]
 
 
@@ -162,9 +160,15 @@ BENDY_CHOICES = (
     "bbone_handle_type_start", "bbone_handle_type_end", "bbone_handle_use_ease_start", "bbone_handle_use_ease_end",
     "use_connect",
 )  # fmt: skip
+STRAIGHTENED = ("bbone_handle_type_start", "bbone_handle_type_end", "bbone_easein", "bbone_easeout")
+"""What Supple sets of bones with segments of its own."""
+
 HANDLES = ("bbone_custom_handle_start", "bbone_custom_handle_end")
-NO_CHOICE = "", "AUTO"
-"""In `Skeleton.twists`, of a bone for which nothing was chosen."""
+ROLLED = "rolled"
+"""In `Skeleton.known`, the key of the skeleton with the rolls of its bones."""
+
+NO_CHOICE = "AUTO"
+"""In `Skeleton.spreads`, of a bone for which nothing was chosen."""
 
 
 def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
@@ -173,20 +177,20 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     Parameters
     ----------
     known : Skeleton, optional
-        Returned, without fractions, at little cost, where nothing has changed since it was read.
+        Returned as `rolled`, at little cost, where nothing has changed since it was read.
 
     Raises
     ------
     SkinningError
         Where a bone has no length, or is too far away to compute with.
     """
-    values, source = _read_bones(armature)
-    if known is not None and known.source == source:
-        return known.plain or known
+    values, source, rolls = _read_bones(armature)
+    if known is not None and known.rolled.source == (*source, *rolls):
+        return known.rolled
     pose_names, all_names, parent_names, *_ = source
     deforming = np.flatnonzero(values["use_deform"])
     names = tuple(all_names[bone] for bone in deforming)
-    sharpness, twists, is_handle = _read_choices(armature, all_names)
+    sharpness, spreads, is_handle = _read_choices(armature, all_names)
     handles = is_handle[deforming]
     matrices = values["matrix_local"].reshape(-1, 4, 4).transpose(0, 2, 1)[deforming].astype(np.float64)
     segment_counts = values["bbone_segments"][deforming, 0].astype(np.intp)
@@ -207,7 +211,7 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     _check_rest(armature, np.repeat(names, joint_counts).tolist(), rest)
     pose_index = {name: index for index, name in enumerate(pose_names)}
     envelopes = _make_envelopes(values, deforming)
-    return Skeleton(
+    plain = Skeleton(
         names=names,
         first_joints=first_joints,
         segment_counts=segment_counts,
@@ -220,16 +224,30 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
             parents=_find_joint_parents(values, all_names, parent_names, first_joints, joint_counts, is_handle),
             tails=_find_joint_tails(rest[:, :3, 3], envelopes, joint_counts, handles),
             sharpness=_place_sharpness(sharpness[deforming], first_joints, int(joint_counts.sum())),
+            orientations=np.repeat(matrices[:, :3, :3], joint_counts, axis=0),
         ),
         rest_inverses=np.linalg.inv(rest),
         pose_names=pose_names,
         pose_indices=np.repeat(np.array([pose_index[name] for name in names], np.intp), joint_counts),
         bendy=bendy,
         bendy_joints=bendy_joints,
-        twists=tuple(twists[bone] for bone in deforming),
+        spreads=tuple(spreads[bone] for bone in deforming),
         handles=handles,
         source=source,
     )
+    return plain.with_rolls(tuple(roll for roll in rolls if {roll.bone, roll.source} <= set(names)))
+
+
+def _place_rolls(skeleton: Skeleton, rolls: tuple[Roll, ...]) -> Rolls:
+    """Rolls by the joints of a skeleton, which has a joint for each of their bones."""
+    first = dict(zip(skeleton.names, skeleton.first_joints.tolist(), strict=True))
+    joints, sources = np.array([(first[roll.bone], first[roll.source]) for roll in rolls], np.intp).T
+    orientations = skeleton.joints.orientations
+    assert orientations is not None
+    axes = np.einsum("rij,rj->ri", orientations[sources], np.array([roll.axis for roll in rolls]))
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    shares = np.array([(roll.head, roll.tail) for roll in rolls])
+    return Rolls(joints, sources, axes, shares, np.array([roll.segments for roll in rolls], np.intp))
 
 
 def _check_rest(armature: bpy.types.Object, names: Sequence[str], matrices: np.ndarray, *positions: np.ndarray) -> None:
@@ -244,23 +262,27 @@ def _check_rest(armature: bpy.types.Object, names: Sequence[str], matrices: np.n
         )
 
 
-def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tuple]:
-    """The properties of all bones at rest, each of shape (bones, n); and all that was read, to compare.
+def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tuple, tuple[Roll, ...]]:
+    """The properties of all bones at rest, each of shape (bones, n); all that was read, to compare; and the rolls.
 
     That is the names of the pose's bones, of the bones, their parents and handles, and the properties as bytes. What
-    bends B-Bones is read only where there are any.
+    bends B-Bones is read only where there are any; bones with Supple's own segments are none.
     """
     bones = armature.data.bones
     values = {name: read_array(bones, name, size) for name, size in REST_PROPERTIES}
     values |= {name: read_array(bones, name, 1, np.int32) for name in REST_CHOICES}
+    has_rolls = np.array([has_segments(bone) for bone in bones], bool)
+    values["bbone_segments"][has_rolls] = 1
     handles = ()
     if (values["bbone_segments"] > 1).any():
         handles = tuple(other.name if (other := getattr(bone, name)) else "" for bone in bones for name in HANDLES)
         values |= {name: read_array(bones, name, size) for name, size in BENDY_PROPERTIES}
         values |= {name: read_array(bones, name, 1, np.int32) for name in BENDY_CHOICES}
+        for name in STRAIGHTENED:
+            values[name][has_rolls] = 0
     parent_names = tuple(parent.name if (parent := bone.parent) else "" for bone in bones)
     arrays = [array.tobytes() for array in values.values()]
-    sharpness, twists, is_handle = _read_choices(armature, bones.keys())
+    sharpness, spreads, is_handle = _read_choices(armature, bones.keys())
     if not np.isnan(sharpness).all():
         arrays.append(sharpness.tobytes())
     if is_handle.any():
@@ -268,19 +290,18 @@ def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tupl
     inherits = read_array(bones, "use_inherit_rotation", 1, np.int32)
     if not inherits.all():
         arrays.append(inherits.tobytes())
-    chosen = tuple(twists) if any(choice != NO_CHOICE for choice in twists) else ()
-    return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, handles, *arrays, *chosen)
+    chosen = tuple(spreads) if any(choice != NO_CHOICE for choice in spreads) else ()
+    source = (read_pose_names(armature), tuple(bones.keys()), parent_names, handles, *arrays, *chosen)
+    return values, source, read_rolls(armature) if has_rolls.any() and is_rolled(armature) else ()
 
 
-def _read_choices(
-    armature: bpy.types.Object, names: Sequence[str]
-) -> tuple[np.ndarray, list[tuple[str, str]], np.ndarray]:
-    """What is stored on bones: sharpness, float array, shape (bones,), NaN without; twists; which are handles, bool."""
+def _read_choices(armature: bpy.types.Object, names: Sequence[str]) -> tuple[np.ndarray, list[str], np.ndarray]:
+    """What is stored on bones: sharpness, shape (bones,), NaN without; spreads; which are handles, bool array."""
     chosen = [armature.data.bones[name].supple for name in names]
     sharpness = [settings.sharpness if settings.has_sharpness else np.nan for settings in chosen]
-    twists = [(settings.twist if settings.has_twist else "", settings.spread_twist) for settings in chosen]
+    spreads = [settings.spread_twist for settings in chosen]
     is_handle = np.array([settings.is_handle for settings in chosen], bool)
-    return np.array(sharpness, np.float64), twists, is_handle
+    return np.array(sharpness, np.float64), spreads, is_handle
 
 
 def _place_sharpness(sharpness: np.ndarray, first_joints: np.ndarray, joint_count: int) -> np.ndarray | None:
@@ -382,19 +403,18 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
     with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
         rest_to_pose = posed @ skeleton.rest_inverses
-    return Pose(rest_to_pose, hints=_read_joint_hints(armature, skeleton))
+    return Pose(rest_to_pose, hints=_read_hints(armature, skeleton))
 
 
-def _read_joint_hints(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | None:
-    """Twists that are asked of joints with fractions, or whose twist is spread, radians, shape (B,); 0 for others.
-
-    None where there are none.
-    """
-    joints = list_hinted(skeleton.joints)
-    if not joints:
+def _read_hints(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | None:
+    """Twists that are asked of the sources of rolls, as drivers count them, radians, shape (B,); None without rolls."""
+    joints, rolls, orientations = skeleton.joints, skeleton.joints.rolls, skeleton.joints.orientations
+    if rolls is None or orientations is None:
         return None
-    hints = np.zeros(len(skeleton.joints.parents))
-    hints[joints] = read_hints(armature, [skeleton.name_joint(joint) for joint in joints])
+    along = np.einsum("ri,ri->r", rolls.axes, orientations[rolls.sources, :, 1])
+    names = [skeleton.name_joint(joint) for joint in rolls.sources.tolist()]
+    hints = np.zeros(len(joints.parents))
+    hints[rolls.sources] = read_roll_hints(armature, names, along)
     return hints
 
 

@@ -20,6 +20,7 @@ from ..arrays import write_array
 from ..meshes.data import mesh_of
 from ..meshes.layers import is_limbs_object
 from .joints import is_joints_object
+from .stretch_armatures import is_stretch_armature
 
 HIDDEN_KEY = "supple_hidden"
 """Custom property of carriers and watchers: what bears it, Supple has made, and may hide and remove."""
@@ -56,8 +57,8 @@ def _new_hidden(mesh: bpy.types.Mesh) -> bpy.types.Object:
 
 
 def is_hidden_object(obj: bpy.types.Object) -> bool:
-    """Whether an object is a carrier, a watcher, a joints or a limbs object, which no user is to see."""
-    return HIDDEN_KEY in obj or is_joints_object(obj) or is_limbs_object(obj)
+    """Whether an object is one of Supple's own, such as a carrier or a joints object, which no user is to see."""
+    return HIDDEN_KEY in obj or is_joints_object(obj) or is_limbs_object(obj) or is_stretch_armature(obj)
 
 
 def hide_again() -> None:

@@ -83,7 +83,8 @@ def _list_deforming(obj: bpy.types.Object) -> set[Any]:
     """The data of the armatures that deform an object."""
     armatures: list[Any] = [each.object for each in cast(Any, obj.modifiers) if each.type == "ARMATURE"]
     armatures += [obj.parent] if obj.parent_type == "ARMATURE" else []
-    return {each.data for each in armatures if each is not None and each.type == "ARMATURE"}
+    found = (each for each in armatures if each is not None and each.type == "ARMATURE")
+    return {each.data for each in found if not is_hidden_object(each)}
 
 
 def copy_rotation(armature: bpy.types.Object, name: str, lag: str) -> str:

@@ -93,5 +93,15 @@ def dual_quaternions_from_rigid(rotations: np.ndarray, translations: np.ndarray)
     float array, shape (B, 8)
     """
     real = quaternions_from_rotations(rotations)
-    dual = multiply_rows((0.5 * translations[:, :, None] * real[:, None]).reshape(-1, 12), PRODUCTS)
-    return np.concatenate([real, dual], axis=1)
+    return np.concatenate([real, translate_quaternions(translations, real)], axis=1)
+
+
+def translate_quaternions(translations: np.ndarray, quaternions: np.ndarray) -> np.ndarray:
+    """Dual parts 1/2 t q of rotations that translations follow, shape (N, 4).
+
+    Parameters
+    ----------
+    translations : float array, shape (N, 3)
+    quaternions : float array, shape (N, 4)
+    """
+    return multiply_rows((0.5 * translations[:, :, None] * quaternions[:, None]).reshape(-1, 12), PRODUCTS)

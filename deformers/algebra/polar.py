@@ -8,14 +8,6 @@ RIGID_TOLERANCE = 1e-5
 """Largest entry of `A.T @ A - I` at which a matrix counts as a rotation: single-precision noise of a posed chain, 7e-6
 on a MakeHuman rig. A stretch of half of it, which is then left out, moves nothing by 1e-5 of a character's size."""
 
-LONGEST_CHAIN, ROUNDINGS_OF_BONE = 256, 8
-"""Bones one behind the other, controls included, whose rounding is no scale to users, and roundings of single precision
-that each adds, at most: 7 where all have one quaternion, 1.6e-5 for 20 bones; 1 where each is rotated by another."""
-
-CHAIN_TOLERANCE = LONGEST_CHAIN * ROUNDINGS_OF_BONE * float(np.finfo(np.float32).eps)
-"""The same up to which nobody is told that bones are scaled: a stretch of 1e-4 cannot be seen. Shapes have the finer
-tolerance, as what that leaves out would show in the figures; it does no harm where rounding passes it."""
-
 SINGULAR_RATIO = 1e-6
 """Singular values below this part of the largest count as zero: the matrix does not determine a rotation there."""
 

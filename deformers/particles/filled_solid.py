@@ -61,8 +61,6 @@ class FilledSolid:
         The particles, and the joints that take them, by dual quaternions alone.
     goals : blending.Binding
         The same, blended linearly where limbs begin.
-    stretched : blending.Binding
-        The same without the twists that are spread.
     skin : blending.Binding
         The vertices, and the particles as the joints that take them.
     points : float32 array, shape (V, 3)
@@ -86,7 +84,6 @@ class FilledSolid:
     cloud: Cloud
     core: blending.Binding
     goals: blending.Binding
-    stretched: blending.Binding
     skin: blending.Binding
     points: np.ndarray
     keeper: VolumeKeeper
@@ -176,9 +173,8 @@ def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: 
     solid = FilledSolid(
         fill=fill,
         cloud=cloud,
-        core=blending.bind(particles, dlbnt.PUBLISHED),
-        goals=blending.bind(replace(particles, linear=linear if linear.any() else None), dlbnt.PUBLISHED),
-        stretched=blending.bind(replace(particles, joints=replace(joints, spread=None)), dlbnt.PUBLISHED),
+        core=blending.bind(particles, dlbnt.Params()),
+        goals=blending.bind(replace(particles, linear=linear if linear.any() else None), dlbnt.Params()),
         skin=attachment.bind(rest, surface.points, fill.points),
         points=surface.points.astype(np.float32),
         keeper=VolumeKeeper(rest.points, surface),
@@ -218,17 +214,12 @@ def _find_swelling_room(surface: Surface, fill: Fill, radii: np.ndarray) -> np.n
 
 
 def add_still_joint(joints: Joints) -> Joints:
-    """The joints, without fractions, and one that stays at rest: vertices without weights follow it."""
-    tails, spread, none = joints.tails, joints.spread, np.zeros((1, 3))
-    parents = np.append(joints.parents, -1)
-    if spread is not None:
-        along, below = (np.pad(each, ((0, 0), (0, 1))) for each in (spread.along, spread.below))
-        spread = replace(spread, parents=parents, along=along, below=below)
+    """The joints, and one that stays at rest: vertices without weights follow it."""
+    tails = joints.tails
     return Joints(
-        np.concatenate([joints.centers, none]),
-        parents,
+        np.concatenate([joints.centers, np.zeros((1, 3))]),
+        np.append(joints.parents, -1),
         None if tails is None else np.concatenate([tails, np.full((1, 3), np.inf)]),
-        spread=spread,
     )
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..geometry.solid import vertex_normals
 from ..geometry.vectors import normalize, smooth_step
-from ..rig.fraction_plan import IN_LINE, find_heirs
+from ..rig.hinges import find_starts
+from ..rig.limbs import IN_LINE, find_heirs
 from ..rig.rest import Joints, Pose
-from ..skinning.joint_shares import find_starts
 from ..skinning.limb_roots import find_limb_hinges
 
 TURNED = np.radians(30.0)
@@ -207,7 +207,7 @@ def find_hinges_of_skin(
         Welded at seams.
     weights : float array, shape (V, B)
     joints : Joints
-        Without fractions.
+        Of the skin, without the joint that stays at rest.
     centers : float array, shape (B, 3)
         Of the joints, object space.
     radii : float array, shape (B,)

@@ -224,7 +224,7 @@ def _bind_skin(rest: Rest, skeleton: Joints) -> blending.Binding:
         own = without_still_joint(rest.weights, skeleton)
         linear = find_linear_shares(own, skeleton, len(rest.points))
         rest = replace(rest, linear=linear if linear.any() else None)
-    return blending.bind(rest, dlbnt.PUBLISHED)
+    return blending.bind(rest, dlbnt.Params())
 
 
 def _bind_flesh(rest: Rest, skeleton: Joints, solid: FilledSolid, stiffness: float) -> Flesh:
@@ -304,10 +304,7 @@ def _apply(transforms: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 def _with_still_pose(pose: Pose) -> Pose:
     if "still" not in pose.known:
-        pose.known["still"] = Pose(
-            np.concatenate([pose.rest_to_pose, np.eye(4)[None]]),
-            hints=None if pose.hints is None else np.append(pose.hints, 0.0),
-        )
+        pose.known["still"] = Pose(np.concatenate([pose.rest_to_pose, np.eye(4)[None]]))
     return pose.known["still"].seen_from(pose.object_to_armature)
 
 
@@ -329,7 +326,7 @@ def _settle(solid: FilledSolid, still: Pose, iterations: int) -> _Settled:
     stages = dlbnt.find_stages(solid.core.joints, of_particles, solid.core.params)
     rest, stretches = solid.cloud.points, None
     if len(stages) > 1:
-        stretch = skin_transforms(solid.stretched, of_particles, stages[:1])
+        stretch = skin_transforms(solid.core, of_particles, stages[:1])
         rest, stretches = _apply(stretch, rest), stretch[:, :3, :3]
     goals = dlbnt.deform(solid.goals, of_particles)
     rigid = skin_transforms(solid.core, of_particles, stages[-1:])
@@ -362,9 +359,7 @@ def _find_swelling(
     stages = dlbnt.find_stages(flesh.base.joints, pose, flesh.base.params)
     with np.errstate(over="ignore", invalid="ignore"):
         if len(stages) > 1:  # scaled joints ask for another volume
-            alone = replace(
-                flesh.base, linear=None, twists=None, latest=blending.Latest()
-            )  # these are of the whole pose
+            alone = replace(flesh.base, linear=None, latest=blending.Latest())  # these are of the whole pose
             keeper = keeper.with_points(skin_points(alone, pose, stages[:1]))
         moves = keeper.find_swelling(posed, np.sqrt(np.einsum("vi,vi->v", change, change)), solid.spare)
         if not np.isfinite(moves).all():  # volumes so large are no numbers

@@ -140,7 +140,7 @@ def bind(rest: Rest, params: Params) -> Binding:
     solid = make_solid(rest, params.fill, params.radius)
     return Binding(
         params=params,
-        skin=dlbnt.bind(rest, dlbnt.PUBLISHED),
+        skin=dlbnt.bind(rest, dlbnt.Params()),
         points=np.asarray(rest.points, np.float64),
         share=_values(rest.solid, count, 1.0) * (1.0 - _values(rest.linear, count, 0.0)),
         strength=_values(rest.strength, count, 1.0),

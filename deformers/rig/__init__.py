@@ -1,7 +1,6 @@
 """What every deformer is given: a character at rest and its pose.
 
 `rest` holds `Rest`, `Joints`, `Weights` and `Pose`; `skeleton` says which joint is joined to which. `envelopes` and
-`bendy` are weights as Blender makes them, `influences` weights as nodes read them. `fractions` are joints between
-joints, `fraction_plan` says which there are, `fraction_weights` what vertices follow of them.
-`joint_angles` measures how far joints turn against their rest.
+`bendy` are weights as Blender makes them. `limbs` finds arms and legs, `hinges` the joints that bend in them, and
+`rolls` are segments of bones that take up a twist. `joint_angles` measures how far joints turn against their rest.
 """

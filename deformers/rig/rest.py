@@ -11,9 +11,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..errors import SkinningError, find_unusable
-from .fractions import Fractions, pose_fractions
+from .rolls import Rolls, find_frames, join_ends, pose_rolls
 from .skeleton import Chains
-from .spread_twists import SpreadTurns, SpreadTwists, measure_turns
 
 T = TypeVar("T")
 
@@ -70,33 +69,67 @@ class Joints:
         it lies.
     sharpness : float array, shape (B,), or None
         What users have chosen for a joint instead of the method's, 0 to 1; NaN where they have not.
-    fractions : Fractions or None
-        Joints between these, for the methods that blend joints.
-    spread : SpreadTwists or None
-        Joints whose twist is spread along the bones before them, for these methods.
+    rolls : Rolls or None
+        Joints whose bones have segments that roll, for the methods that blend joints.
+    orientations : float array, shape (B, 3, 3), or None
+        Columns are the axes of each joint's bone at rest, y along it, armature space, for the methods that tell scale
+        from rotation as Blender does.
+    plain : Joints or None
+        Of joints that are extended by the ends of segments, those without.
     """
 
     centers: np.ndarray
     parents: np.ndarray
     tails: np.ndarray | None = None
     sharpness: np.ndarray | None = None
-    fractions: Fractions | None = None
-    spread: SpreadTwists | None = None
+    rolls: Rolls | None = None
+    orientations: np.ndarray | None = None
+    plain: Joints | None = field(default=None, repr=False)
 
     @cached_property
     def extended(self) -> Joints:
-        """These joints and, after them, their fractions."""
-        fractions = self.fractions
-        if fractions is None or self.is_extended:
+        """These joints and, after them, the ends of rolled segments."""
+        rolls = self.rolls
+        if rolls is None or self.plain is not None:
             return self
-        centers = np.concatenate([self.centers, fractions.centers])
-        axes = np.concatenate([self.axes, fractions.axes])
-        return Joints(centers, fractions.parents, centers + axes, fractions=fractions, spread=self.spread)
+        bones = rolls.joints[rolls.rows]
+        along = (rolls.positions * self.lengths[bones])[:, None] * self.axes[bones]
+        centers = np.concatenate([self.centers, self.centers[bones] + along])
+        axes = np.concatenate([self.axes, self.axes[bones]])
+        turned = self.orientations
+        return Joints(
+            centers,
+            join_ends(rolls, self.parents),
+            centers + axes,
+            rolls=rolls,
+            orientations=None if turned is None else np.concatenate([turned, turned[bones]]),
+            plain=self,
+        )
+
+    def pose_ends(self, pose: Pose) -> np.ndarray:
+        """Where the ends of rolled segments go in a pose of these joints, float64, shape (E, 4, 4)."""
+        assert self.rolls is not None
+        return pose_rolls(self.rolls, self.parents, self._rolled_frames, pose.rest_to_pose, pose.hints)
+
+    @cached_property
+    def _rolled_frames(self) -> np.ndarray:
+        """Axes and heads of the rolled bones at rest, shape (R, 4, 4)."""
+        assert self.rolls is not None
+        bones = self.rolls.joints
+        frames = np.tile(np.eye(4), (len(bones), 1, 1))
+        frames[:, :3, :3] = find_frames(self.axes[bones]) if self.orientations is None else self.orientations[bones]
+        frames[:, :3, 3] = self.centers[bones]
+        return frames
+
+    @cached_property
+    def without_rolls(self) -> Joints:
+        """The same joints without rolls, for the methods that pose plain joints."""
+        return self if self.rolls is None else replace(self, rolls=None)
 
     @property
-    def is_extended(self) -> bool:
-        """Whether the last of these joints are fractions."""
-        return self.fractions is not None and len(self.parents) == len(self.fractions.parents)
+    def bone_count(self) -> int:
+        """B: these joints without the ends of segments."""
+        return len((self.plain or self).parents)
 
     @cached_property
     def chains(self) -> Chains:
@@ -115,33 +148,6 @@ class Joints:
         """Directions of the joints' bones at rest, unit vectors, shape (B, 3); zero where they have no tails."""
         along = np.zeros((len(self.parents), 3)) if self.tails is None else np.asarray(self.tails) - self.centers
         return along / np.where(self.lengths > 0.0, self.lengths, 1.0)[:, None]
-
-
-@dataclass(frozen=True)
-class SdefKeys:
-    """The points of SDEF, "spherical deform", that models of MikuMikuDance have for vertices of two bones.
-
-    Attributes
-    ----------
-    centers : float array, shape (V, 3)
-        C, object space, as the others. A vertex has SDEF where this is not its own position.
-    first, second : float arrays, shape (V, 3)
-        R0 and R1.
-    order : int array, shape (B,)
-        Of a vertex's two joints, R0 belongs to the one with the lesser number. Joints of one bone have the same.
-    """
-
-    centers: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    order: np.ndarray
-
-    def __post_init__(self) -> None:
-        if any(find_unusable(points).any() for points in (self.centers, self.first, self.second)):
-            raise SkinningError(
-                "Some SDEF points (shape keys mmd_sdef_c, mmd_sdef_r0 and mmd_sdef_r1) are not numbers, or are too "
-                "far away: repair or delete these keys and bind again"
-            )
 
 
 @dataclass(eq=False)
@@ -181,8 +187,6 @@ class Rest:
     surfaces : tuple of WeightedSurface
         This mesh, and then all others that follow the joints, for the methods that look at the whole character. Empty:
         there is this one.
-    sdef : SdefKeys or None
-        Centers that the model brings along, for the methods that rotate about centers.
     found : Found or None
         What was found of the mesh already; None to find all anew.
     frame : float array, shape (3, 3), or None
@@ -198,7 +202,6 @@ class Rest:
     solid: np.ndarray | None = None
     object_to_armature: np.ndarray | None = None
     surfaces: tuple[Any, ...] = ()
-    sdef: SdefKeys | None = None
     found: Found | None = None
     frame: np.ndarray | None = None
 
@@ -241,10 +244,6 @@ class Rest:
             raise SkinningError(
                 f"The mesh has {vertex_count} vertices, but a triangle has vertex {triangles.max()}: bind again"
             )
-        if self.sdef is not None and self.sdef.centers.shape != self.points.shape:
-            raise SkinningError(
-                f"The mesh has {vertex_count} vertices, but {len(self.sdef.centers)} points of SDEF: bind again"
-            )
         for name, values in (("linear", self.linear), ("strength", self.strength), ("solid", self.solid)):
             if values is not None and len(values) != vertex_count:
                 raise SkinningError(
@@ -265,7 +264,7 @@ class Pose:
     object_to_armature : float array, shape (4, 4), or None
         From the mesh object's space to the armature's in this frame. None: they are the same.
     hints : float array, shape (B,), or None
-        Twist of each joint that is asked for, radians: it tells how many whole turns a joint makes. None: 0.
+        Twist that is asked of each joint that rolls others, radians: the whole turns nearest to it are taken. None: 0.
     known : dict
         What `once_for_a_pose` has computed of the joints, in armature space.
     """
@@ -290,20 +289,13 @@ class Pose:
                 raise SkinningError("The object or the armature has zero scale: give both a scale other than 0")
 
     def extended_to(self, joints: Joints) -> Pose:
-        """The pose of joints and their fractions, from that of the joints; the same for joints that have none."""
-        fractions = joints.fractions
-        if fractions is None or not joints.is_extended:
+        """The pose of extended joints, from that of the joints; the same for joints that are not extended."""
+        plain = joints.plain
+        if plain is None:
             return self
-        if fractions not in self.known:
-            posed = pose_fractions(fractions, self.rest_to_pose, self.hints)
-            self.known[fractions] = Pose(np.concatenate([self.rest_to_pose, posed]))
-        return self.known[fractions]
-
-    def find_turns(self, spread: SpreadTwists) -> SpreadTurns:
-        """How joints are turned whose twist is spread."""
-        if spread not in self.known:
-            self.known[spread] = measure_turns(spread, self.rest_to_pose, self.hints)
-        return self.known[spread]
+        if plain not in self.known:
+            self.known[plain] = Pose(np.concatenate([self.rest_to_pose, plain.pose_ends(self)]))
+        return self.known[plain]
 
     def seen_from(self, object_to_armature: np.ndarray | None) -> Pose:
         """The same pose for a mesh in another space; what is known of the joints is shared.
@@ -339,7 +331,7 @@ def check_pose(joints: Joints, pose: Pose) -> None:
     SkinningError
         Where it has another number of joints.
     """
-    count = len(joints.parents) - (joints.fractions.count if joints.fractions is not None and joints.is_extended else 0)
+    count = joints.bone_count
     if len(pose.rest_to_pose) != count:
         raise SkinningError(f"There are {count} joints, but the pose has {len(pose.rest_to_pose)}: bind again")
 
@@ -347,7 +339,7 @@ def check_pose(joints: Joints, pose: Pose) -> None:
 def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joints, Pose, Any], Any]:
     """Have a function of joints, their pose and a method's Params computed once, for all meshes that share these.
 
-    It gets the pose of the fractions, too, where there are any among the joints. It raises SkinningError where the pose
+    It gets the pose of extended joints where it gets these. It raises SkinningError where the pose
     is one of another number of joints.
     """
 

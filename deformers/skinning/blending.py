@@ -10,8 +10,6 @@ influence a block, so a small dense product does it. The arithmetic per vertex t
 blocks, while they are in the cache.
 
 A binding holds its latest result. Blocks whose joints have the coefficients that they had then are not computed again.
-
-What vertices are blended from is their rest position, or where a twist that is spread has turned it.
 """
 
 from __future__ import annotations
@@ -22,13 +20,10 @@ from typing import Any
 import numpy as np
 
 from ..algebra.products import multiply_columns
-from ..rig.fraction_weights import extend_weights
+from ..rig.bendy import divide_among_ends
 from ..rig.rest import Joints, Pose, Rest, normalize_weights
-from ..rig.spread_twists import SpreadTurns
 from .blocks import RUN_SIZE, Block, find_runs, round_up, sort_values, sort_vertices, wrap_points
-from .joint_limits import LimitRows, sort_limits
-from .joint_shares import LimitParams, share_joints
-from .rotation_centers import CENTERS, CenterRows, RotationCenters, Turns, sort_centers
+from .rotation_centers import CenterRows, RotationCenters, Turns, sort_centers
 from .stages import (
     IDENTITY_COEFFICIENTS,
     WRAP,
@@ -39,11 +34,11 @@ from .stages import (
     linear_stage,
     run_stages,
 )
-from .turned_rows import TurnedRows, TwistRows, bind_twists
+from .vertex_signs import choose_signs
 
-SCRATCH_ROWS = 44 + 30 + 8 + 32 + 57 + 32
-"""Rows that the longest run takes: sums of two linear stages, a rotation and what centers follow; four columns, centers
-and leans that are turned; the centers; two linear stages and a rotation on four columns."""
+SCRATCH_ROWS = 44 + 8 + 32 + 57 + 32
+"""Rows that the longest run takes: sums of two linear stages, a rotation and what centers follow; the centers; two
+linear stages and a rotation on four columns."""
 
 IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
 
@@ -59,8 +54,6 @@ class Latest:
     kind : tuple
         Which stages, in which space, for points or for transforms.
     coefficients : float32 array, shape (B + 1, rows)
-    twists : SpreadTurns or None
-        What vertices are turned by at rest.
     rows : float32 array, shape (3, C, V)
         Posed points (C = 1) or the columns of the transforms (C = 4), in the order of the blocks.
     result : float32 array
@@ -69,7 +62,6 @@ class Latest:
 
     kind: tuple = ()
     coefficients: np.ndarray = field(default_factory=lambda: EMPTY)
-    twists: SpreadTurns | None = None
     rows: np.ndarray = field(default_factory=lambda: EMPTY)
     result: np.ndarray = field(default_factory=lambda: EMPTY)
 
@@ -84,7 +76,7 @@ class Binding:
     ----------
     params : the method's Params
     joints : Joints
-        With their fractions.
+        Extended.
     block_joints : int array
         The joints of each block, one block after the other; B stands for rest.
     block_starts : int array
@@ -99,10 +91,6 @@ class Binding:
         Memory that every call overwrites.
     centers : CenterRows or None
         What vertices rotate about; None where rigid stages say so themselves.
-    limits : LimitRows or None
-        Bulge limit and contact at joints.
-    twists : TwistRows or None
-        What vertices are turned by at rest.
     """
 
     params: Any
@@ -116,8 +104,6 @@ class Binding:
     strength: np.ndarray | None
     scratch: np.ndarray
     centers: CenterRows | None = None
-    limits: LimitRows | None = None
-    twists: TwistRows | None = None
     latest: Latest = field(default_factory=Latest, repr=False, compare=False)
 
 
@@ -139,7 +125,7 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
     joints, vertex_count = rest.joints.extended, len(rest.points)
     joint_count = len(joints.parents)
     joints.chains  # noqa: B018  refuses circles
-    weights = normalize_weights(extend_weights(rest), vertex_count, joint_count)
+    weights = normalize_weights(divide_among_ends(rest), vertex_count, joint_count)
     blocks, block_joints, ranks = sort_vertices(weights, vertex_count, joint_count)
     return Binding(
         params=params,
@@ -153,21 +139,12 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
         strength=sort_values(rest.strength, ranks, 1.0),
         scratch=empty_rows(SCRATCH_ROWS, min(RUN_SIZE, round_up(vertex_count))).ravel(),
         centers=None if centers is None else sort_centers(centers, ranks),
-        limits=_bind_limits(rest, params, ranks),
-        twists=bind_twists(rest, ranks),
     )
-
-
-def _bind_limits(rest: Rest, params: Any, ranks: np.ndarray) -> LimitRows | None:
-    if not isinstance(params, LimitParams) or not max(params.bulge_limit, params.contact) > 0.0:
-        return None
-    return sort_limits(share_joints(rest), rest.joints, params.bulge_limit, params.contact, ranks)
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
     """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
-    limits = None if binding.limits is None else binding.limits.for_other_points()
-    return replace(binding, points=wrap_points(points, binding.ranks), limits=limits, latest=Latest())
+    return replace(binding, points=wrap_points(points, binding.ranks), latest=Latest())
 
 
 def skin_points(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None = None) -> np.ndarray:
@@ -212,21 +189,20 @@ def _skin(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None
     mixed_in = None if binding.linear is None else _blend_linearly(binding.joints, pose, turns)
     coefficients = _gather_coefficients(stages, turns, mixed_in)
     kind = (transforms, None if space is None else space.tobytes(), *(stage.kind for stage in stages))
-    twists = None if binding.twists is None else pose.find_turns(binding.twists.spread)
-    changed = _find_changed(binding, kind, coefficients, twists)
+    changed = _find_changed(binding, kind, coefficients)
     if latest.kind == kind and not changed.any():
         return latest.result
     if latest.kind != kind:
         latest.rows = np.empty((3, 4 if transforms else 1, len(binding.ranks)), np.float32)
     latest.kind = ()  # until all of it is there
-    of_blocks, turned = coefficients[binding.block_joints], _turn_at_rest(binding, pose, twists, transforms)
+    of_blocks = coefficients[binding.block_joints]
     for run in find_runs(binding.blocks, changed):
-        posed = _skin_run(binding, run, pose, stages, turns, of_blocks, turned, transforms)
+        posed = _skin_run(binding, run, pose, stages, turns, of_blocks, transforms)
         rows = latest.rows[:, :, run[0].start : run[-1].end]
         rows[:] = posed[:, :, : rows.shape[2]]
     latest.result = (_sort_transforms if transforms else _sort_points)(latest.rows, binding.ranks)
     latest.result.flags.writeable = False
-    latest.kind, latest.coefficients, latest.twists = kind, coefficients, twists
+    latest.kind, latest.coefficients = kind, coefficients
     return latest.result
 
 
@@ -246,62 +222,13 @@ def _gather_coefficients(stages: list[Stage], turns: Turns | None, mixed_in: Sta
     return np.concatenate(rows, axis=1).astype(np.float32)
 
 
-def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray, twists: SpreadTurns | None) -> np.ndarray:
+def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray) -> np.ndarray:
     """Which blocks the latest result does not hold, bool array."""
     latest = binding.latest
     if latest.kind != kind or not binding.blocks:
         return np.ones(len(binding.blocks), bool)
     moved = (coefficients != latest.coefficients).any(axis=1)
-    if binding.twists is not None and twists is not None and latest.twists is not None:
-        moved |= binding.twists.followed[(twists.rows != latest.twists.rows).any(axis=1)].any(axis=0)
-    if binding.limits is not None:
-        moved = _look_around(binding.limits.skeleton, moved)
     return np.logical_or.reduceat(moved[binding.block_joints], binding.block_starts)
-
-
-def _look_around(joints: Joints, moved: np.ndarray) -> np.ndarray:
-    """Joints, and the one that rests, whose vertices limits may move: these look at both bones of their joint.
-
-    Parameters
-    ----------
-    joints : Joints
-        Without fractions.
-    moved : bool array, shape (B + F + 1,)
-        With them.
-    """
-    count = len(joints.parents)
-    parents = np.append(joints.parents, -1)
-    own = np.append(moved[:count], moved[-1])
-    around = own | own[parents]
-    np.logical_or.at(around, parents, own)
-    fractions = joints.fractions
-    if fractions is None:
-        return around
-    ends = around[fractions.first] | around[fractions.last]
-    return np.concatenate([around[:-1], moved[count:-1] | ends, around[-1:]])
-
-
-def _turn_at_rest(binding: Binding, pose: Pose, twists: SpreadTurns | None, transforms: bool) -> TurnedRows | None:
-    """Vertices that spread twists turn: their points, or the columns of their space, and what centers need."""
-    if binding.twists is None or twists is None or not twists.twists.any():
-        return None
-    ranks, (into, _) = binding.twists.ranks, _object_space(pose)
-    if transforms:
-        columns = np.repeat(into[:3], len(ranks), axis=2)
-    else:
-        columns = _into_armature(pose, into, binding.points[:3, :, ranks])
-    if binding.centers is not None:
-        columns = np.concatenate([binding.centers.find_columns(ranks), columns], axis=1)
-    is_point = np.arange(columns.shape[1]) == columns.shape[1] - 1
-    is_point[CENTERS] |= binding.centers is not None
-    return binding.twists.turn(twists, columns, is_point)
-
-
-def _into_armature(pose: Pose, into: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Points in armature space, float32, shape (3, 1, n); from object space, and the columns to get there."""
-    if pose.object_to_armature is None:
-        return points
-    return (into[:3, :3, 0] @ points[:, 0] + into[:3, 3])[:, None]
 
 
 def _sort_points(rows: np.ndarray, ranks: np.ndarray) -> np.ndarray:
@@ -332,7 +259,6 @@ def _skin_run(
     stages: list[Stage],
     turns: Turns | None,
     coefficients: np.ndarray,
-    turned: TurnedRows | None,
     transforms: bool,
 ) -> np.ndarray:
     """Posed points, shape (3, 1, n), or the columns of the transforms, shape (3, 4, n), of a run of blocks.
@@ -341,8 +267,6 @@ def _skin_run(
     ----------
     coefficients : float32 array
         Those of `Binding.block_joints`.
-    turned : TurnedRows or None
-        From `_turn_at_rest`.
     """
     first, last = run[0].start, run[-1].end
     memory = Scratch(binding.scratch)
@@ -350,55 +274,31 @@ def _skin_run(
     for block in run:
         out = sums[:, block.start - first : block.end - first]
         multiply_columns(coefficients[block.entries].T, block.weights, out=out)
+        if stages[0].has_vertex_signs:
+            count = stages[0].coefficients.shape[1]
+            choose_signs(block, coefficients[block.entries, :count], out[:count])
     into, back = _object_space(pose)
     if transforms:
-        at_rest = into
+        start = into
     elif back is None:
-        at_rest = binding.points[:, :, first:last]
+        start = binding.points[:, :, first:last]
     else:
-        at_rest = _into_armature(pose, into, binding.points[:3, :, first:last])[WRAP]
-    start = at_rest
-    if turned is not None:
-        start = turned.put(first, last, slice(-at_rest.shape[1], None), at_rest, memory)
+        start = (into[:3, :3, 0] @ binding.points[:3, 0, first:last] + into[:3, 3])[WRAP][:, None]
     if binding.centers is None or turns is None:
         posed = run_stages(stages, sums, start, memory)
     else:
         of_run = turns.half_twists[binding.block_joints[run[0].entries.start : run[-1].entries.stop]]
-        blended, sdef = sums[_count_rows(stages) :], binding.centers.sdef
-        rest_centers, posed_centers = binding.centers.place(first, last, blended, of_run, turned, memory)
+        rest_centers, posed_centers = binding.centers.place(first, last, sums[_count_rows(stages) :], of_run, memory)
         posed = run_stages(stages, sums, _away_from(rest_centers, start), memory)
         posed[:, -1] += posed_centers[:3]
-        if sdef is not None:
-            sdef = sdef if turned is None else sdef.turned_with(turned)
-            sdef.move(first, last, pose.extended_to(binding.joints).rest_to_pose, posed[:, -1])
     if binding.linear is not None:
         posed += binding.linear[first:last] * (apply_affine(sums[-12:], start, memory)[:3] - posed)
-    if binding.limits is not None:
-        _correct(binding, binding.limits, first, last, pose, posed, transforms)
     if binding.strength is not None:
-        posed = at_rest[:3] + binding.strength[first:last] * (posed - at_rest[:3])
+        posed = start[:3] + binding.strength[first:last] * (posed - start[:3])
     if back is not None:
         posed = np.tensordot(back[:, :3], posed, axes=1)
         posed[:, -1] += back[:, 3:]
     return posed
-
-
-def _correct(
-    binding: Binding, limits: LimitRows, first: int, last: int, pose: Pose, posed: np.ndarray, transforms: bool
-) -> None:
-    """Put a run under bulge limit and contact; transforms are moved as a whole by what this does to the rest shape."""
-    into, _ = _object_space(pose)
-
-    def rest(ranks: np.ndarray) -> np.ndarray:
-        return into[:3, :3, 0] @ binding.points[:3, 0, ranks] + into[:3, 3]
-
-    if not transforms:
-        limits.correct(first, last, rest, posed[:, 0], pose)
-        return
-    points = np.einsum("icn,cn->in", posed[:, :3], binding.points[:3, 0, first:last]) + posed[:, 3]
-    corrected = points.copy()
-    limits.correct(first, last, rest, corrected, pose)
-    posed[:, 3] += corrected - points
 
 
 def _count_rows(stages: list[Stage]) -> int:

@@ -21,6 +21,9 @@ RUN_SIZE = 8192
 """Vertices whose rows are computed together: fewer pay for calls, more leave the cache."""
 
 
+NO_SLOT = 255
+
+
 @dataclass(frozen=True)
 class Block:
     """Vertices that follow much the same joints.
@@ -34,12 +37,15 @@ class Block:
         Its joints within those of all blocks.
     weights : float32 array, shape (b, n)
         Dense; each column sums to 1.
+    slots : uint8 array, shape (b, n)
+        Where a joint stands among those of a vertex, `NO_SLOT` where it has no weight.
     """
 
     start: int
     end: int
     entries: slice
     weights: np.ndarray
+    slots: np.ndarray
 
 
 def sort_vertices(
@@ -119,7 +125,7 @@ def _make_blocks(
     weights: Weights, ranks: np.ndarray, size: int, joint_count: int
 ) -> tuple[tuple[Block, ...], np.ndarray]:
     """Blocks of `size` vertices in the order of their ranks, and the joints of one after the other."""
-    rows = ranks[weights.vertices]
+    rows, slots = ranks[weights.vertices], _find_slots(weights.vertices)
     count = -(-len(ranks) // size)
     by_block = np.argsort((rows // size).astype(np.min_scalar_type(count)), kind="stable")
     bounds = np.searchsorted(rows[by_block] // size, np.arange(count + 1))
@@ -133,10 +139,21 @@ def _make_blocks(
         flat = local[weights.joints[entries]] * (end - start) + rows[entries] - start
         dense = np.bincount(flat, weights.values[entries], minlength=len(joints) * (end - start))
         dense = dense.astype(np.float32).reshape(len(joints), end - start)
-        blocks.append(Block(start, end, slice(known, known + len(joints)), dense))
+        places = np.full(dense.size, NO_SLOT, np.uint8)
+        places[flat] = slots[entries]
+        blocks.append(Block(start, end, slice(known, known + len(joints)), dense, places.reshape(dense.shape)))
         block_joints.append(joints)
         known += len(joints)
     return tuple(blocks), np.concatenate(block_joints)
+
+
+def _find_slots(vertices: np.ndarray) -> np.ndarray:
+    """The index of each entry among those of its vertex, `NO_SLOT` - 1 at most, shape (N,)."""
+    order = np.argsort(vertices, kind="stable")
+    ordered = vertices[order]
+    slots = np.empty(len(vertices), np.intp)
+    slots[order] = np.arange(len(vertices)) - np.searchsorted(ordered, ordered)
+    return np.minimum(slots, NO_SLOT - 1)
 
 
 def find_runs(blocks: tuple[Block, ...], changed: np.ndarray) -> Iterator[list[Block]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,17 +11,15 @@ from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..algebra.polar import decompose_polar, find_rigid
 from ..method import Method
 from ..option import Option
-from ..rig.fractions import Fractions
-from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_a_pose, once_found
-from ..rig.sdef import find_sdef_pairs
+from ..rig.bendy import divide_among_ends
+from ..rig.rest import Joints, Pose, Rest, normalize_weights, once_for_a_pose, once_found
 from ..rig.skeleton import Chains
 from ..rig.surfaces import WeightedSurface
-from ..rig.twist_shares import find_feet, find_hold
 from . import blending
-from .blending import Binding, skin_points, skin_transforms, with_points
+from .blending import skin_points, skin_transforms
+from .bulge_limit import BULGE_LIMIT, BulgeLimit, limit_bulges
 from .center_table import NAMED, find_centers, find_pairs
 from .dlb import align_signs, blend_stretches
-from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
 from .rotation_centers import RotationCenters, Turns
 from .stages import Stage, rotation_stage
 
@@ -38,8 +37,8 @@ __all__ = [
 NARROWING = 0.05
 """How much a twist may narrow a limb, as a share of its radius, at most: centers go back where it would be more."""
 
-NARROWING_OF_FRACTIONS = 0.01
-"""The same at joints with fractions, and where a twist is spread: these are made to twist."""
+NARROWING_OF_ROLLS = 0.01
+"""The same where segments roll: these are made to twist."""
 
 SHARPNESS = Option(
     name="sharpness",
@@ -54,24 +53,23 @@ SHARPNESS = Option(
 
 
 @dataclass(frozen=True)
-class Params(LimitParams):
+class Params:
     """What can be chosen.
 
     Attributes
     ----------
-    bulge_limit, contact : float
-        0 to 1.
+    bulge_limit : float
+        How far skin that bulges at a bent joint is pulled back, 0 to 1.
     sharpness : float
         How far centers are moved from the middle of the limb toward the vertex, 0 to 1. Where a joint has a sharpness
         of its own, it counts there.
     """
 
     bulge_limit: float = 0.5
-    contact: float = 0.3
     sharpness: float = 0.25
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        BULGE_LIMIT.check(self.bulge_limit)
         SHARPNESS.check(self.sharpness)
 
 
@@ -81,10 +79,28 @@ INFO = Method(
     label="Centers",
     tooltip="Rotate and stretch about the middle of the limb: joints neither collapse nor bulge",
     params=Params,
-    choices=(SHARPNESS, BULGE_LIMIT, CONTACT),
-    has_nodes=True,
+    choices=(SHARPNESS, BULGE_LIMIT),
     sees_all_meshes=True,
 )
+
+
+@dataclass
+class Latest:
+    """The latest result under the bulge limit, read-only, and what it follows from: that without it, and bones."""
+
+    without: np.ndarray | None = None
+    bones: bytes = b""
+    result: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What Centers keeps from a character at rest: the skin, and what the bulge limit does to it afterward."""
+
+    params: Params
+    skin: blending.Binding
+    limit: BulgeLimit | None
+    latest: Latest = field(default_factory=Latest, repr=False, compare=False)
 
 
 def bind(rest: Rest, params: Params) -> Binding:
@@ -95,7 +111,15 @@ def bind(rest: Rest, params: Params) -> Binding:
     SkinningError
         Where the joints are parented in a circle.
     """
-    return blending.bind(rest, params, place_centers(rest, params))
+    return Binding(
+        params, blending.bind(rest, params, place_centers(rest, params)), limit_bulges(rest, params.bulge_limit)
+    )
+
+
+def with_points(binding: Binding, points: np.ndarray) -> Binding:
+    """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
+    limit = None if binding.limit is None else binding.limit.with_points(points)
+    return replace(binding, skin=blending.with_points(binding.skin, points), limit=limit, latest=Latest())
 
 
 @once_found
@@ -105,25 +129,18 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
     Notes
     -----
     c = p + a (v - p), p the center of the vertex's weights, a its sharpness. With a = 1 the vertex moves as by linear
-    blending. Where a vertex has SDEF, c is its own C. Where a twist is spread, p is on the line of the limb: a twist
-    about it leaves it where it is.
+    blending.
     """
     joint_count = len(rest.joints.parents)
     surfaces = rest.surfaces or (WeightedSurface.of_rest(rest),)
     surface = surfaces[0]
     middles = find_centers(surface, surfaces, joint_count)
     sharpness = _find_sharpness(surface, rest.joints, params)
-    weights = normalize_weights(rest.weights, len(rest.points), joint_count)
-    narrowing, fractions = np.full(len(rest.points), NARROWING), rest.joints.fractions
-    if rest.joints.spread is not None:
-        holds, twists = find_hold(weights, len(rest.points), rest.joints.spread)
-        middles += holds[:, None] * (find_feet(middles, twists, rest.joints.spread) - middles)
-        narrowing[holds > 0.0] = NARROWING_OF_FRACTIONS
-    if fractions is not None:
-        narrowing[_find_divided(weights, fractions)] = NARROWING_OF_FRACTIONS
-    pairs = find_sdef_pairs(rest)
-    if pairs is not None:
-        middles[pairs.vertices], sharpness[pairs.vertices] = pairs.centers, 0.0
+    weights, rolls = normalize_weights(rest.weights, len(rest.points), joint_count), rest.joints.rolls
+    narrowing = np.full(len(rest.points), NARROWING)
+    if rolls is not None:
+        narrowing[weights.vertices[np.isin(weights.joints, rolls.joints)]] = NARROWING_OF_ROLLS
+        weights = normalize_weights(divide_among_ends(rest), len(rest.points), joint_count + rolls.end_count)
     leans = sharpness[:, None] * (surface.points - middles)
     spread = np.maximum(1.0 - np.bincount(weights.vertices, weights.values**2, minlength=len(rest.points)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -131,13 +148,7 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
     largest = float(sharpness.max(initial=0.0))
     least = float(narrowing.min(initial=NARROWING))
     least_twist = float(np.arccos(1.0 - least / largest)) if largest > 0.5 * least else np.inf
-    return RotationCenters(middles + leans, leans, allowances, least_twist, pairs)
-
-
-def _find_divided(weights: Weights, fractions: Fractions) -> np.ndarray:
-    """Vertices whose weights fractions divide."""
-    below, above = (weights.vertices[np.isin(weights.joints, ends)] for ends in (fractions.last, fractions.first))
-    return np.intersect1d(below, above)
+    return RotationCenters(middles + leans, leans, allowances, least_twist)
 
 
 def _find_sharpness(surface: WeightedSurface, joints: Joints, params: Params) -> np.ndarray:
@@ -176,12 +187,38 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
     (Kurihara & Nishita, section 3.4), S that of their stretches, both as in DLBNT. Le & Hodgins 2016 has no stretch,
     and chooses signs for each vertex.
     """
-    return skin_points(binding, pose, *find_stages(binding.joints, pose, None))
+    skin, limit = binding.skin, binding.limit
+    points = skin_points(skin, pose, *find_stages(skin.joints, pose, None))
+    if limit is None:
+        return points
+    return _keep_latest(binding, points, pose, lambda: points + limit.pull_back(points, pose))
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
-    return skin_transforms(binding, pose, *find_stages(binding.joints, pose, None))
+    skin, limit = binding.skin, binding.limit
+    transforms = skin_transforms(skin, pose, *find_stages(skin.joints, pose, None))
+    if limit is None:
+        return transforms
+
+    def pull_back() -> np.ndarray:
+        """Move transforms as a whole by what the limit does to the rest shape."""
+        pulled, rest = transforms.copy(order="K"), skin.points[:3, 0, skin.ranks].T
+        points = np.einsum("vij,vj->vi", transforms[:, :3, :3], rest) + transforms[:, :3, 3]
+        pulled[:, :3, 3] += limit.pull_back(points, pose)
+        return pulled
+
+    return _keep_latest(binding, transforms, pose, pull_back)
+
+
+def _keep_latest(binding: Binding, without: np.ndarray, pose: Pose, find: Callable[[], np.ndarray]) -> np.ndarray:
+    """A result under the limit, found anew where that without it, or the bones, are others than before."""
+    latest, limit = binding.latest, binding.limit
+    bones = b"" if limit is None else limit.read_bones(pose)
+    if latest.without is not without or latest.bones != bones:
+        latest.without, latest.bones, latest.result = without, bones, find()
+        latest.result.flags.writeable = False
+    return latest.result
 
 
 @once_for_a_pose
@@ -195,7 +232,7 @@ def find_stages(joints: Joints, pose: Pose, _params: None) -> tuple[list[Stage],
         stages = [blend_stretches(stretches, np.zeros((len(stretches), 3)))]
     quaternions = align_signs(quaternions_from_rotations(rotations), joints.chains)
     half_twists = find_half_twists(quaternions, joints.chains, joints.axes)
-    turns = Turns.of_joints(pose.rest_to_pose, half_twists, joints.fractions)
+    turns = Turns.of_joints(pose.rest_to_pose, half_twists)
     return [*stages, rotation_stage(quaternions)], turns
 
 

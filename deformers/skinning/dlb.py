@@ -1,22 +1,24 @@
-"""DLB: dual quaternion linear blending (Kavan et al. 2007; Kurihara & Nishita, eq 3-8)."""
+"""DLB: dual quaternion linear blending (Kavan et al. 2007; Kurihara & Nishita, eq 3-8), as Preserve Volume has it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..algebra.dual_quaternions import dual_quaternions_from_rigid
+from ..algebra.dual_quaternions import dual_quaternions_from_rigid, quaternions_from_rotations, translate_quaternions
 from ..algebra.polar import decompose_polar, find_rigid
-from ..method import Method
-from ..rig.rest import Joints, Pose, once_for_a_pose
+from ..method import BLENDER, Method
+from ..rig.rest import Joints, Pose, Rest, once_for_a_pose
 from ..rig.skeleton import Chains
-from .blending import Binding, bind, skin_points, skin_transforms, with_points
-from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
-from .stages import Stage, linear_stage, rigid_stage
+from . import blending
+from .blending import Binding, skin_points, skin_transforms, with_points
+from .limb_roots import LIMB_ROOTS, with_linear_roots
+from .stages import Stage, linear_stage, pivot_stage, rigid_stage
 
 __all__ = [
     "INFO",
+    "PRESERVE_VOLUME",
     "Params",
     "align_signs",
     "bind",
@@ -27,21 +29,43 @@ __all__ = [
     "with_points",
 ]
 
+LEAST_SINE = 1e-5
+"""Sine of the angle between a bone's posed x and y from which on both tell how it is rotated."""
+
 
 @dataclass(frozen=True)
-class Params(LimitParams):
-    """What can be chosen: bulge limit and contact."""
+class Params:
+    """What can be chosen.
 
+    Attributes
+    ----------
+    limb_roots : float
+        How linearly skin is blended where limbs begin, 0 to 1; with Blender's Preserve Volume: 0.
+    """
+
+    limb_roots: float = 1.0
+
+    def __post_init__(self) -> None:
+        LIMB_ROOTS.check(self.limb_roots)
+
+
+PRESERVE_VOLUME = Params(limb_roots=0.0)
+"""As Blender's Armature modifier with Preserve Volume."""
 
 INFO = Method(
     key="DLB",
     number=1,
     label="Dual Quaternion",
-    tooltip="Dual quaternion blending (DLB): keeps volume like Preserve Volume, without its tears",
+    tooltip="Dual quaternion blending (DLB), as Preserve Volume: limbs keep their thickness in bends and twists",
     params=Params,
-    choices=(BULGE_LIMIT, CONTACT),
-    has_nodes=True,
+    choices=(LIMB_ROOTS,),
+    evaluation=BLENDER,
 )
+
+
+def bind(rest: Rest, params: Params) -> Binding:
+    """Sort the vertices into blocks, and find where limbs begin; raises SkinningError as `blending.bind` does."""
+    return blending.bind(with_linear_roots(rest, params.limb_roots), params)
 
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:
@@ -49,9 +73,10 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
     Notes
     -----
-    The paper's DLB knows rigid transforms only. Here each scaled joint stretches about its own center first, and these
-    stretches, which do not agree at the joints, are blended linearly. Blender's Preserve Volume, which finds
-    translations per vertex, differs where bones are scaled.
+    The paper's DLB knows rigid transforms only. As Blender's Preserve Volume, this splits a joint's M into a rotation R
+    and a scale S. The vertex v is first moved by S v - v, and the dual quaternion of R after this translation is
+    blended: q + eps/2 (M v - R v) q. As (R v) q = q v, the blend takes v to (sum w (M v) q) q* / |q|^2, with q* the
+    conjugate of q = sum w q: what is summed is affine in v.
     """
     return skin_points(binding, pose, find_stages(binding.joints, pose, binding.params))
 
@@ -93,15 +118,38 @@ def blend_stretches(stretches: np.ndarray, translations: np.ndarray) -> Stage:
 
 @once_for_a_pose
 def find_stages(joints: Joints, pose: Pose, _params: Params) -> list[Stage]:
-    """The stages that blend a pose: of rigid joints one, else the stretch about each joint's center goes first."""
+    """The one stage that blends a pose, which is cheaper for rigid joints."""
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
-    if find_rigid(linear).all():
-        return [blend_rigid(joints.chains, linear, translations)]
-    centers = np.asarray(joints.centers, np.float64)
-    rotations, stretches = decompose_polar(linear, joints.parents)
-    stretch_translations = centers - np.einsum("bij,bj->bi", stretches, centers)
-    rigid_translations = translations + np.einsum("bij,bj->bi", linear - rotations, centers)
-    return [
-        blend_stretches(stretches, stretch_translations),
-        blend_rigid(joints.chains, rotations, rigid_translations),
-    ]
+    is_rigid = find_rigid(linear)
+    if is_rigid.all():
+        return [replace(blend_rigid(joints.chains, linear, translations), has_vertex_signs=True)]
+    rotations = np.where(is_rigid[:, None, None], linear, find_rotations(linear, joints))
+    quaternions = align_signs(quaternions_from_rotations(rotations), joints.chains)
+    columns = pose.rest_to_pose[:, :3].transpose(0, 2, 1)  # images of the axes, and of the origin
+    images = 2.0 * translate_quaternions(columns.reshape(-1, 3), np.repeat(quaternions, 4, axis=0))
+    return [replace(pivot_stage(quaternions, images.reshape(-1, 4, 4)), has_vertex_signs=True)]
+
+
+def find_rotations(linear: np.ndarray, joints: Joints) -> np.ndarray:
+    """What Blender takes for the rotation of each joint's matrix, shape (B, 3, 3).
+
+    It keeps the direction of the bone's y, and turns x until it is at right angles to that. Where joints do not know
+    their bones' axes, or these do not tell, it is the rotation of the polar decomposition: the same where a bone is
+    scaled along its own axes.
+
+    Parameters
+    ----------
+    linear : float64 array, shape (B, 3, 3)
+        From rest to pose.
+    """
+    if joints.orientations is None:
+        return decompose_polar(linear, joints.parents)[0]
+    x, y, _ = (linear @ joints.orientations).transpose(2, 0, 1)
+    across = np.cross(x, y)
+    sizes = [np.linalg.norm(rows, axis=1) for rows in (x, y, across)]
+    is_clear = (sizes[2] > LEAST_SINE * sizes[0] * sizes[1]) & (np.minimum(*sizes[:2]) > LEAST_SINE)
+    y, z = (rows / np.where(is_clear, size, 1.0)[:, None] for rows, size in zip((y, across), sizes[1:], strict=True))
+    rotations = np.stack([np.cross(y, z), y, z], axis=2) @ joints.orientations.transpose(0, 2, 1)
+    if is_clear.all():
+        return rotations
+    return np.where(is_clear[:, None, None], rotations, decompose_polar(linear, joints.parents)[0])

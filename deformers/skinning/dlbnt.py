@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..algebra.polar import decompose_polar, find_rigid
-from ..method import Method
+from ..method import STRETCH, Method
 from ..option import Option
 from ..rig.rest import Joints, Pose, Rest, once_for_a_pose
 from . import blending
 from .blending import Binding, skin_points, skin_transforms, with_points
 from .dlb import blend_rigid, blend_stretches
-from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
-from .limb_roots import LIMB_ROOTS, with_linear_roots
 from .stages import Stage
 
 __all__ = [
     "INFO",
-    "PUBLISHED",
     "Params",
     "bind",
     "deform",
@@ -46,28 +43,20 @@ ORDER = Option(
 
 
 @dataclass(frozen=True)
-class Params(LimitParams):
-    """What can be chosen, besides bulge limit and contact.
+class Params:
+    """What can be chosen.
 
     Attributes
     ----------
     order : str
         "GH": stretch first, then rotation (M = G H, eq 9). "HG": rotation first, then stretch (M = H G, eq 17).
-    limb_roots : float
-        How linearly skin is blended where limbs begin, 0 to 1; as published: 0.
     """
 
     order: str = "GH"
-    limb_roots: float = 1.0
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         ORDER.check(self.order)
-        LIMB_ROOTS.check(self.limb_roots)
 
-
-PUBLISHED = Params(limb_roots=0.0)
-"""Dual quaternions at every joint."""
 
 INFO = Method(
     key="DLBNT",
@@ -75,14 +64,17 @@ INFO = Method(
     label="DQ with Stretch",
     tooltip="Dual quaternion blending with stretch (DLBNT): keeps volume and follows scaled bones",
     params=Params,
-    choices=(ORDER, LIMB_ROOTS, BULGE_LIMIT, CONTACT),
-    has_nodes=True,
+    choices=(ORDER,),
+    evaluation=STRETCH,
 )
 
 
 def bind(rest: Rest, params: Params) -> Binding:
-    """Sort the vertices into blocks, and find where limbs begin; raises SkinningError as `blending.bind` does."""
-    return blending.bind(with_linear_roots(rest, params.limb_roots), params)
+    """Sort the vertices into blocks; raises SkinningError as `blending.bind` does.
+
+    As the paper knows no rolls, segments do not roll.
+    """
+    return blending.bind(replace(rest, joints=rest.joints.without_rolls), params)
 
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:

@@ -7,10 +7,18 @@ from dataclasses import replace
 import numpy as np
 
 from ..option import Option
-from ..rig.fraction_plan import IN_LINE, find_heirs, find_paired, measure_size
+from ..rig.hinges import find_hinges, find_shoulders
+from ..rig.limbs import (
+    IN_LINE,
+    find_heirs,
+    find_limb_chains,
+    find_mirrored,
+    find_paired,
+    make_even,
+    measure_reaches,
+    measure_size,
+)
 from ..rig.rest import Joints, Rest, Weights, normalize_weights, once_for_joints
-from ..rig.twist_shares import find_hold
-from .joint_shares import find_hinges, find_shoulders
 
 LIMB_ROOTS = Option(
     name="limb_roots",
@@ -18,7 +26,7 @@ LIMB_ROOTS = Option(
     tooltip="How much shoulders, hips and knuckles are blended linearly, because dual quaternions make them swell",
     highest=1.0,
     unit="FACTOR",
-    help="how linearly shoulders, hips and knuckles are blended, with DLBNT",
+    help="how linearly shoulders, hips and knuckles are blended, with DLB",
     metavar="0..1",
     read=float,
 )
@@ -30,39 +38,66 @@ is no part of the trunk."""
 LEAST = 1e-3
 """Shares below are none."""
 
+OF_FOREARM = 0.25
+"""Reach of the longest finger, as a share of the forearm's length, at least: toes are shorter."""
+
+BENT = np.radians(60.0)
+"""What each root is bent by to measure what linear blending changes."""
+
+MILLIMETERS = 1800.0
+"""Height of the character in whose millimeters that is measured."""
+
 
 @once_for_joints
 def find_limb_roots(joints: Joints) -> np.ndarray:
-    """At which joints limbs begin, bool array, shape (B,).
+    """At which joints limbs begin, bool array, shape (B,), the same on both sides.
 
     Their bones leave the middle of the body, out of line with the bone before, and are a shoulder, or one of several
     that begin at that bone: collar bones, upper arms, thighs, thumbs and fingers, but not elbows, knees and ankles.
-
-    Parameters
-    ----------
-    joints : Joints
-        Without their fractions.
+    Where the skeleton has arms and legs, only what leads to them counts, and fingers: not toes, breasts, ears.
     """
     parents = joints.parents
     if joints.tails is None or not len(parents):
         return np.zeros(len(parents), bool)
-    centers = np.asarray(joints.centers, np.float64)
-    before = centers - joints.chains.of_parents(centers, 0.0)
+    even, mirrored = make_even(joints), find_mirrored(joints)[0]
+    before = even.centers - even.chains.of_parents(even.centers, 0.0)
     lengths = np.linalg.norm(before, axis=1)
-    is_in_line = np.einsum("bi,bi->b", before, joints.axes) > np.cos(IN_LINE) * lengths
-    goes_on = find_heirs(parents)[parents] == np.arange(len(parents))
-    return ~joints.chains.is_root & find_limbs(joints) & ~is_in_line & (find_shoulders(joints) | ~goes_on)
+    is_in_line = np.einsum("bi,bi->b", before, even.axes) > np.cos(IN_LINE) * lengths
+    is_branch = find_heirs(parents)[parents] != np.arange(len(parents))
+    leaves = ~joints.chains.is_root & _find_away(even) & ~is_in_line
+    found = leaves & (
+        (find_shoulders(even) & _lead_to_limbs(joints))
+        | (is_branch & (_lead_to_limbs(joints) | _find_fingers(joints, is_branch)))
+    )
+    return found | (found[mirrored] & (mirrored >= 0))
+
+
+def _lead_to_limbs(joints: Joints) -> np.ndarray:
+    """Joints where an arm or leg can begin: from the trunk to its first bone, shape (B,); all where there are none."""
+    chains = find_limb_chains(joints)
+    lead = np.zeros(len(joints.parents), bool) if chains else np.ones(len(joints.parents), bool)
+    for chain in chains:
+        lead |= joints.chains.below[chain.joints[:, chain.upper]].any(axis=0)
+    return lead
+
+
+def _find_fingers(joints: Joints, is_branch: np.ndarray) -> np.ndarray:
+    """Joints of those that branch where a finger begins, shape (B,): toes are short against the shin."""
+    found, reaches = np.zeros(len(joints.parents), bool), measure_reaches(make_even(joints))
+    for chain in find_limb_chains(joints):
+        centers = np.asarray(joints.centers, np.float64)[chain.joints]
+        forearm = np.linalg.norm(centers[:, chain.end] - centers[:, chain.lower], axis=1).mean()
+        digits = is_branch & joints.chains.below[:, chain.joints[:, chain.end]].any(axis=1)
+        digits[chain.joints[:, chain.end]] = False
+        siblings = np.isin(joints.parents, joints.parents[digits])
+        if reaches[siblings].max(initial=0.0) >= OF_FOREARM * forearm:
+            found |= digits
+    return found
 
 
 @once_for_joints
 def find_limb_hinges(joints: Joints) -> np.ndarray:
-    """At which joints limbs bend: elbows, knees, wrists, fingers, not spines, necks and shoulders, bool array (B,).
-
-    Parameters
-    ----------
-    joints : Joints
-        Without their fractions.
-    """
+    """At which joints limbs bend: elbows, knees, wrists, fingers, not spines, necks and shoulders, bool array (B,)."""
     if joints.tails is None or not len(joints.parents):
         return np.zeros(len(joints.parents), bool)
     return find_hinges(joints) & find_limbs(joints) & ~find_shoulders(joints)
@@ -71,6 +106,10 @@ def find_limb_hinges(joints: Joints) -> np.ndarray:
 @once_for_joints
 def find_limbs(joints: Joints) -> np.ndarray:
     """Which bones are off the plane between left and right, bool array, shape (B,): none where there is no plane."""
+    return _find_away(make_even(joints))
+
+
+def _find_away(joints: Joints) -> np.ndarray:
     paired, axis, middle = find_paired(joints)
     away = np.abs(np.asarray(joints.tails, np.float64)[:, axis] - middle)
     return paired.any() & (away > OFF_MIDDLE * measure_size(joints))
@@ -82,14 +121,13 @@ def find_linear_shares(weights: Weights, joints: Joints, vertex_count: int) -> n
     Parameters
     ----------
     weights : Weights
-        Of the joints without fractions; need not be normalized.
+        Need not be normalized.
 
     Notes
     -----
     With weights w and F_ab, which is 1 where a root lies between the joints a and b, else 0:
     t = sum over a and b of w_a w_b F_ab / (1 - sum of w^2). Cut at its roots, the skeleton falls into pieces, and F_ab
-    is 1 for joints of different pieces: so the numerator is 1 - sum of (weight in a piece)^2. Vertices that are held by
-    bones that have a twist spread along them are none of it: linear blending would wring them.
+    is 1 for joints of different pieces: so the numerator is 1 - sum of (weight in a piece)^2.
     """
     count = len(joints.parents)
     roots = find_limb_roots(joints)
@@ -100,8 +138,6 @@ def find_linear_shares(weights: Weights, joints: Joints, vertex_count: int) -> n
     squares = _sum_squares(held, held.joints, count + 1, vertex_count)
     mixed = 1.0 - _sum_squares(held, pieces[held.joints], count + 1, vertex_count)
     shares = mixed / np.where(squares < 1.0 - LEAST, 1.0 - squares, np.inf)
-    if joints.spread is not None:
-        shares *= 1.0 - find_hold(held, vertex_count, joints.spread)[0]
     return np.where(shares > LEAST, np.clip(shares, 0.0, 1.0), 0.0)
 
 
@@ -132,3 +168,52 @@ def with_linear_roots(rest: Rest, amount: float) -> Rest:
         return rest
     shares = find_linear_shares(rest.weights, rest.joints, len(rest.points))
     return replace(rest, linear=amount * shares) if shares.any() else rest
+
+
+def measure_linear_gain(rest: Rest, linear: np.ndarray) -> float:
+    """How far linear blending moves vertices from where dual quaternions put them, at most, where limbs begin.
+
+    Parameters
+    ----------
+    rest : Rest
+        In any space and unit; without segments.
+    linear : float array, shape (V,)
+        How linearly each vertex is blended, 0 to 1.
+
+    Returns
+    -------
+    float
+        Millimeters of a character that is 1.8 m tall; 0 where nothing is moved.
+
+    Notes
+    -----
+    Each root alone is bent by 60 degrees to six sides, at right angles to its bone. With the share u of a vertex's
+    weight that is bent, by an angle b, a vertex at the distance r from the axis is carried to
+    r ((1 - u) + u e^ib) by linear blending, and to r e^if by dual quaternions, f the argument of
+    (1 - u) + u e^(ib/2), twice. Both directions of an axis are alike.
+    """
+    joints, chosen = rest.joints, np.flatnonzero(np.asarray(linear) > LEAST)
+    roots, found = np.flatnonzero(find_limb_roots(joints)), 0.0
+    if not len(chosen) or not len(roots):
+        return 0.0
+    count, points = len(joints.parents), rest.armature_points[chosen]
+    held = normalize_weights(rest.weights, len(rest.points), count)
+    scale = linear[chosen] * (1.0 if rest.strength is None else rest.strength[chosen])
+    below = np.concatenate([joints.chains.below, np.zeros((1, count), bool)])
+    for root in roots.tolist():
+        bent = np.bincount(held.vertices, held.values * below[held.joints, root], len(rest.points))[chosen]
+        half = 2.0 * np.angle(1.0 - bent + bent * np.exp(0.5j * BENT))
+        offsets = scale * np.abs(1.0 - bent + bent * np.exp(1j * BENT) - np.exp(1j * half))
+        from_center = points - joints.centers[root]
+        for axis in _list_axes(joints.axes[root]):
+            found = max(found, float((offsets * np.linalg.norm(np.cross(from_center, axis), axis=1)).max()))
+    ends = np.concatenate([joints.centers, joints.centers if joints.tails is None else joints.tails])
+    return found * MILLIMETERS / float(np.ptp(ends, axis=0).max())
+
+
+def _list_axes(along: np.ndarray) -> np.ndarray:
+    """Three axes at right angles to a bone, 60 degrees apart, shape (3, 3)."""
+    across = np.cross(along, np.eye(3)[np.abs(along).argmin()])
+    across /= max(float(np.linalg.norm(across)), 1e-12)
+    angles = np.arange(3) * np.pi / 3.0
+    return np.cos(angles)[:, None] * across + np.sin(angles)[:, None] * np.cross(along, across)

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..method import Method
+from ..method import BLENDER, Method
 from ..rig.rest import Joints, Pose, once_for_a_pose
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
-from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
 from .stages import Stage, linear_stage
 
 __all__ = ["INFO", "Params", "bind", "deform", "vertex_transforms", "with_points"]
 
 
 @dataclass(frozen=True)
-class Params(LimitParams):
-    """What can be chosen: bulge limit and contact."""
+class Params:
+    """What can be chosen: nothing."""
 
 
 INFO = Method(
@@ -26,8 +25,7 @@ INFO = Method(
     label="Linear",
     tooltip="Linear blending (SSD), as Blender's own: fast, but collapses at bent elbows and twisted wrists",
     params=Params,
-    choices=(BULGE_LIMIT, CONTACT),
-    has_nodes=True,
+    evaluation=BLENDER,
 )
 
 

@@ -26,7 +26,7 @@ CYCLIC_COLUMNS = np.array([0, 1, 2, 1, 2, 0, 2, 0, 1])
 WRAP = np.array([0, 1, 2, 0, 1])
 WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7])
 
-Kind = Literal["linear", "rigid", "rotation"]
+Kind = Literal["linear", "rigid", "pivot", "rotation"]
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,16 @@ class Stage:
 
     Attributes
     ----------
-    coefficients : float array, shape (B, 12), (B, 10) or (B, 6)
+    coefficients : float array, shape (B, 12), (B, 10), (B, 22) or (B, 6)
     kind : str
-        "linear", "rigid" or "rotation": which of the functions below has made it, and what the sums are.
+        "linear", "rigid", "pivot" or "rotation": which of the functions below has made it, and what the sums are.
+    has_vertex_signs : bool
+        Whether each vertex chooses the signs of its joints' quaternions by itself, as Blender does.
     """
 
     coefficients: np.ndarray
     kind: Kind
+    has_vertex_signs: bool = False
 
 
 def linear_stage(matrices: np.ndarray) -> Stage:
@@ -55,6 +58,20 @@ def rigid_stage(dual_quaternions: np.ndarray) -> Stage:
     return Stage(dual_quaternions[:, WRAPPED_QUATERNIONS], "rigid")
 
 
+def pivot_stage(quaternions: np.ndarray, images: np.ndarray) -> Stage:
+    """Blend dual quaternions whose dual part depends on the vertex, as joints have scales.
+
+    Parameters
+    ----------
+    quaternions : float array, shape (B, 4)
+        Rotations, whose signs agree.
+    images : float array, shape (B, 4, 4)
+        Rows are what the joint makes of each axis and, last, of the origin, as pure quaternions times the rotation.
+    """
+    rotations = quaternions[:, WRAPPED_QUATERNIONS[:6]]
+    return Stage(np.concatenate([rotations, images.reshape(-1, 16)], axis=1), "pivot")
+
+
 def rotation_stage(quaternions: np.ndarray) -> Stage:
     """Blend rotations about the origin as quaternions, shape (B, 4), whose signs agree."""
     return Stage(quaternions[:, WRAPPED_QUATERNIONS[:6]], "rotation")
@@ -62,7 +79,12 @@ def rotation_stage(quaternions: np.ndarray) -> Stage:
 
 IDENTITY_COEFFICIENTS: dict[Kind, np.ndarray] = {
     stage.kind: stage.coefficients
-    for stage in (linear_stage(np.eye(4)[None]), rigid_stage(np.eye(1, 8)), rotation_stage(np.eye(1, 4)))
+    for stage in (
+        linear_stage(np.eye(4)[None]),
+        rigid_stage(np.eye(1, 8)),
+        pivot_stage(np.eye(1, 4), np.eye(4, k=1)[None]),
+        rotation_stage(np.eye(1, 4)),
+    )
 }
 """What a vertex at rest adds to the sums, shape (1, rows)."""
 
@@ -183,6 +205,50 @@ def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np
     return result
 
 
+def _move_about_pivots(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
+    """Rotate by sums of quaternions what each joint's own matrix, seen from its rotation, has made of columns.
+
+    Parameters
+    ----------
+    blended : float32 array, shape (22, n)
+        w and wrapped r of the quaternions, then the images of the axes and of the origin times them.
+    state : float32 array, shape (5, C, n or 1)
+        Wrapped columns, the last a point, the others vectors.
+
+    Returns
+    -------
+    float32 array, shape (5, C, n)
+
+    Notes
+    -----
+    p q* / |q|^2 with p = (p', p) the image of the column: (w p - p' r + r x p) / |q|^2.
+    """
+    columns, count = state.shape[1], blended.shape[1]
+    w, r, images = blended[0], blended[1:6, None], blended[6:].reshape(4, 4, 1, count)
+    image, product = memory.take(6, columns, count), memory.take(4, columns, count)
+    own = np.multiply(images[0], state[0], out=image[:4])
+    own += np.multiply(images[1], state[1], out=product)
+    own += np.multiply(images[2], state[2], out=product)
+    own[:, -1] += images[3, :, 0]
+    image[4:] = image[1:3]
+
+    result, scale = memory.take(5, columns, count), _inverse_squares(blended[:4], memory)
+    out, product = np.multiply(w, image[1:4], out=result[:3]), product[:3]
+    out -= np.multiply(image[0], r[:3], out=product)
+    out += np.multiply(r[1:4], image[3:6], out=product)
+    out -= np.multiply(r[2:5], image[2:5], out=product)
+    out *= np.multiply(scale, 0.5, out=scale)
+    if scale.max() >= 1.0 / LEAST_NORM:
+        out += _fade_in(blended[:4]) * state[:3]
+    result[3:] = result[:2]
+    return result
+
+
+def _fade_in(quaternions: np.ndarray) -> np.ndarray:
+    """How much quaternions, shape (4, n), have no direction, 0 to 1, shape (n,)."""
+    return np.maximum(1.0 - np.square(quaternions).sum(axis=0) / LEAST_NORM, 0.0)
+
+
 def _rotate(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
     """Normalize sums of quaternions and rotate columns by them about the origin.
 
@@ -231,5 +297,6 @@ def _inverse_squares(quaternions: np.ndarray, memory: Scratch) -> np.ndarray:
 MOVES: dict[Kind, Callable[[np.ndarray, np.ndarray, Scratch], np.ndarray]] = {
     "linear": apply_affine,
     "rigid": _move_rigidly,
+    "pivot": _move_about_pivots,
     "rotation": _rotate,
 }

@@ -29,7 +29,7 @@ from .passes import list_passes
 
 
 def check_bakeable(obj: bpy.types.Object | None) -> bpy.types.Modifier:
-    """The node modifier of an object to bake; raises SkinningError where it can not be baked."""
+    """The first modifier that deforms an object to bake; raises SkinningError where it can not be baked."""
     if obj is None or obj.type != "MESH" or not settings_of(obj).is_bound:
         raise SkinningError("Nothing to bake: select a mesh and bind it first")
     check_not_linked(obj)

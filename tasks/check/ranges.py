@@ -15,9 +15,9 @@ from ...deformers.anatomy.presets import Rig
 from ...deformers.corrections.rotation_choice import HINGE, MOVED, find_axis, measure_angles, read_joint_rotations
 from ...deformers.geometry.vectors import normalize
 from ...deformers.measures.bends import DIRECTIONS, Bend, list_bends
+from ...deformers.rig.hinges import find_shoulders
 from ...deformers.rig.joint_angles import split_swing_twist
 from ...deformers.rig.rest import Joints
-from ...deformers.skinning.joint_shares import find_shoulders
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
 from ..corrections.flesh import MOST_END, TRUNK, find_largest_bend
 from ..corrections.from_joints import FOLLOWED, PARTS, BentJoint, find_axes, find_body
@@ -47,7 +47,6 @@ def find_own_bends(
     Parameters
     ----------
     skeleton : Skeleton
-        Without fractions.
     poses : sequence of CheckedPose
         Of actions.
     angle : float

@@ -10,13 +10,14 @@ import bpy
 import numpy as np
 
 from ...bridge.rigs.armatures import Skeleton
-from ...deformers import Pose, SkinningError
+from ...deformers import BLENDERS, Pose, SkinningError
 from ...deformers.layers.keep import LayerPlan, keep_apart
 from ...deformers.measures.bends import Bend, list_bent_poses
 from ...deformers.measures.difference import MILLIMETERS
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
 from ...options import CheckOptions
+from ...settings.objects import settings_of
 from ..corrections.driven import DrivenKeys, plan_driven, read_driven
 from ..layers.kept import find_kept
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
@@ -174,13 +175,11 @@ def check_character(
         yield 0.5 * READ * (number + 1) / len(skinned)
     if not meshes:
         raise SkinningError("\n".join(_name(refused)))
-    # Of a mesh whose joints are asked for twists, if there is one.
-    hinted = next((own for mesh in meshes if (own := mesh.skins[mesh.method].skeleton).has_hints), skeleton)
     found = []
     if options.frames is not None:
-        found = label_poses(armatures[0], hinted, None, options.frames)
+        found = label_poses(armatures[0], skeleton, None, options.frames)
     elif options.use_actions:
-        found = yield from read_action_poses(armatures[0], hinted)
+        found = yield from read_action_poses(armatures[0], skeleton)
     yield READ
     kept: Mapping[str, LayerPlan]
     if trial is not None and trial.layers is not None:
@@ -205,10 +204,12 @@ def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, .
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
     read_part(skinned.obj, skinned.armature, skeleton.names)  # raises where its weights can not be checked
     in_use = find_method_in_use(skinned)
-    skins = {
-        method: UnboundSkin.of(SkinSource.of(skinned, Choices.read(skinned, method), skeleton))
-        for method in dict.fromkeys((in_use, *methods))
-    }
+    is_own = settings_of(skinned.obj).is_bound
+    skins = {}
+    for method in dict.fromkeys((in_use, *methods)):
+        is_blenders = method in BLENDERS and not (is_own and method == in_use)
+        choices = Choices.read(skinned, method, is_blenders)
+        skins[method] = UnboundSkin.of(SkinSource.of(skinned, choices, skeleton))
     driven = read_driven(skinned.obj, skinned.armature, skeleton)
     planned = [one for one in (trial.flesh or ((), ()))[1] if one.mesh.skinned.obj == skinned.obj] if trial else []
     for one in planned:

@@ -59,7 +59,6 @@ def read_driven(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Ske
     Parameters
     ----------
     skeleton : Skeleton
-        Without fractions.
     """
     found = []
     for bones in dict.fromkeys(list_bones(entry) for entry in settings_of(obj).corrections):

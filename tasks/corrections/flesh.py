@@ -30,7 +30,7 @@ from ...deformers.corrections.rotation_choice import (
 )
 from ...deformers.geometry.vectors import normalize
 from ...deformers.particles.continuity import find_continuous
-from ...deformers.rig.fraction_plan import MIRRORED, find_heirs, find_long_bones, find_paired, measure_size
+from ...deformers.rig.limbs import MIRRORED, count_in_line, find_heirs, find_paired, measure_size
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
 from ..left_out import LeftOut, choose_usable
@@ -192,7 +192,7 @@ def _list_body(rig: Rig | None, skeleton: Skeleton) -> set[int]:
             for (part, _), chain in rig.bones.items()
         ]
         return {joint for chain in chains for joint in chain}
-    inner, lines = set(), find_long_bones(joints).counts
+    inner, lines = set(), count_in_line(joints)
     for joint in np.flatnonzero(lines > 1).tolist():
         above = joint
         for _ in range(int(lines[joint]) - 1):

@@ -149,7 +149,6 @@ def read_frames(
     Parameters
     ----------
     skeleton : Skeleton
-        Without fractions.
     share : float
         Of all that is to be done.
 

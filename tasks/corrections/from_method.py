@@ -262,7 +262,7 @@ class ReadBoth:
         firmness: float = 1.0,
         frame: np.ndarray | None = None,
     ) -> ReadBoth:
-        """A mesh as it is in the file; `skeleton` is without fractions. See `bind_both`."""
+        """A mesh as it is in the file. See `bind_both`."""
         if find_method_in_use(skinned) == source:
             raise SkinningError(
                 f"'{skinned.obj.name}' is already deformed by {METHODS[source].label}: bind it with the method to "
@@ -272,9 +272,11 @@ class ReadBoth:
         if firmness != 1.0:
             stiffness = min(firmness * by_source.params.stiffness, MOST_STIFFNESS)
             by_source = replace(by_source, params=replace(by_source.params, stiffness=stiffness))
+        by_own = Choices.read(skinned)
+        by_own = replace(by_own, has_rolls=by_own.has_rolls and by_source.has_rolls)  # else they were taken back
         now, (unbound, quality) = (
             (UnboundSkin.of(SkinSource.of(skinned, choices, skeleton)), choices.read_quality(skinned.settings, BAKING))
-            for choices in (Choices.read(skinned), by_source)
+            for choices in (by_own, by_source)
         )
         unbound = replace(unbound, rest=replace(unbound.rest, frame=frame))
         points = np.array([corner[:] for corner in obj.bound_box])
@@ -302,7 +304,6 @@ def bind_both(
     Parameters
     ----------
     skeleton : Skeleton
-        Without fractions.
     share : float
         Of all that is done once they are read.
     must_be_filled : bool

@@ -101,10 +101,7 @@ class Kept:
         names = ", ".join(f"'{key}'" for key in dict.fromkeys(key for _, key in self.keys))
         lines = [f"Kept {names}, driven by {', '.join(self.bones)}"]
         if self.damped:
-            lines.append(
-                f"{self.damped} vertices cannot reach their shape: the skin collapses there, or contact keeps "
-                "them apart"
-            )
+            lines.append(f"{self.damped} vertices cannot reach their shape: the skin collapses there")
         return ". ".join([*lines, *self.notes])
 
 

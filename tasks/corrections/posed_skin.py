@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bpy
 
-from ...bridge.meshes.copies import measure_in_copies
 from ...bridge.meshes.data import mesh_of, read_mixed_points
 from ...bridge.meshes.posed_copies import Record
 from ...bridge.per_object import PerObject
@@ -33,8 +32,7 @@ def is_affine(skinned: SkinnedObject, method: str) -> bool:
     """Whether an offset at rest moves a posed vertex by its transform, however large it is."""
     if not skinned.settings.is_bound:
         return True
-    params = read_params(skinned.settings, method)
-    is_limited = max(getattr(params, "bulge_limit", 0.0), getattr(params, "contact", 0.0)) > 0.0
+    is_limited = getattr(read_params(skinned.settings, method), "bulge_limit", 0.0) > 0.0
     return method not in PARTICLE_METHODS and not is_limited
 
 
@@ -95,11 +93,8 @@ def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> R
     pose = read_pose(armature, bound.skeleton).seen_from(space)
     rest = read_mixed_points(obj, depsgraph)
     check_mixed(obj, rest)
-    if not skinned.settings.is_bound and bound.choices.method == "DLB":  # on scaled bones, Preserve Volume is no DLB
-        points, transforms = measure_in_copies(obj, skinned.replaced.name, rest)
-    else:
-        skin = bound.at(points=rest)
-        points, transforms = skin.pose(pose), skin.transforms(pose)
+    skin = bound.at(points=rest)
+    points, transforms = skin.pose(pose), skin.transforms(pose)
     check_count(obj, len(points))
     return Record(rest, points, transforms, pose)
 

@@ -117,8 +117,6 @@ class CopiedCharacter:
 
     Attributes
     ----------
-    skeleton : Skeleton
-        Without fractions.
     millimeters : float
         In a unit of armature space.
     kept : mapping of LayerPlan
@@ -194,30 +192,21 @@ class Motion:
         Twists that are asked of joints, radians.
     amounts : tuple of tuples of float arrays
         For each frame of an action, and each mesh, how much of its patterns there is, shape (P,).
-    parts : tuple of tuples of Part
-        For each frame of an action, the meshes as they are bound in it.
     """
 
     clips: tuple[Clip, ...]
     matrices: np.ndarray
     hints: np.ndarray | None = None
     amounts: tuple[Sequence[np.ndarray], ...] = ()
-    parts: tuple[tuple[Part, ...], ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        clips: tuple[Clip, ...],
-        poses: Sequence[Pose],
-        amounts: Sequence[Sequence[np.ndarray]] = (),
-        parts: Sequence[tuple[Part, ...]] = (),
-    ) -> Motion:
+    def of(cls, clips: tuple[Clip, ...], poses: Sequence[Pose], amounts: Sequence[Sequence[np.ndarray]] = ()) -> Motion:
         """Those of some poses, in their order."""
         matrices, hints = np.array([pose.rest_to_pose for pose in poses]), None
         if any(pose.hints is not None for pose in poses):
             still = np.zeros(matrices.shape[1])
             hints = np.array([still if pose.hints is None else pose.hints for pose in poses])
-        return cls(clips, matrices, hints, tuple(amounts), tuple(parts))
+        return cls(clips, matrices, hints, tuple(amounts))
 
     def find(self, example: int) -> tuple[str, int]:
         """Action and frame of an example; "" and 0 where it is of the range of motion."""
@@ -319,26 +308,16 @@ def _bind(skinned: SkinnedObject) -> PosableSkin:
     return skin.at(skin.choices.read_quality(skinned.settings, BAKING))
 
 
-def _follow_action(part: Part) -> Part:
-    """A mesh as it is bound while the armature plays another action, whose twists may ask for other fractions."""
-    if part.skinned is None or part.skin is None or SkinSource.of(part.skinned).skeleton is part.skin.skeleton:
-        return part
-    return replace(part, skin=_bind(part.skinned))
-
-
 @dataclass(frozen=True, eq=False)
 class ReadFrames:
     """Some frames of an action.
 
     Attributes
     ----------
-    parts : tuple of Part
-        The meshes as they are bound in it.
     amounts : list of lists of float arrays
         For each frame and each mesh, how much of its patterns there is.
     """
 
-    parts: tuple[Part, ...]
     poses: list[Pose]
     amounts: list[list[np.ndarray]]
 
@@ -347,21 +326,13 @@ def read_actions(subject: CopiedCharacter, actions: Sequence[bpy.types.Action]) 
     """Read all frames of actions, a few at a time."""
     armature = subject.armature
     for action in actions:
-        parts, frames = subject.parts, list_frames(action)
+        frames = list_frames(action)
         for start in range(0, len(frames), AT_A_TIME):
             poses, amounts = [], []
             for depsgraph in visit_frames(armature, action, frames[start : start + AT_A_TIME]):
-                if start == 0 and not poses:
-                    parts = tuple(map(_follow_action, parts))
-                poses.append(read_pose(armature.evaluated_get(depsgraph), _find_hinted(parts, subject.skeleton)))
-                amounts.append(read_all([part.displacement for part in parts], depsgraph))
-            yield ReadFrames(parts, poses, amounts)
-
-
-def _find_hinted(parts: Sequence[Part], plain: Skeleton) -> Skeleton:
-    """The skeleton of a mesh whose joints are asked for twists, else that without."""
-    own = (part.skin.skeleton for part in parts if part.skin is not None)
-    return next((skeleton for skeleton in own if skeleton.has_hints), plain)
+                poses.append(read_pose(armature.evaluated_get(depsgraph), subject.skeleton.rolled))
+                amounts.append(read_all([part.displacement for part in subject.parts], depsgraph))
+            yield ReadFrames(poses, amounts)
 
 
 def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:
@@ -419,9 +390,8 @@ def write_targets(
     with writing_temporary(), path.open("wb") as stream:
         for example, matrices in enumerate(motion.matrices):
             pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
-            parts = motion.parts[example] if example < len(motion.parts) else subject.parts
             posed, refused = {}, {}
-            for number, part in enumerate(parts):
+            for number, part in enumerate(subject.parts):
                 amounts = motion.amounts[example][number] if example < len(motion.amounts) else np.zeros(0)
                 try:
                     points = part.deform(pose, amounts)

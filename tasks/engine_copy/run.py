@@ -23,7 +23,6 @@ from .copy import TARGET_KEY, Copy, find_copy, make_copy, read_parts, remove_par
 from .examples import (
     CopiedCharacter,
     Motion,
-    Part,
     UnposableError,
     bend_joints,
     list_clips,
@@ -181,12 +180,10 @@ def read_motion(subject: CopiedCharacter, actions: Sequence[bpy.types.Action], a
     """
     poses: list[Pose] = []
     amounts: list[list[np.ndarray]] = []
-    parts: list[tuple[Part, ...]] = []
     total = sum(len(list_frames(action)) for action in actions)
     for some in read_actions(subject, actions):
         poses += some.poses
         amounts += some.amounts
-        parts += [some.parts] * len(some.poses)
         yield READ * len(poses) / total
     has_patterns = any(values.any() for frame in amounts for values in frame)
     bends = bend_joints(subject, angle) if angle and not has_patterns else []
@@ -195,7 +192,7 @@ def read_motion(subject: CopiedCharacter, actions: Sequence[bpy.types.Action], a
             f"Range of Motion finds no joint of '{subject.armature.name}' that bends the skin: animate it, or export "
             "it directly"
         )
-    return Motion.of(list_clips(actions), [*poses, *bends], amounts, parts)
+    return Motion.of(list_clips(actions), [*poses, *bends], amounts)
 
 
 def _fit(path: Path, subject: CopiedCharacter, motion: Motion, params: FitParams, progress: Progress) -> Fitted:

@@ -72,7 +72,7 @@ def add_handles(
         skin = read_skin(meshes, rig, skeleton)
         handles: list[Handle] = []
         for obj in objects:
-            handles.append(read_handle(obj, skin, rig, [name for other in handles for name in other.names]))
+            handles.append(read_handle(obj, skin, [name for other in handles for name in other.names]))
         with ExitStack() as undo:
             if rig is None:
                 rig = _new_armature(meshes[0], undo)

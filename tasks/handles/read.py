@@ -121,9 +121,7 @@ def read_skin(
     )  # fmt: skip
 
 
-def read_handle(
-    obj: bpy.types.Object, skin: CarriedSkin, armature: bpy.types.Object | None, named: Sequence[str]
-) -> Handle:
+def read_handle(obj: bpy.types.Object, skin: CarriedSkin, named: Sequence[str]) -> Handle:
     """Read a point or a cage.
 
     Parameters

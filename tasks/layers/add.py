@@ -21,7 +21,7 @@ from ...bridge.meshes.layers import (
 )
 from ...bridge.modifiers import LAYER_NAME, LIMBS_NAME, add_modifier, write_input
 from ...bridge.rigs.armatures import read_skeleton
-from ...bridge.rigs.joints import ensure_joints_object
+from ...bridge.rigs.joints import ensure_joints_object, has_segments
 from ...deformers import SkinningError
 from ...deformers.layers.keep import LayerPlan
 from ...deformers.layers.limb_grids import LimbGrids
@@ -222,7 +222,9 @@ def _list_modifiers(
     if plan.limbs is not None:
         grids, near = plan.limbs.grids, plan.limbs.near
         skeleton = read_skeleton(dressed.armature)
-        joints = ensure_joints_object(dressed.armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
+        joints = ensure_joints_object(
+            dressed.armature, skeleton, ensure_layer_joints(has_segments(dressed.armature, skeleton))
+        )
         if grids not in made:
             made[grids] = new_grids_object(grids)
         found.append((LIMBS_NAME, ensure_out_of_limbs(has_parts, near.giving is not None), {

@@ -6,7 +6,6 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,9 +16,7 @@ from ...bridge.files.writing import filling
 from ...bridge.images.data import new_image
 from ...bridge.images.thumbnails import SIZE, fit, shade
 from ...deformers import SkinningError
-from ...nodes.groups import ensure_turn
 from ...nodes.patterns import build_relief
-from ...nodes.polar import build_newton, build_svd
 from .library import RESOLUTION, LibraryEntry, all_entries
 
 NAME = "Supple"
@@ -30,12 +27,8 @@ BLEND_FILE, CATALOG_FILE, CATALOG_VERSION = "supple-assets.blend", "blender_asse
 HUMAN_HEIGHT = 1.8
 """Meters: patterns are as high as on a body of this height until their input says otherwise."""
 
-PATTERNS, MATRICES = "Supple/Patterns", "Supple/Matrices"
-CATALOGS = {path: str(uuid.uuid5(uuid.NAMESPACE_URL, path)) for path in (PATTERNS, MATRICES)}
-MATRIX_TEXTS = {
-    "Nearest Rotation": "The rotation that is nearest to a matrix (polar decomposition, by Newton's method)",
-    "Singular Values": "A matrix as a turn, scales along three axes, and another turn",
-}
+PATTERNS = "Supple/Patterns"
+CATALOGS = {PATTERNS: str(uuid.uuid5(uuid.NAMESPACE_URL, PATTERNS))}
 
 
 def find_folder(create: bool = False) -> Path:
@@ -96,14 +89,8 @@ def write_library(folder: Path) -> int:
         Number of assets.
     """
     entries = list(all_entries().values())
-    with _taken_back({*(entry.label for entry in entries), *MATRIX_TEXTS}):
+    with _taken_back({entry.label for entry in entries}):
         groups = {_make_pattern(entry) for entry in entries}
-        for build, (name, text) in zip(
-            (build_newton, partial(build_svd, turn=ensure_turn())), MATRIX_TEXTS.items(), strict=True
-        ):
-            group = build(name)
-            _mark(group, name, text, MATRICES)
-            groups.add(group)
         rows = [f"{number}:{path}:{path.replace('/', '-')}\n" for path, number in CATALOGS.items()]
         with filling(folder) as beside:
             bpy.data.libraries.write(str(beside / BLEND_FILE), groups, fake_user=True, compress=True)

@@ -15,7 +15,7 @@ from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.modifiers import list_inputs, read_input, write_input
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
-from ...bridge.rigs.joints import ensure_joints_object, find_posing, fits_joints
+from ...bridge.rigs.joints import ensure_joints_object, find_posing, fits_joints, has_segments
 from ...deformers import SkinningError
 from ...deformers.layers.limb_depths import PressedSkin, join_grids, make_depth_grid, make_pressed_skin
 from ...deformers.layers.limb_grids import LimbGrids
@@ -142,7 +142,7 @@ def write_depths(obj: bpy.types.Object, modifier: bpy.types.Modifier, pressed: M
     """Give the node modifier what it measures depths with; objects that still fit stay."""
     armature = find_skinned(obj).armature
     skeleton = _find_skeleton(armature)
-    joints = ensure_joints_object(armature, skeleton, ensure_layer_joints(bool(skeleton.bendy)))
+    joints = ensure_joints_object(armature, skeleton, ensure_layer_joints(has_segments(armature, skeleton)))
     if read_input(modifier, JOINTS) != joints:
         write_input(modifier, JOINTS, joints)
     code = _sign(pressed)
@@ -171,4 +171,6 @@ def reads_other_bones(obj: bpy.types.Object, modifier: bpy.types.Modifier | None
     if modifier is None or modifier.node_group is None or JOINTS not in list_inputs(modifier):
         return False
     joints, armature = read_input(modifier, JOINTS), find_skinned(obj).armature
-    return joints is None or find_posing(joints) != armature or not fits_joints(joints, _find_skeleton(armature))
+    return (
+        joints is None or find_posing(joints) != armature or not fits_joints(joints, armature, _find_skeleton(armature))
+    )

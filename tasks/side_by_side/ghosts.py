@@ -17,7 +17,6 @@ from ...bridge.changes import find_changes, list_updates
 from ...bridge.meshes.data import is_smooth, mesh_of, read_key_values, read_points, read_triangles
 from ...bridge.per_object import PerObject
 from ...deformers import METHODS, Pose, SkinningError
-from ...deformers.algebra.polar import CHAIN_TOLERANCE, find_rigid
 from ...deformers.geometry.ring_normals import Rings, find_rings
 from ...settings.objects import settings_of
 from ...settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME
@@ -32,13 +31,10 @@ from ..subject.character import (
     modifiers_above,
     object_to_armature,
 )
-from ..subject.stack import SkinnedObject, check_deformed_alone, find_deforming_modifier, is_flipped, resolve_skinned
+from ..subject.stack import SkinnedObject, check_deformed_alone, find_deforming_modifier, resolve_skinned
 
 BLENDERS = {LINEAR: "SSD", PRESERVE_VOLUME: "DLB"}
 """Methods that give the points of Blender's own."""
-
-NOT_RIGID = "Bones are scaled: shown by Dual Quaternion, which differs from Preserve Volume"
-"""Note on a ghost of Preserve Volume: see docs/dlb.md."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +65,6 @@ class Ghost:
         Of `GHOST_LABELS`.
     message : str
         Why there is none; empty where there is one.
-    note : str
-        In what it differs from its label.
     points : float32 array, shape (V, 3), or None
         Object space. The same array while nothing has moved.
     following : FollowingSkin or None
@@ -85,7 +79,6 @@ class Ghost:
 
     key: str
     message: str = ""
-    note: str = ""
     shape: GhostShape | None = None
     points: np.ndarray | None = None
     following: FollowingSkin | None = None
@@ -276,9 +269,6 @@ def _pose(
     if written == following.written:
         return
     ghost.points = following.bring_to(skinned.obj, params, values).pose(pose.seen_from(find_space(space)))
-    linear = pose.rest_to_pose[:, :3, :3]
-    is_rigid = ghost.key != PRESERVE_VOLUME or bool(find_rigid(linear, CHAIN_TOLERANCE).all())
-    ghost.note = "" if is_rigid else NOT_RIGID
     following.written = written
 
 
@@ -291,7 +281,7 @@ def _describe_one(obj: bpy.types.Object) -> str:
     settings = settings_of(obj)
     if settings.is_bound and settings.bake != "NONE":
         return "Bake"
-    if settings.is_bound and not is_flipped(obj):
+    if settings.is_bound and not settings.is_muted:
         return METHODS[settings.method].label if settings.method in METHODS else settings.method
     try:
         modifier = _resolve(obj).replaced

@@ -77,7 +77,7 @@ def show_caches(obj: bpy.types.Object, caches: Sequence[tuple[Path, CacheHeader]
     for name, expression in zip(names, _when_to_act([header for _, header in caches]), strict=True):
         _act_when(obj.modifiers[name], toggles, expression)
     settings.live_toggles = toggles
-    if live.type == "ARMATURE":
+    if not settings.is_bound and live.type == "ARMATURE":
         settings.armature_modifier = live.name
     write_toggles(live, (False, False))
     settings.cache_modifier = "\n".join(names)
@@ -93,8 +93,10 @@ def find_live_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
         Where there is none, or others are not to do without it.
     """
     settings = settings_of(obj)
-    if settings.is_bound or any(map(is_supple_modifier, obj.modifiers)):
+    if settings.is_bound:
         return find_supple_modifier(obj)
+    if (former := next(filter(is_supple_modifier, obj.modifiers), None)) is not None:
+        return former
     if settings.bake != "NONE":
         return find_replaced_modifier(obj)
     replaced = find_armature_modifier(obj)
@@ -104,7 +106,7 @@ def find_live_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
 
 def _find_last(obj: bpy.types.Object, live: bpy.types.Modifier) -> bpy.types.Modifier:
     """The last of the modifiers that a bake stands in for."""
-    return find_last_modifier(obj) if is_supple_modifier(live) else live
+    return find_last_modifier(obj) if settings_of(obj).is_bound else live
 
 
 def _add_cache(obj: bpy.types.Object, index: int, path: Path, header: CacheHeader, length: float) -> bpy.types.Modifier:

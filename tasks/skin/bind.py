@@ -1,35 +1,34 @@
-"""Bind and unbind: replace a character's Armature modifier by Supple's, and bring it back."""
+"""Bind and unbind: have a character's skin deformed by what its method needs, and bring it back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
 
-from ...bridge import modifiers
 from ...bridge.animation.correction_drivers import release_keys
 from ...bridge.held import find_again
 from ...bridge.meshes.data import mesh_of
 from ...bridge.removal import outside_handlers
-from ...bridge.rigs import carriers
 from ...bridge.rigs.carriers import is_hidden_object
 from ...bridge.rigs.joints import remove_unused_joints_objects
-from ...bridge.rigs.twist_drivers import stop_driving, stop_driving_removed
-from ...deformers import DEFAULT_METHOD, SkinningError
-from ...deformers.method import EVALUATIONS
+from ...bridge.rigs.segments import Roll
+from ...deformers import DEFAULT_METHOD, Rest, SkinningError
+from ...deformers.method import BLENDER, PYTHON
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
+from ...settings.choices import find_method
 from ...settings.events import muted
-from ...settings.objects import SETTINGS_VERSION, ObjectSettings, needs_supple, settings_of
+from ...settings.objects import SETTINGS_VERSION, needs_supple, settings_of
 from ..left_out import LeftOut, check_any, choose_usable
 from ..reports import particle_reports
 from ..steps import Steps, take_all
-from ..subject.character import is_rigid
+from ..subject.character import is_rigid, read_character
+from ..subject.corrected import find_deforming_armature
 from ..subject.looks import RIGID, list_defaults
 from ..subject.stack import (
-    BoundObject,
     SkinnedObject,
     check_animation,
     check_has_vertices,
@@ -38,21 +37,22 @@ from ..subject.stack import (
     either,
     find_armature_modifier,
     find_replaced_modifier,
-    flip,
-    is_flipped,
-    pass_animation,
-    pass_on,
+    is_former,
+    list_copies,
     read_toggles,
     resolve_skinned,
     take_over,
-    write_toggles,
 )
 from ..subject.surfaces import reading_meshes_once
-from . import by_nodes, changes
+from . import by_python, changes
 from .baked import check_clearable, clear_bake
-from .by_armature import remove_armatures, remove_copied_armatures
-from .evaluators import EVALUATORS, find_installed
-from .hidden import remove_hidden, unlock_interfaces
+from .by_blender import remove_copies
+from .evaluators import EVALUATORS
+from .hidden import unlock_interfaces
+from .muting import follow_muted, mute
+from .poses import find_skeleton
+from .segments import list_wanting, plan_rolls, release_rolls, wants_rolls, write_rolls
+from .step import without_changes
 
 _changes = 0
 
@@ -68,8 +68,7 @@ def _note_change() -> None:
 
 
 def remove_unused() -> None:
-    """Remove joints objects, influences, node groups and locks of the interface that no object uses any more."""
-    by_nodes.remove_unused_influences()
+    """Remove joints objects, node groups and locks of the interface that no object uses any more."""
     outside_handlers(remove_unused_joints_objects)
     outside_handlers(remove_unused_groups)
     unlock_interfaces()
@@ -102,6 +101,10 @@ class Prepared:
     states: list[tuple]
     """Of what is ready, its mesh: what `changes.note_followed` takes."""
     failed: LeftOut
+    rolls: dict[int, tuple[bpy.types.Object, tuple[Roll, ...]]] = field(default_factory=dict)
+    """Of each armature, by `session_uid`: the bones that are to roll."""
+    notes: list[str] = field(default_factory=list)
+    """What else is to be said once it is bound."""
 
 
 def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None) -> Steps:
@@ -114,7 +117,7 @@ def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None,
     method : str, optional
         Key of `DEFORMERS`; if not given, what each object's settings say.
     evaluate : str, optional
-        "NODES" or "PYTHON". If not given, what each object's settings say, and Python where nodes can not do it.
+        Key of `EVALUATORS`. If not given, that of the method, and Python where that can not do it.
     """
     objects, found = list(objects), Prepared([], [], [])
     with reading_meshes_once():
@@ -126,7 +129,31 @@ def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None,
                 found.states.append(changes.read_state(obj))
             except SkinningError as error:
                 found.failed.append((obj, error))
+        for armature in dict.fromkeys(skinned.armature for skinned, _ in found.ready):
+            yield 1.0
+            found.rolls[armature.session_uid] = armature, _plan_rolls(armature, found.ready)
     return found
+
+
+def _plan_rolls(armature: bpy.types.Object, ready: list[tuple[SkinnedObject, Setup]]) -> tuple[Roll, ...]:
+    """The bones of an armature that are to roll, by all meshes that are bound, or are to be bound, to it."""
+    setups = {skinned.obj: setup for skinned, setup in ready if skinned.armature == armature}
+    rests = [
+        setup.made.rest
+        for obj, setup in setups.items()
+        if wants_rolls(settings_of(obj), setup.made.choices.method) and setup.made.rest is not None
+    ]
+    for obj in list_wanting(armature):
+        if obj not in setups:
+            with suppress(SkinningError):
+                rests.append(read_bound_rest(obj))
+    return plan_rolls(armature, rests) if rests else ()
+
+
+def read_bound_rest(obj: bpy.types.Object) -> Rest:
+    """A bound object at rest, as `prepare` reads it; raises SkinningError as that does."""
+    skinned = resolve_skinned(obj, find_replaced_modifier(obj))
+    return read_character(skinned, find_skeleton(skinned.armature)).rest
 
 
 def prepare_supple(objects: Sequence[bpy.types.Object], method: str = DEFAULT_METHOD) -> Steps:
@@ -155,10 +182,13 @@ def prepare_supple(objects: Sequence[bpy.types.Object], method: str = DEFAULT_ME
 
 def bind_prepared(prepared: Prepared) -> list[bpy.types.Object]:
     """Bind what can be bound, and give the others the reason as their message; those that were bound."""
-    with ensuring_groups_once():
+    with ensuring_groups_once(), without_changes():  # armatures that are edited meanwhile call handlers
         for (skinned, setup), state in zip(prepared.ready, prepared.states, strict=True):
             _bind_one(skinned, setup)
             changes.note_followed(skinned.obj, state)
+    for armature, rolls in prepared.rolls.values():
+        if problem := write_rolls(armature, rolls):
+            prepared.notes.append(problem)
     for obj, error in prepared.failed:
         with suppress(AttributeError):  # what is linked can not be written to
             settings_of(obj).message, settings_of(obj).remedy = str(error), error.remedy
@@ -228,24 +258,21 @@ def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> Setup:
     method : str
         Key of `DEFORMERS`.
     evaluate : str or None
-        Key of `EVALUATORS`; if None, what the settings say, and what goes instead where that can not do it.
+        Key of `EVALUATORS`; if None, that of the method, and Python where that can not do it.
 
     Raises
     ------
     SkinningError
         Where the object can not be bound.
     """
-    key = evaluate or skinned.settings.evaluate
-    if key not in EVALUATORS:  # what a later version has stored
-        key = next(iter(EVALUATORS))
+    key = evaluate or find_method(method).evaluation
     try:
         return Setup(key, EVALUATORS[key].prepare(skinned, method))
     except SkinningError as error:
-        instead = EVALUATIONS[key].instead
-        if evaluate is not None or not instead:
+        if evaluate is not None or key in (BLENDER, PYTHON):
             raise
         problem = str(error)
-    return Setup(instead, EVALUATORS[instead].prepare(skinned, method), problem)
+    return Setup(PYTHON, EVALUATORS[PYTHON].prepare(skinned, method), problem)
 
 
 def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
@@ -256,6 +283,15 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     SkinningError
         With what is in the way and what to do.
     """
+    if is_former(obj):
+        raise SkinningError(
+            f"'{obj.name}' was bound by an earlier version of Supple: press Update Character", remedy="UPDATE"
+        )
+    return check_skinned(obj)
+
+
+def check_skinned(obj: bpy.types.Object) -> SkinnedObject:
+    """The same, whatever deforms the object now."""
     if obj.type != "MESH":
         raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh that has an Armature modifier")
     if is_hidden_object(obj):
@@ -264,9 +300,9 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     if obj.mode == "EDIT":
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first", remedy="OBJECT_MODE")
     check_has_vertices(obj)
-    has_supple = settings_of(obj).is_bound or any(map(modifiers.is_supple_modifier, obj.modifiers))
-    replaced = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
-    if not has_supple and not (replaced.show_viewport or replaced.show_render):
+    is_replaced = settings_of(obj).is_bound or is_former(obj)
+    replaced = find_replaced_modifier(obj) if is_replaced else find_armature_modifier(obj)
+    if not is_replaced and not any(either(*map(read_toggles, (replaced, *list_copies(obj))))):
         check_not_baked(obj)
         raise SkinningError(
             f"Armature modifier '{replaced.name}' of '{obj.name}' is disabled: enable it first",
@@ -279,27 +315,25 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
 def _bind_one(skinned: SkinnedObject, setup: Setup) -> None:
     """Bind one object by what `prepare` has found; where that fails, an object that was not bound is as it was."""
     obj, settings, replaced = skinned.obj, skinned.settings, skinned.replaced
-    supple = next(filter(modifiers.is_supple_modifier, obj.modifiers), None)
-    is_new = supple is None and not settings.is_bound
-    is_deforming = supple is not None and settings.is_bound
-    if is_flipped(obj):
-        flip([obj], to_armature=False)
+    is_new, made = not settings.is_bound, setup.made
+    if settings.is_muted:
+        mute([obj], is_muted=False, has_flesh=True)
     with muted():
         try:
-            if not settings.is_bound:
-                settings.live_toggles = either(*map(read_toggles, (replaced, *((supple,) if supple else ()))))
-            supple = supple or _add_modifier(skinned)
-            if not is_deforming:
-                write_toggles(supple, settings.live_toggles)
-            bound = BoundObject(obj, settings, replaced, skinned.armature, supple)
-            settings.version = SETTINGS_VERSION
+            remove_copies(obj, replaced)
+            if is_new:
+                settings.live_toggles = read_toggles(replaced)
+                settings.had_preserve_volume = replaced.use_deform_preserve_volume
+            else:
+                take_over(obj)
+                if settings.evaluate != setup.evaluate:
+                    _take_off(obj, replaced)
+            settings.version, settings.is_bound = SETTINGS_VERSION, True
             settings.armature_modifier = replaced.name
-            settings.is_bound = True
-            remove_copied_armatures(obj, replaced)
-            _install(bound, setup)
-            take_over(obj)
-            pass_animation(replaced, supple)
-            write_toggles(replaced, (False, False))
+            settings.method, settings.evaluate = made.choices.method, setup.evaluate
+            settings.bound_groups = "\n".join(made.groups)
+            settings.bound_space = made.bound_space
+            EVALUATORS[setup.evaluate].install(skinned, made)
         except BaseException:
             if is_new:
                 _unbind_one(obj)
@@ -308,68 +342,30 @@ def _bind_one(skinned: SkinnedObject, setup: Setup) -> None:
         settings.is_handed_over = False
         settings.evaluate_problem, settings.is_problem_closed = setup.problem, False
         settings.message = settings.remedy = ""
+    if mesh_of(obj).shape_keys is None and mesh_of(obj).is_editable:
+        release_keys(obj, ())  # Convert and Apply remove keys alone
     _note_change()
 
 
-def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
-    """Put Supple's modifier into the place of the Armature modifier."""
-    replaced = skinned.replaced
-    supple = modifiers.add_supple_modifier(skinned.obj, skinned.obj.modifiers.find(replaced.name))
-    supple.show_in_editmode = replaced.show_in_editmode
-    return supple
-
-
-def _install(bound: BoundObject, setup: Setup) -> None:
-    """Have what was prepared deform an object, and nothing else of Supple's."""
-    settings, made = bound.settings, setup.made
-    settings.method, settings.evaluate = made.choices.method, setup.evaluate
-    settings.bound_groups = "\n".join(made.groups)
-    settings.bound_space = made.bound_space
-    EVALUATORS[setup.evaluate].install(bound, made)
-    _forget(bound.obj, setup.evaluate)
-
-
-def _forget(obj: bpy.types.Object, evaluate: str = "") -> None:
-    """Have all evaluators but one drop what they remember of an object, and remove what that one does not need."""
-    settings = settings_of(obj)
-    for key, evaluator in EVALUATORS.items():
-        if key != evaluate:
-            evaluator.forget(obj)
-    stop_driving_removed(obj)
-    if mesh_of(obj).shape_keys is None and mesh_of(obj).is_editable:
-        release_keys(obj, ())  # Convert and Apply remove keys alone
-    if evaluate and EVALUATIONS[evaluate].needs_supple:
-        remove_armatures(obj)
-    else:
-        remove_hidden(settings)
-        settings.particles.property_unset("bound_count")
-
-
 def follow_settings(obj: bpy.types.Object) -> None:
-    """Bring a bound object to what its settings have become; where nodes can not do it, Python goes on."""
+    """Bring a bound object to what its settings have become."""
     settings = settings_of(obj)
     if not settings.is_bound or obj.library is not None:
         return
-    before = find_installed(obj)
-    if settings.evaluate == before:
-        if EVALUATORS[before].follows_settings(obj):
-            return
-        if settings.evaluate_problem:  # what was wanted may do the other method
-            _set_evaluate(settings, next(each.key for each in EVALUATIONS.values() if each.instead == before))
-    try:
-        skinned = check_bindable(obj)
-        setup = prepare(skinned, settings.method, None)
-    except SkinningError:
-        _set_evaluate(settings, before)
-        raise
-    _bind_one(skinned, setup)
-    remove_unused()
+    if settings.evaluate == PYTHON and not by_python.has_other_evaluation(obj):
+        return  # compared at each step
+    prepared = _prepare_all([obj], settings.method, None)
+    bind_prepared(prepared)
+    for _, error in prepared.failed:
+        raise error
 
 
-def _set_evaluate(settings: ObjectSettings, evaluate: str) -> None:
-    """Choose what evaluates; nothing follows yet."""
-    with muted():
-        settings.evaluate = evaluate
+def follow_spread(data: bpy.types.Armature) -> None:
+    """Have limbs of bound meshes take up twists as was chosen for bones, unless the armature is linked."""
+    for armature in [obj for obj in bpy.data.objects if obj.data == data]:
+        if list_wanting(armature):
+            write_rolls(armature, _plan_rolls(armature, []))
+            follow_muted(armature)
 
 
 KEPT = {"name", "rna_type", "own_modifiers"}
@@ -377,7 +373,7 @@ KEPT = {"name", "rna_type", "own_modifiers"}
 
 
 def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """Detach characters from Supple: the settings are dropped, and the node modifier goes on deforming them.
+    """Detach characters from Supple: the settings are dropped, and Blender's own modifiers go on deforming them.
 
     Returns
     -------
@@ -387,7 +383,7 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
     Raises
     ------
     SkinningError
-        Where one of the objects is not evaluated by nodes; nothing is changed then.
+        Where one of the objects is evaluated by Python; nothing is changed then.
     """
     bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
     if not bound:
@@ -395,11 +391,10 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
     for obj in bound:
         if needs_supple(settings_of(obj)):
             raise SkinningError(
-                f"'{obj.name}' is deformed by Python, which needs Supple: choose Deform With: Nodes first"
+                f"'{obj.name}' is deformed by Python, which needs Supple: choose another method first, or bake it"
             )
         check_not_baked(obj)
     for obj in bound:
-        _forget(obj)
         settings = settings_of(obj)
         with muted():
             for name in settings.bl_rna.properties.keys():
@@ -426,8 +421,10 @@ def unbind(objects: Iterable[bpy.types.Object]) -> LeftOut:
     if not bound:
         raise SkinningError("Nothing to unbind: select a mesh that is bound")
     free, left_out = choose_usable(bound, check_not_linked, check_clearable)
+    armatures = [find_deforming_armature(obj) for obj in free]
     for obj in free:
         _unbind_one(obj)
+    release_rolls(armatures)
     remove_unused()
     return left_out
 
@@ -435,43 +432,26 @@ def unbind(objects: Iterable[bpy.types.Object]) -> LeftOut:
 def _unbind_one(obj: bpy.types.Object) -> None:
     settings = settings_of(obj)
     clear_bake(obj)
-    pass_on(obj)
     replaced = None
     with suppress(SkinningError):  # the user may have removed it
         replaced = find_replaced_modifier(obj)
-        if not settings.is_handed_over:  # Supple's own was removed, and could not hand over
-            write_toggles(replaced, settings.live_toggles)
-    remove_copied_armatures(obj, replaced)
-    remove_armatures(obj)
-    for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
-        stop_driving(modifier)
-        modifiers.remove_modifier(obj, modifier, replaced)
-    _forget(obj)
+    with muted():
+        settings.is_muted = False
+    _take_off(obj, replaced)
+    remove_copies(obj, replaced)
+    if mesh_of(obj).shape_keys is None and mesh_of(obj).is_editable:
+        release_keys(obj, ())  # Convert and Apply remove keys alone
     _note_change()
     for name in (
-        "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "bound_space", "live_toggles", "message",
-        "offers_layers", "remedy", "evaluate_problem", "is_problem_closed",
+        "is_bound", "is_handed_over", "is_muted", "armature_modifier", "bound_groups", "bound_space", "live_toggles",
+        "message", "offers_layers", "remedy", "evaluate", "evaluate_problem", "is_problem_closed",
+        "had_preserve_volume",
     ):  # fmt: skip
         settings.property_unset(name)
 
 
-def migrate(obj: bpy.types.Object) -> None:
-    """Bring settings that an older Supple has saved up to date."""
-    settings = settings_of(obj)
-    with muted():
-        if settings.version < 2:
-            settings.evaluate = "PYTHON"  # there were no nodes yet
-        if settings.version < 3:
-            for hidden in (settings.carrier, settings.watcher):  # they bore no mark yet
-                carriers.mark_former(hidden)
-        if settings.version < 4:
-            settings.twist = "OFF"  # joints had no fractions yet
-        if settings.version < 5 and not settings.is_property_set("centers_contact"):
-            settings.centers_contact = 1.0  # was the default
-        if settings.version < 6 and not settings.is_property_set("limb_roots"):
-            settings.limb_roots = 0.0  # limbs began as all joints did
-        if settings.version < 7 and settings.method == "CENTERS":  # it had these for itself
-            settings.bulge_limit, settings.contact = settings.centers_bulge_limit, settings.centers_contact
-            settings.defaults_of = settings.method
-    if settings.version < SETTINGS_VERSION:
-        settings.version = SETTINGS_VERSION
+def _take_off(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier | None) -> None:
+    """Take off what deforms an object; where a later version has chosen what that is, all that this one knows."""
+    evaluator = EVALUATORS.get(settings_of(obj).evaluate)
+    for each in EVALUATORS.values() if evaluator is None else (evaluator,):
+        each.remove(obj, replaced)

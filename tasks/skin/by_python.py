@@ -15,11 +15,10 @@ from ...bridge import modifiers
 from ...bridge.meshes.data import mesh_of, read_key_values
 from ...bridge.per_object import PerObject
 from ...bridge.rigs import carriers
-from ...bridge.rigs.twist_drivers import stop_driving
 from ...deformers import Pose, SkinningError
+from ...deformers.method import PYTHON
 from ...nodes.carrier import TRANSFORMS_SOCKET, ensure_carrier_group
-from ...nodes.groups import is_deformation
-from ...settings.choices import BAKING, DRAGGING
+from ...settings.choices import BAKING, DRAGGING, find_method
 from ...settings.objects import PARTICLE_METHODS, settings_of
 from ..reports import ParticleReport, particle_reports, pose_times
 from ..subject.character import (
@@ -34,9 +33,13 @@ from ..subject.stack import (
     SkinnedObject,
     check_blends,
     check_deformed_once,
-    find_supple_modifier,
     is_deformed_by_parent,
+    pass_animation,
+    pass_on,
+    read_toggles,
     resolve,
+    swap,
+    write_toggles,
 )
 from ..subject.surfaces import is_one_changed
 from .hidden import give_hidden, lock_interface, remove_hidden
@@ -87,23 +90,44 @@ def prepare(skinned: SkinnedObject, method: str) -> PosableSkin:
     return PosableSkin.of(replace(SkinSource.of(skinned, Choices.read(skinned, method)), is_bound_anew=True))
 
 
-def is_installed(obj: bpy.types.Object) -> bool:
-    """Whether a bound object's modifier shows what is written to its carrier."""
-    return not is_deformation(find_supple_modifier(obj).node_group)
-
-
-def install(bound: BoundObject, setup: PosableSkin) -> None:
-    """Have Python deform a bound object, through a carrier."""
-    settings = bound.settings
-    stop_driving(bound.supple)
-    bound.supple.node_group = ensure_carrier_group()
-    modifiers.name_supple_modifier(bound.supple, follows_weights=True)
+def install(skinned: SkinnedObject, setup: PosableSkin) -> None:
+    """Have Python deform an object, through a carrier, in the place of its Armature modifier."""
+    obj, settings, replaced = skinned.obj, skinned.settings, skinned.replaced
+    supple = next(filter(modifiers.is_supple_modifier, obj.modifiers), None)
+    toggles, is_new = read_toggles(replaced), supple is None
+    if supple is None:
+        supple = modifiers.add_supple_modifier(obj, obj.modifiers.find(replaced.name))
+        supple.show_in_editmode = replaced.show_in_editmode
+    if is_new or any(toggles):
+        write_toggles(supple, toggles if any(toggles) else settings.live_toggles)
+    supple.node_group = ensure_carrier_group()
     carrier = settings.carrier
-    if not carriers.is_own(carrier) or len(mesh_of(carrier).vertices) != len(mesh_of(bound.obj).vertices):
+    if not carriers.is_own(carrier) or len(mesh_of(carrier).vertices) != len(mesh_of(obj).vertices):
         remove_hidden(settings)
-    give_hidden(bound)
-    keep(bound.obj, setup)
-    lock_interface(bound.obj)
+    give_hidden(BoundObject(obj, settings, replaced, skinned.armature, supple))
+    pass_animation(replaced, supple)
+    write_toggles(replaced, (False, False))
+    keep(obj, setup)
+    lock_interface(obj)
+
+
+def remove(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier | None) -> None:
+    """Remove the node modifier, the carrier and the watcher: the object's own modifier deforms it again."""
+    settings = settings_of(obj)
+    pass_on(obj)
+    if replaced is not None and not settings.is_handed_over and settings.bake == "NONE":
+        write_toggles(replaced, settings.live_toggles)  # Supple's own was removed, and could not hand over
+    settings.property_unset("is_handed_over")
+    for modifier in list(filter(modifiers.is_supple_modifier, obj.modifiers)):
+        modifiers.remove_modifier(obj, modifier, replaced)
+    forget(obj)
+    remove_hidden(settings)
+    settings.particles.property_unset("bound_count")
+
+
+def mute(bound: BoundObject, is_muted: bool) -> None:
+    """Have an object's own modifier deform it, or Python again."""
+    swap(bound.obj, to_armature=is_muted)
 
 
 def forget(obj: bpy.types.Object) -> None:
@@ -164,11 +188,11 @@ def keep_only(objects: Iterable[bpy.types.Object]) -> None:
         known.keep_only(objects)
 
 
-def follows_settings(obj: bpy.types.Object) -> bool:
-    """Whether a bound object's settings are compared at each step: nodes may not have been able to do its method."""
+def has_other_evaluation(obj: bpy.types.Object) -> bool:
+    """Whether a bound object's settings, which are compared at each step, ask for what Python is not for."""
     live, settings = _live.find(obj), settings_of(obj)
-    has_other_method = live is not None and live.bound.choices.method != settings.method
-    return not (has_other_method and settings.evaluate_problem != "" and obj.mode != "EDIT")
+    has_other_method = live is None or live.bound.choices.method != settings.method
+    return has_other_method and find_method(settings.method).evaluation != PYTHON and obj.mode != "EDIT"
 
 
 def follow(obj: bpy.types.Object, step: Step) -> bool:
@@ -206,10 +230,10 @@ def bring_to_pose(obj: bpy.types.Object, step: Step) -> None:
     _note_changes(obj, step.changed)
     if (live := _live.find(obj)) is not None and live.bound.is_rough and not step.is_dragging:
         live.mesh_is_stale = True
-    supple, depsgraph = find_supple_modifier(obj), step.depsgraph
+    bound, depsgraph = resolve(obj), step.depsgraph
+    supple = bound.supple
     if not (supple.show_render if step.is_render else supple.show_viewport):
         return
-    bound = resolve(obj, supple)
     check_deformed_once(bound)
     check_blends(bound.obj, bound.replaced)
     if bound.armature.mode == "EDIT":
@@ -317,6 +341,4 @@ def _check_hidden(bound: BoundObject) -> None:
     vertex_count, bound_count = len(obj.data.vertices), len(settings.carrier.data.vertices)
     if vertex_count != bound_count:
         raise SkinningError(f"'{obj.name}' has {vertex_count} vertices but was bound with {bound_count}: bind again")
-    if is_deformation(bound.supple.node_group):
-        raise SkinningError(f"Supple's modifier of '{obj.name}' was replaced by that of another object: bind again")
     give_hidden(bound)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection
 
 import bpy
@@ -11,10 +10,16 @@ from ...bridge.meshes.data import digest_mesh, mesh_of
 from ...bridge.per_object import PerObject
 from ...settings.objects import settings_of
 from ..subject.stack import armature_modifiers
-from . import by_nodes
 from .by_python import RESHAPING_MODES
 
-CHOSEN = "vertex_group", "invert_vertex_group", "use_vertex_groups", "use_bone_envelopes"
+CHOSEN = (
+    "vertex_group",
+    "invert_vertex_group",
+    "use_vertex_groups",
+    "use_bone_envelopes",
+    "show_viewport",
+    "show_render",
+)
 """Choices of Armature modifiers."""
 
 _seen: PerObject[tuple] = PerObject()
@@ -54,8 +59,6 @@ def leave_out_same(reported: set[bpy.types.ID], bound: Collection[bpy.types.Obje
             if any(modifier.object in armatures for modifier in armature_modifiers(obj)):
                 meshes.setdefault(mesh_of(obj), []).append(obj)
     same = {mesh: users for mesh, users in meshes.items() if _is_same(mesh, users)}
-    for obj in itertools.chain(*same.values()):
-        by_nodes.expect_other_setup(obj)  # what was reported may be that
     return reported - same.keys()
 
 

@@ -1,4 +1,4 @@
-"""What evaluates a bound object: the modules behind the choice Evaluate, each with the same functions."""
+"""What evaluates a bound object: the modules behind `ObjectSettings.evaluate`, each with the same functions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Protocol
 import bpy
 
 from ...deformers import UnsupportedError
-from ...deformers.method import EVALUATIONS
+from ...deformers.method import BLENDER, PYTHON, STRETCH
 from ...settings.objects import settings_of
 from ..subject.stack import BoundObject, SkinnedObject
-from . import by_nodes, by_python
+from . import by_blender, by_python, by_stretch
 from .step import Step
 
 
@@ -27,12 +27,16 @@ class Evaluator(Protocol):
         """
         ...
 
-    def is_installed(self, obj: bpy.types.Object, /) -> bool:
-        """Whether a bound object's modifier is as `install` leaves it."""
+    def install(self, skinned: SkinnedObject, setup: Any) -> None:
+        """Have what was prepared deform a bound object."""
         ...
 
-    def install(self, bound: BoundObject, setup: Any) -> None:
-        """Have what was prepared deform a bound object."""
+    def remove(self, obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier | None, /) -> None:
+        """Take off what `install` has added: the object's own modifier, where it is there, deforms it again."""
+        ...
+
+    def mute(self, bound: BoundObject, is_muted: bool) -> None:
+        """Have an object's own modifier deform it as before Bind, or `install`'s again."""
         ...
 
     def follow(self, obj: bpy.types.Object, step: Step, /) -> bool:
@@ -47,10 +51,6 @@ class Evaluator(Protocol):
 
     def bring_to_pose(self, obj: bpy.types.Object, step: Step, /) -> None:
         """The same for a bake, and for the pose alone."""
-        ...
-
-    def follows_settings(self, obj: bpy.types.Object, /) -> bool:
-        """Whether `follow` will see what the settings of a bound object have become."""
         ...
 
     def is_up_to_date(self, obj: bpy.types.Object, /) -> bool:
@@ -74,20 +74,12 @@ class Evaluator(Protocol):
         ...
 
 
-EVALUATORS: dict[str, Evaluator] = {"NODES": by_nodes, "PYTHON": by_python}
+EVALUATORS: dict[str, Evaluator] = {BLENDER: by_blender, PYTHON: by_python, STRETCH: by_stretch}
 
 
 def find_evaluator(obj: bpy.types.Object) -> Evaluator:
     """What evaluates a bound object; raises UnsupportedError where a later version of Supple has chosen another."""
     evaluate = settings_of(obj).evaluate
     if evaluate not in EVALUATORS:
-        names = ", ".join(EVALUATIONS[key].label for key in EVALUATORS)
-        raise UnsupportedError(
-            f"'{obj.name}' uses an evaluation that this version of Supple does not have: choose {names} in Evaluate"
-        )
+        raise UnsupportedError(f"A later version of Supple has bound '{obj.name}': bind it again")
     return EVALUATORS[evaluate]
-
-
-def find_installed(obj: bpy.types.Object) -> str:
-    """Key of what deforms a bound object now, whatever its settings say."""
-    return next(key for key, evaluator in EVALUATORS.items() if evaluator.is_installed(obj))

@@ -7,7 +7,6 @@ makes of it, once; it poses without Blender's data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from types import ModuleType
@@ -19,15 +18,18 @@ from mathutils import Matrix
 
 from ...bridge.meshes.data import FaceKeys, mesh_of, read_points
 from ...bridge.rigs.armatures import Skeleton
-from ...deformers import DEFORMERS, METHODS, Pose, Rest, SkinningError
+from ...deformers import BLENDERS, DEFORMERS, METHODS, PUBLISHED_METHOD, Pose, Rest, SkinningError
 from ...deformers.errors import find_unusable
+from ...deformers.method import BLENDER
 from ...settings.choices import read_params, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS
 from ..subject.character import find_method_in_use, object_to_armature, read_character, uses_envelopes
 from ..subject.stack import SkinnedObject
 from ..subject.surfaces import find_bound_space, is_found_before, with_surfaces
-from ..subject.twist import NO_TWIST, TwistChoice, read_choice, with_twists
 from .poses import find_skeleton
+
+UNROLLED = {PUBLISHED_METHOD, *PARTICLE_METHODS}
+"""Methods that pose plain joints."""
 
 SAME_SPACE = 1e-7
 """Largest difference of an entry at which object and armature space count as the same."""
@@ -54,7 +56,8 @@ class Choices:
         Of the Armature modifier, "" for none.
     invert : bool
         Whether that group is inverted.
-    twist : TwistChoice
+    has_rolls : bool
+        Whether it sees the segments by which limbs take up twists.
     is_blenders : bool
         Whether the method does as Blender's Armature modifier, and has none of the object's settings.
     """
@@ -67,7 +70,7 @@ class Choices:
     solid_group: str = ""
     vertex_group: str = ""
     invert: bool = False
-    twist: TwistChoice = NO_TWIST
+    has_rolls: bool = True
     is_blenders: bool = False
 
     @classmethod
@@ -88,13 +91,14 @@ class Choices:
         common: dict[str, Any] = {"mesh": mesh_of(skinned.obj).session_uid, "armature": skinned.armature.session_uid}
         common |= {"vertex_group": group, "invert": replaced.invert_vertex_group}
         if is_blenders:
-            return cls(method, METHODS[method].params(), is_blenders=True, **common)
+            params, has_own_rolls = BLENDERS.get(method) or METHODS[method].params(), not settings.is_bound
+            return cls(method, params, has_rolls=has_own_rolls, is_blenders=True, **common)
         return cls(
             method,
             read_params(settings, method),
             linear_group=settings.linear_group,
             solid_group=settings.particles.group if method in PARTICLE_METHODS else "",
-            twist=read_choice(settings, method),
+            has_rolls=method not in UNROLLED and (METHODS[method].evaluation == BLENDER or settings.twist != "OFF"),
             **common,
         )
 
@@ -111,7 +115,7 @@ class SkinSource:
     Attributes
     ----------
     skeleton : Skeleton
-        With the fractions that the choices give it.
+        Without rolls, where the choices have none.
     known_space : Matrix or None
         From object to armature space, where it is not that of the objects as they stand in the file.
     is_bound_anew : bool
@@ -131,7 +135,6 @@ class SkinSource:
         choices: Choices | None = None,
         skeleton: Skeleton | None = None,
         space: Matrix | None = None,
-        sharers: Sequence[bpy.types.Object] = (),
     ) -> SkinSource:
         """A mesh as it is in the file.
 
@@ -140,21 +143,13 @@ class SkinSource:
         choices : Choices, optional
             Those in use if not given.
         skeleton : Skeleton, optional
-            Without fractions, if it was read already.
+            If it was read already.
         space : Matrix, optional
             As the objects stand in the file if not given.
-        sharers : sequence of Object
-            Other armatures whose twists count.
         """
-        armature = skinned.armature
         choices = choices or Choices.read(skinned)
-        plain = skeleton or find_skeleton(armature)
-        return cls(
-            skinned,
-            choices,
-            with_twists(plain, armature, choices.twist, sharers),
-            space,
-        )
+        skeleton = skeleton or find_skeleton(skinned.armature)
+        return cls(skinned, choices, skeleton.rolled if choices.has_rolls else skeleton.unrolled, space)
 
     @cached_property
     def space(self) -> Matrix:
@@ -164,8 +159,7 @@ class SkinSource:
     def is_bound_as(self, other: SkinSource | PosableSkin) -> bool:
         """Whether choices and bones are the same; the space, and what the mesh is like, are not looked at."""
         bones, others = self.skeleton, other.skeleton
-        is_same = bones.source == others.source and bones.twist_plan == others.twist_plan
-        return is_same and self.choices == other.choices
+        return bones.source == others.source and self.choices == other.choices
 
     @property
     def bound_space(self) -> Matrix:
@@ -204,11 +198,13 @@ class UnboundSkin:
         skinned, choices, skeleton = source.skinned, source.choices, source.skeleton
         character = read_character(skinned, skeleton, source.space, choices.solid_group)
         bound_space = source.bound_space
-        rest = replace(character.rest, object_to_armature=np.array(bound_space, np.float64))
+        divides = skeleton.joints.rolls is not None and choices.method not in PARTICLE_METHODS
+        measured = source.space if divides else bound_space  # segments hold a vertex by where it is now
+        rest = replace(character.rest, object_to_armature=np.array(measured, np.float64))
         if not choices.linear_group:
             rest = replace(rest, linear=None)  # Blender's own methods have none
         rest = with_surfaces(rest, skinned, skeleton, choices.method)
-        depends = skeleton.bendy or uses_envelopes(skinned.replaced, skeleton)
+        depends = skeleton.bendy or divides or uses_envelopes(skinned.replaced, skeleton)
         return cls(choices, skeleton, character.groups, character.space if depends else None, bound_space, rest)
 
     def bind(self, known: PosableSkin | None = None) -> PosableSkin:
@@ -231,7 +227,7 @@ class PosableSkin:
     Attributes
     ----------
     skeleton : Skeleton
-        With the fractions of its joints.
+        As of `SkinSource`.
     groups : list of str
         Vertex groups that deforming bones are named after.
     space : Matrix or None
@@ -243,7 +239,7 @@ class PosableSkin:
     rest : Rest or None
         What was bound, where binding is so slow that it is compared first.
     is_rough : bool
-        See `NodeSetup.is_rough`.
+        Whether some of it was found before the stroke of a brush that goes on.
     """
 
     choices: Choices

@@ -10,9 +10,7 @@ import bpy
 from ...bridge.modifiers import is_from_library, is_supple_modifier
 from ...deformers import SkinningError
 from ...settings.objects import needs_supple, settings_of
-from ..subject.stack import either, find_replaced_modifier, list_own_armatures, read_toggles, write_toggles
-from . import by_nodes
-from .bind import follow_settings
+from ..subject.stack import either, find_replaced_modifier, is_former, read_toggles, write_toggles
 from .hidden import remove_hidden
 
 
@@ -35,7 +33,8 @@ def tidy_up() -> None:
             continue
         if (settings.carrier or settings.watcher) and not (settings.is_bound and needs_supple(settings)):
             remove_hidden(settings)
-        if not settings.is_bound and settings_of(cast(bpy.types.Object, override.reference)).is_bound:
+        library = settings_of(cast(bpy.types.Object, override.reference))
+        if library.is_bound and not settings.is_bound and not is_former(obj):
             with suppress(SkinningError):  # the library may have lost one of the modifiers
                 _set_toggles(obj, find_replaced_modifier(obj))
 
@@ -47,7 +46,7 @@ def mend(obj: bpy.types.Object) -> None:
     """
     settings = settings_of(obj)
     found = [modifier for modifier in obj.modifiers if is_supple_modifier(modifier)]
-    if obj.override_library is None or settings.bake != "NONE" or not found:
+    if obj.override_library is None or settings.bake != "NONE" or not found or not needs_supple(settings):
         return
     from_library = list(filter(is_from_library, found))
     supple = (from_library or found)[0]
@@ -55,8 +54,6 @@ def mend(obj: bpy.types.Object) -> None:
     for modifier in [modifier.name for modifier in found if modifier not in (supple, *from_library)]:
         obj.modifiers.remove(obj.modifiers[modifier])
     settings.is_handed_over = False
-    if not by_nodes.is_as_chosen(obj):
-        follow_settings(obj)
 
 
 def _set_toggles(obj: bpy.types.Object, deforming: bpy.types.Modifier) -> None:
@@ -65,6 +62,5 @@ def _set_toggles(obj: bpy.types.Object, deforming: bpy.types.Modifier) -> None:
     toggles = either(*map(read_toggles, modifiers))
     for modifier in modifiers:
         wanted = toggles if modifier == deforming else (False, False)
-        own = list_own_armatures(obj) if is_supple_modifier(modifier) else []
-        if any(read_toggles(each) != wanted for each in (modifier, *own)):
+        if read_toggles(modifier) != wanted:
             write_toggles(modifier, wanted)

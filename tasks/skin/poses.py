@@ -12,8 +12,8 @@ from ...deformers import Pose
 _skeletons: PerObject[Skeleton] = PerObject()
 """The latest of each armature object: meshes that were bound to the same bones share it."""
 
-_poses: PerObject[dict[tuple, Pose]] = PerObject()
-"""The latest of each armature object, by the `twist_plan` of its skeleton."""
+_poses: PerObject[dict[bool, Pose]] = PerObject()
+"""The latest of each armature object, by whether its skeleton has rolls."""
 
 
 def find_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
@@ -39,10 +39,10 @@ class PosedArmature:
         self._skeleton: Skeleton | None = None
         self._is_compared = False
         self._latest = _poses.find(armature) or {}
-        self._poses: dict[tuple, Pose] = _poses.keep(armature, {})
+        self._poses: dict[bool, Pose] = _poses.keep(armature, {})
 
     def find_skeleton(self, known: Skeleton | None, is_stale: bool) -> Skeleton:
-        """Its skeleton, without fractions.
+        """Its skeleton, with rolls.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class PosedArmature:
         """
         skeleton = self._skeleton
         if skeleton is None or (is_stale and not self._is_compared):
-            skeleton = _skeletons.find(self._original) or (known and (known.plain or known))
+            skeleton = _skeletons.find(self._original) or (known and known.rolled)
             self._is_compared = is_stale or skeleton is None or skeleton.pose_names != read_pose_names(self.obj)
             if skeleton is None or self._is_compared:
                 skeleton = find_skeleton(self.obj, known)
@@ -67,14 +67,14 @@ class PosedArmature:
         Parameters
         ----------
         skeleton : Skeleton
-            What `find_skeleton` has found, with fractions or without.
+            What `find_skeleton` has found, with rolls or without.
 
         Raises
         ------
         SkinningError
             Where the pose holds values that are not numbers.
         """
-        key = skeleton.twist_plan
+        key = skeleton.plain is not None
         if key not in self._poses:
             pose, latest = read_pose(self.obj, skeleton), self._latest.get(key)
             self._poses[key] = latest if latest is not None and _is_same(pose, latest) else pose

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from ...bridge.rigs.armatures import Skeleton
 from .poses import Poses
 
 _baked: set[int] = set()
@@ -33,8 +32,6 @@ class Step:
         Whether a user waits for each step of the mouse.
     poses : Poses
         What was read of the armatures already.
-    skeletons : dict from `session_uid` to Skeleton
-        Of the original armatures that were read already.
     """
 
     depsgraph: bpy.types.Depsgraph
@@ -42,7 +39,6 @@ class Step:
     is_pose_alone: bool = False
     is_dragging: bool = False
     poses: Poses = field(init=False)
-    skeletons: dict[int, Skeleton] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.poses = Poses(self.depsgraph)

@@ -14,7 +14,6 @@ from ...bridge.meshes.data import (
     VertexGroups,
     mesh_of,
     read_rest_points,
-    read_sdef_points,
     read_triangles,
     read_vertex_groups,
 )
@@ -24,7 +23,7 @@ from ...bridge.rigs.carriers import is_hidden_object
 from ...deformers import METHODS, Rest, SkinningError, Weights
 from ...deformers.rig.bendy import straight_segment_indices
 from ...deformers.rig.envelopes import envelope_weights
-from ...deformers.rig.rest import SdefKeys, check_space, normalize_weights
+from ...deformers.rig.rest import check_space, normalize_weights
 from ...settings.character import list_objects
 from .stack import (
     BoundObject,
@@ -134,7 +133,7 @@ def check_weights_kept(skinned: SkinnedObject, above: Iterable[bpy.types.Modifie
         if changes_weights(skinned, modifier):
             raise SkinningError(
                 f"Modifier '{modifier.name}' of '{skinned.obj.name}' is above '{skinned.deforming.name}' and changes "
-                "weights, which only Blender's own Linear follows: apply it, or bind by Linear with nodes"
+                "weights, which only Blender's own modifiers follow: apply it, or choose Dual Quaternion"
             )
 
 
@@ -304,24 +303,6 @@ def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Ma
         solid=_read_named_group(obj, entries, solid_group, "solid group"),
         object_to_armature=matrix,
     )
-
-
-def read_sdef(obj: bpy.types.Object, skeleton: Skeleton) -> SdefKeys | None:
-    """The points of SDEF that an MMD model brings along, None where a mesh has none.
-
-    As in mmd_tools, R0 belongs to the bone whose vertex group comes first in the mesh's list.
-
-    Raises
-    ------
-    SkinningError
-        Where there is no computing with them.
-    """
-    points = read_sdef_points(mesh_of(obj))
-    if points is None:
-        return None
-    group_of = {group.name: group.index for group in obj.vertex_groups}
-    order = np.array([group_of.get(name, -1) for name in skeleton.names], np.intp)
-    return SdefKeys(*points, np.repeat(order, skeleton.joint_counts))
 
 
 def uses_envelopes(modifier: bpy.types.ArmatureModifier, skeleton: Skeleton) -> bool:

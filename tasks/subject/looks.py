@@ -11,13 +11,18 @@ from ...deformers import METHODS
 from ...options import LOOKS
 from ...settings.choices import are_same
 from ...settings.objects import settings_of
-from .corrected import list_flesh
+from .corrected import find_key, list_flesh
+from .stack import is_former
 
 CUSTOM, MIXED = "CUSTOM", "MIXED"
 """Instead of a look's key: method or settings are those of none; the meshes differ."""
 
 RIGID = {"twist": "OFF"}
 """Settings of meshes that follow one bone: nothing bends, and what costs time there has no effect."""
+
+
+FORMER = "FORMER"
+"""Instead of a look's key: an earlier version of Supple deforms the meshes."""
 
 
 def list_defaults(method: str) -> dict[str, Any]:
@@ -27,24 +32,38 @@ def list_defaults(method: str) -> dict[str, Any]:
 
 
 def read_look(meshes: Sequence[bpy.types.Object]) -> str:
-    """The key of the look that meshes have together, `CUSTOM` or `MIXED`."""
+    """The key of the look that meshes have together, `CUSTOM`, `MIXED` or `FORMER`."""
+    if any(map(is_former, meshes)):
+        return FORMER
     bases = {_read_method(obj) for obj in meshes}
     if len(bases) > 1:
         return MIXED
     method = bases.pop() if bases else ""
-    has_flesh = bool(method) and bool(list_flesh(meshes))
+    has_flesh = bool(method) and any(map(shows_flesh, meshes))
     found = (key for key, look in LOOKS.items() if (look.method, look.has_flesh) == (method, has_flesh))
     return next(found, CUSTOM)
 
 
+def shows_flesh(obj: bpy.types.Object) -> bool:
+    """Whether a mesh has flesh that is not muted."""
+    keys = (find_key(obj, name) for _, name in list_flesh([obj]))
+    return any(key is not None and not key.mute for key in keys)
+
+
 def _read_method(obj: bpy.types.Object) -> str:
-    """The method that a mesh is bound by, if its settings are those of a look; "" if it is not bound."""
+    """The method that a mesh is bound by, if its settings are those of a look; "" if it is muted, or not bound."""
     settings = settings_of(obj)
-    if not settings.is_bound:
+    if not settings.is_bound or settings.is_muted:
         return ""
+    return settings.method if has_settings_of_look(obj) else CUSTOM
+
+
+def has_settings_of_look(obj: bpy.types.Object) -> bool:
+    """Whether the method of a bound mesh is that of a look, and its settings are the defaults."""
+    settings = settings_of(obj)
     if settings.method not in {look.method for look in LOOKS.values()}:
-        return CUSTOM
-    for name, value in list_defaults(settings.method).items():
-        if not any(are_same(getattr(settings, name), allowed) for allowed in (value, RIGID.get(name, value))):
-            return CUSTOM
-    return settings.method
+        return False
+    return all(
+        any(are_same(getattr(settings, name), allowed) for allowed in (value, RIGID.get(name, value)))
+        for name, value in list_defaults(settings.method).items()
+    )

@@ -1,4 +1,4 @@
-"""What deforms an object: its Armature modifier, Supple's node modifier, or a bake.
+"""What deforms an object: Blender's own modifiers, Supple's node modifier, or a bake.
 
 `resolve` finds the modifiers and the armature of a bound object once; what is done in that step takes them from there.
 """
@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
 import bpy
 
 from ...bridge.animation.curves import find_not_own, redirect
-from ...bridge.meshes.data import mesh_of
-from ...bridge.meshes.influences import has_influences
-from ...bridge.modifiers import BLEND_NAME, LINEAR_NAME, is_supple_modifier
+from ...bridge.modifiers import LINEAR_NAME, is_supple_modifier
 from ...bridge.rigs.carriers import is_hidden_object
+from ...bridge.rigs.stretch_armatures import is_stretch_modifier
 from ...deformers import SkinningError
-from ...nodes.groups import is_deformation, is_native_group, read_method
+from ...deformers.method import BLENDER, STRETCH
+from ...nodes.groups import is_former_group
 from ...settings.objects import ObjectSettings, needs_supple, settings_of
 
 TOGGLES = "show_viewport", "show_render"
@@ -34,7 +35,7 @@ class SkinnedObject:
     settings : ObjectSettings
         The object's.
     replaced : ArmatureModifier
-        The modifier that Supple stands in for, or is to stand in for.
+        The object's own: it deforms, or what deforms stands in for it.
     armature : Object
         That of the modifier.
     """
@@ -49,13 +50,13 @@ class SkinnedObject:
 
     @property
     def deforming(self) -> bpy.types.Modifier:
-        """The modifier that deforms, or is to deform, by its position: Supple's, else the one to be replaced."""
-        return next(filter(is_supple_modifier, self.obj.modifiers), self.replaced)
+        """The first modifier that deforms, by its position: the object's own, or what stands in for it."""
+        return list_deforming(self.obj, self.replaced)[0]
 
 
 @dataclass(frozen=True)
 class BoundObject(SkinnedObject):
-    """The same with the node modifier that Bind has put into the stack, as `supple`."""
+    """The same, bound, with the first of the modifiers that deform it, as `supple`."""
 
     supple: bpy.types.Modifier
 
@@ -74,23 +75,16 @@ def resolve_skinned(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier)
     return SkinnedObject(obj, settings_of(obj), replaced, check_armature(obj, replaced))
 
 
-def resolve(obj: bpy.types.Object, supple: bpy.types.Modifier | None = None) -> BoundObject:
+def resolve(obj: bpy.types.Object) -> BoundObject:
     """A bound object with its modifiers and its armature.
-
-    Parameters
-    ----------
-    obj : Object
-        Bound.
-    supple : Modifier, optional
-        What `find_supple_modifier` has found already.
 
     Raises
     ------
     SkinningError
         Where the user has removed one of them.
     """
-    supple = find_supple_modifier(obj) if supple is None else supple
     replaced = find_replaced_modifier(obj)
+    supple = _list_known(obj, replaced)[0]
     return BoundObject(obj, settings_of(obj), replaced, check_armature(obj, replaced), supple)
 
 
@@ -107,72 +101,110 @@ def check_deformed_once(bound: BoundObject) -> None:
 
 
 def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
-    """The node modifier that Bind has put into the stack.
+    """The first modifier by which a bound object is deformed: its own Armature modifier, or what stands in for it.
 
     Raises
     ------
     SkinningError
         Where the user has removed it, or its node group.
     """
+    return _list_known(obj, find_replaced_modifier(obj))[0]
+
+
+def find_last_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
+    """The last of these modifiers; raises as `find_supple_modifier`."""
+    return _list_known(obj, find_replaced_modifier(obj))[-1]
+
+
+def _list_known(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> list[bpy.types.Modifier]:
+    """The modifiers by which a bound object is deformed, in their order; raises as `find_supple_modifier`."""
+    own = list_own_armatures(obj)
+    if not needs_supple(settings_of(obj)):
+        if not stands_in(obj):
+            if settings_of(obj).own_modifiers[0] and not own:
+                raise SkinningError(f"An Armature modifier that '{obj.name}' needs was removed or applied: bind again")
+            return [replaced, *own]
+        if len(own) < 2 or None in [each.object for each in own]:
+            raise SkinningError(f"An Armature modifier that '{obj.name}' needs was removed or applied: bind again")
+        return [*own]
     for modifier in obj.modifiers:
         if is_supple_modifier(modifier):
             if modifier.node_group is None:
                 raise SkinningError(f"The node group of '{obj.name}' was removed: bind again")
-            return modifier
+            return [modifier]
     raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
 
 
-def find_own_armatures(obj: bpy.types.Object) -> dict[str, bpy.types.ArmatureModifier]:
-    """The Armature modifiers that Bind has put into the stack, by their first names, whatever they are called now.
+def list_deforming(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> list[bpy.types.Modifier]:
+    """The same of any object: its Armature modifier where nothing else is known to deform it."""
+    if not settings_of(obj).is_bound:
+        return [*filter(is_supple_modifier, obj.modifiers), replaced][:1]
+    with suppress(SkinningError):
+        return _list_known(obj, replaced)
+    return [replaced]
 
-    One whose number a damaged file does not have is known by its first name.
-    """
-    own = zip((BLEND_NAME, LINEAR_NAME), settings_of(obj).own_modifiers, strict=True)
-    own = {name: uid for name, uid in own if uid}
-    armatures = [each for each in obj.modifiers if each.type == "ARMATURE"] if own else []
-    known = {each.persistent_uid: each for each in armatures}
-    others = {each.name: each for each in armatures if each.persistent_uid not in own.values()}
-    found = {name: known.get(uid) or others.get(name) for name, uid in own.items()}
-    return {name: cast(bpy.types.ArmatureModifier, each) for name, each in found.items() if each}
+
+def stands_in(obj: bpy.types.Object) -> bool:
+    """Whether a bound object is deformed by other modifiers than its own Armature modifier, which is off."""
+    return settings_of(obj).evaluate != BLENDER
 
 
 def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
-    """The same in the order of their roles."""
-    return list(find_own_armatures(obj).values())
+    """The Armature modifiers that Bind has put into the stack, in their order, whatever they are called now.
+
+    *Supple Linear*, of whose number a damaged file may know nothing, is known by its first name then.
+    """
+    armatures = [cast(bpy.types.ArmatureModifier, each) for each in obj.modifiers if each.type == "ARMATURE"]
+    uids = [uid for uid in settings_of(obj).own_modifiers if uid]
+    if settings_of(obj).evaluate == STRETCH:
+        return list(filter(is_stretch_modifier, armatures))
+    found = [each for each in armatures if each.persistent_uid in uids]
+    return found or [each for each in armatures if uids and each.name == LINEAR_NAME][:1]
 
 
 def list_copied_armatures(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
     """Copies that a user has made of these, or of those of another object, known by their names."""
     own = list_own_armatures(obj)
     found = [each for each in obj.modifiers if each.type == "ARMATURE" and each not in own]
-    return [each for each in found if each.name.startswith((BLEND_NAME, LINEAR_NAME))]
+    return [each for each in found if each.name.startswith(LINEAR_NAME) or is_stretch_modifier(each)]
 
 
-def find_last_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
-    """The last of the modifiers by which Supple deforms a bound object; raises as `find_supple_modifier`."""
-    return [find_supple_modifier(obj), *list_own_armatures(obj)][-1]
+def is_former(obj: bpy.types.Object) -> bool:
+    """Whether nodes of an earlier version of Supple deform an object."""
+    return any(modifier.type == "NODES" and is_former_group(modifier.node_group) for modifier in obj.modifiers)
 
 
-def find_independent(obj: bpy.types.Object) -> tuple[bpy.types.Modifier, str] | None:
-    """The node modifier that deforms an object without Supple, and its method's key; None where there is none."""
+def list_copies(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    """All modifiers that Bind has put into the stack of another object, and that are no part of an object's own."""
+    copies = list_copied_armatures(obj)
     settings = settings_of(obj)
-    if settings.is_bound:
-        return None
-    for modifier in filter(is_supple_modifier, obj.modifiers):
-        group = modifier.node_group
-        if not is_deformation(group):
-            continue
-        if any(settings.own_modifiers) if is_native_group(group) else has_influences(mesh_of(obj)):
-            return modifier, read_method(group)
-    return None
+    if not (settings.is_bound and needs_supple(settings)):
+        copies += filter(is_supple_modifier, obj.modifiers)
+    return copies
+
+
+def list_former(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Meshes that nodes of an earlier version of Supple deform."""
+    return [obj for obj in objects if obj.type == "MESH" and is_former(obj)]
 
 
 def check_not_copied(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where Supple's modifiers of another object, without what they need, deform one not bound."""
-    if settings_of(obj).is_bound or is_hidden_object(obj) or find_independent(obj) is not None:
-        return
-    if any(is_supple_modifier(each) and any(read_toggles(each)) for each in obj.modifiers):
-        raise SkinningError(f"'{obj.name}' has a copy of Supple's modifiers, but is not bound: bind it, or remove them")
+    """Raise SkinningError where Supple's modifiers of another object, without what they need, deform one not bound.
+
+    Hidden armatures deform any mesh that has groups for their bones.
+    """
+    if not (settings_of(obj).is_bound or is_hidden_object(obj) or is_former(obj)):
+        _check_off(obj, [each for each in list_copies(obj) if not is_stretch_modifier(each)])
+
+
+def check_has_no_copies(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where Supple's modifiers of another object deform one that is bound."""
+    _check_off(obj, list_copies(obj))
+
+
+def _check_off(obj: bpy.types.Object, copies: Iterable[bpy.types.Modifier]) -> None:
+    if any(any(read_toggles(each)) for each in copies):
+        raise SkinningError(f"'{obj.name}' has a copy of Supple's modifiers: bind it, or remove them")
 
 
 def is_deformed_by_parent(obj: bpy.types.Object) -> bool:
@@ -184,12 +216,15 @@ def is_deformed_by_parent(obj: bpy.types.Object) -> bool:
 def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
     """All Armature modifiers of an object, in their order, without those of Supple's own."""
     own = list_own_armatures(obj)
-    found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and modifier not in own]
+    armatures = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+    found = [modifier for modifier in armatures if modifier not in own and not is_stretch_modifier(modifier)]
     return cast(list[bpy.types.ArmatureModifier], found)
 
 
 def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
-    """The Armature modifier that Supple stands in for: by its name, else the one below Supple's, else the only one.
+    """The Armature modifier that Supple stands in for, or has deform, by its name.
+
+    Where it was renamed, the one right below Supple's, or the only one, or the only one that is on.
 
     Raises
     ------
@@ -205,7 +240,8 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     others = [modifier for modifier in obj.modifiers if modifier not in added]
     found = [modifier for modifier in found if modifier in others] or found
     below = [after for before, after in itertools.pairwise(others) if is_supple_modifier(before) and after in found]
-    for modifier in (*below, *(found if len(found) == 1 else ())):
+    in_use = [] if stands_in(obj) else list(filter(_is_in_use, found))
+    for modifier in (*below, *(each[0] for each in (found, in_use) if len(each) == 1)):
         return cast(bpy.types.ArmatureModifier, modifier)
     raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: unbind, add one, and bind again")
 
@@ -238,7 +274,8 @@ def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     SkinningError
         Where there is none, or more than one deforms the whole mesh by the same armature.
     """
-    found = armature_modifiers(obj)
+    copies = list_copied_armatures(obj)
+    found = [modifier for modifier in armature_modifiers(obj) if modifier not in copies]
     if not found and is_deformed_by_parent(obj):
         raise SkinningError(
             f"'{obj.name}' is deformed by its parent '{obj.parent.name}', not by a modifier: add an Armature modifier, "
@@ -271,7 +308,7 @@ def _deforms_again(modifier: bpy.types.ArmatureModifier, before: list[bpy.types.
 def list_blending(obj: bpy.types.Object, replaced: bpy.types.Modifier) -> list[bpy.types.ArmatureModifier]:
     """Armature modifiers that blend by Multi Modifier with what the one that Supple stands in for has been given."""
     own = list_own_armatures(obj)
-    stack = [each for each in obj.modifiers if each not in own]
+    stack = [each for each in obj.modifiers if each not in own and not is_stretch_modifier(each)]
     below = stack[stack.index(replaced) + 1 :]
     chain = itertools.takewhile(lambda each: each.type == "ARMATURE" and each.use_multi_modifier, below)
     return list(filter(_is_in_use, cast(Iterable[bpy.types.ArmatureModifier], chain)))
@@ -282,7 +319,7 @@ def check_blends(obj: bpy.types.Object, replaced: bpy.types.Modifier) -> None:
     for modifier in list_blending(obj, replaced):
         raise SkinningError(
             f"Armature modifier '{modifier.name}' of '{obj.name}' has Multi Modifier on, and "
-            "blends only with another one of Blender's own: turn Multi Modifier off, or bind by Linear without Twist"
+            "blends only with another one of Blender's own: turn Multi Modifier off, or choose another method"
         )
 
 
@@ -330,23 +367,23 @@ def check_not_baked(obj: bpy.types.Object) -> None:
 def hand_over(obj: bpy.types.Object) -> None:
     """Let the Armature modifier deform a bound object for now, as in a file that is opened without Supple.
 
-    What deforms without Supple, by nodes or a bake, goes on.
+    What deforms without Supple, Blender's own modifiers or a bake, goes on.
     """
-    if needs_supple(settings_of(obj)) and settings_of(obj).bake == "NONE":
+    if needs_supple(settings_of(obj)):
         pass_on(obj)
 
 
 def pass_on(obj: bpy.types.Object) -> None:
     """Let the Armature modifier deform a bound object."""
     settings = settings_of(obj)
-    if settings.bake == "NONE" and _swap(obj, to_armature=True):
+    if settings.bake == "NONE" and not settings.is_muted and swap(obj, to_armature=True):
         settings.is_handed_over = True
 
 
 def take_over(obj: bpy.types.Object) -> None:
     """Have Supple deform an object again that was handed over."""
     settings = settings_of(obj)
-    if settings.is_handed_over and _swap(obj, to_armature=False):
+    if settings.is_handed_over and swap(obj, to_armature=False):
         settings.is_handed_over = False
 
 
@@ -369,63 +406,35 @@ def check_animation(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None
         )
 
 
-def _swap(obj: bpy.types.Object, to_armature: bool) -> bool:
-    """Pass the viewport and render toggles on, unless that was done; False where one of the modifiers was removed."""
+def swap(obj: bpy.types.Object, to_armature: bool) -> bool:
+    """Pass the viewport and render toggles on, unless that was done; False where one of the modifiers was removed.
+
+    The Armature modifier of an object that it deforms itself has them already.
+    """
     try:
         supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
     except SkinningError:
+        return False
+    if supple == armature:
         return False
     source, target = (supple, armature) if to_armature else (armature, supple)
     pass_animation(source, target)
     if any(read_toggles(source)):
-        write_toggles(
-            target, either(read_toggles(source), read_toggles(target))
-        )  # both are on, each in one, if flipped
+        write_toggles(target, either(read_toggles(source), read_toggles(target)))
         write_toggles(source, (False, False))
     return True
-
-
-def is_flipped(obj: bpy.types.Object) -> bool:
-    """Whether Blender's own Armature modifier shows a bound object in the viewport."""
-    try:
-        supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
-    except SkinningError:
-        return False
-    return armature.show_viewport and not supple.show_viewport
 
 
 def read_milliseconds(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> float | None:
     """What a bound object's modifiers took when it was last evaluated; None where it was not."""
     if depsgraph is None:  # as in a view layer that was never shown
         return None
-    evaluated = obj.evaluated_get(depsgraph)
-    modifier = next(filter(is_supple_modifier, evaluated.modifiers), None)
-    if modifier is None or not modifier.show_viewport:
-        return None
-    return 1e3 * sum(each.execution_time for each in (modifier, *list_own_armatures(evaluated)))
-
-
-def flip(objects: Iterable[bpy.types.Object], to_armature: bool) -> None:
-    """Have Blender's own Armature modifier show bound objects in the viewport, or Supple again; renders do not change.
-
-    Raises
-    ------
-    SkinningError
-        Where a bake deforms an object, or the user has removed one of its modifiers; none is changed then.
-    """
-    found = []
-    for obj in objects:
-        check_not_baked(obj)
-        check_not_linked(obj)
-        found.append((find_supple_modifier(obj), find_replaced_modifier(obj), is_flipped(obj)))
-    for supple, armature, was_flipped in found:
-        if was_flipped == to_armature:
-            continue
-        hidden, shown = (supple, armature) if to_armature else (armature, supple)
-        is_shown = hidden.show_viewport
-        pass_animation(hidden, shown, TOGGLES[:1])
-        write_toggles(shown, (is_shown, shown.show_render))
-        write_toggles(hidden, (False, hidden.show_render))
+    with suppress(SkinningError):
+        names = [each.name for each in _list_known(obj, find_replaced_modifier(obj))]
+        taken = [each for name in names if (each := obj.evaluated_get(depsgraph).modifiers.get(name)) is not None]
+        if taken and taken[0].show_viewport:
+            return 1e3 * sum(each.execution_time for each in taken)
+    return None
 
 
 def read_toggles(modifier: bpy.types.Modifier) -> tuple[bool, bool]:
@@ -439,9 +448,21 @@ def either(*toggles: tuple[bool, bool]) -> tuple[bool, bool]:
 
 
 def write_toggles(modifier: bpy.types.Modifier, toggles: tuple[bool, bool]) -> None:
-    """Switch a modifier on or off in the viewport, and in the render; with Supple's, all that it deforms by."""
+    """Switch a modifier on or off in viewport and render; with the first that deforms, all that Bind has added."""
     modifier.show_viewport, modifier.show_render = toggles
-    if is_supple_modifier(modifier):
-        is_native = is_native_group(modifier.node_group)
-        for own in list_own_armatures(cast(bpy.types.Object, modifier.id_data)):
-            own.show_viewport, own.show_render = toggles if is_native else (False, False)
+    obj = cast(bpy.types.Object, modifier.id_data)
+    settings, own, is_old = settings_of(obj), list_own_armatures(obj), is_former(obj)
+    is_first = is_supple_modifier(modifier) if is_old else modifier == _find_first(obj, own)
+    if is_first and (settings.is_bound or is_old):
+        is_on = stands_in(obj) or not settings.is_muted
+        for other in own:
+            other.show_viewport, other.show_render = (is_on and each for each in toggles)
+
+
+def _find_first(obj: bpy.types.Object, own: list[bpy.types.ArmatureModifier]) -> bpy.types.Modifier | None:
+    """The modifier that those that Bind has added to a bound object are on with."""
+    if stands_in(obj):
+        return own[0] if own else None
+    with suppress(SkinningError):
+        return find_replaced_modifier(obj)
+    return None

@@ -17,7 +17,7 @@ from ...deformers import METHODS, Rest, SkinningError
 from ...deformers.rig.rest import Found
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.objects import settings_of
-from .character import has_armature_modifier, object_to_armature, read_rest, read_sdef
+from .character import has_armature_modifier, object_to_armature, read_rest
 from .stack import SkinnedObject, armature_modifiers, find_replaced_modifier, resolve_skinned
 
 _known: PerObject[WeightedSurface] = PerObject()
@@ -56,7 +56,7 @@ def reading_meshes_once(is_in_stroke: bool = False) -> Iterator[None]:
 def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method: str) -> Rest:
     """An object at rest with the surfaces of its armature's meshes, its own first, where the method looks at them.
 
-    A mesh that can not be read, such as one without weights, is left out. The same methods take its points of SDEF.
+    A mesh that can not be read, such as one without weights, is left out.
     """
     if _read is not None and not METHODS[method].fills_solid:
         key, known = (method, rest.joints, len(rest.points)), _found.find(skinned.obj)
@@ -71,7 +71,7 @@ def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method
     own = mesh_of(skinned.obj).session_uid
     surfaces[own] = _keep(skinned.obj, rest)
     others = (surface for mesh, surface in surfaces.items() if mesh != own)
-    return replace(rest, surfaces=(surfaces[own], *others), sdef=read_sdef(skinned.obj, skeleton))
+    return replace(rest, surfaces=(surfaces[own], *others))
 
 
 def is_found_before(rest: Rest) -> bool:

@@ -107,12 +107,6 @@ def nothing_is_removed_in_handlers(scene: bpy.types.Scene) -> Iterator[None]:
 
 
 @pytest.fixture
-def nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nodes blend the joints, also where Blender's own modifier would."""
-    monkeypatch.setattr("supple.tasks.skin.node_setup.find_followed", lambda *_: None)
-
-
-@pytest.fixture
 def silent_handlers(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     """What a handler raises, Blender only prints: a test during which one was printed has failed."""
     yield

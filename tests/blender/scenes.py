@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -239,10 +240,22 @@ def animate_key(key: bpy.types.ShapeKey) -> None:
         key.keyframe_insert("value", frame=frame)
 
 
-def bind(*objects: bpy.types.Object, method: str = "DLBNT", evaluate: str = "") -> None:
-    """Select these objects and bind them, by what the fixture `evaluator` says if not told otherwise."""
+def bind(*objects: bpy.types.Object, method: str = "DLB", evaluate: str = "") -> None:
+    """Select these objects and bind them, by what the fixture `evaluator` says if not told otherwise.
+
+    What refuses raises RuntimeError, as operators do.
+    """
     select(*objects)
-    bpy.ops.supple.bind(method=method, evaluate=evaluate or EVALUATE)
+    if (evaluate or EVALUATE) == "PYTHON":
+        package = type(objects[0].supple).__module__.removesuffix(".settings.objects")  # of the Supple that is enabled
+        skin = importlib.import_module(f"{package}.tasks.skin.bind")
+        bpy.context.view_layer.update()
+        try:
+            skin.bind(objects, method, "PYTHON")
+        except skin.SkinningError as error:
+            raise RuntimeError(str(error)) from error
+    else:
+        bpy.ops.supple.bind(method=method)
 
 
 def points_at(obj: bpy.types.Object, time: float) -> np.ndarray:
@@ -261,9 +274,9 @@ def add_twin(obj: bpy.types.Object) -> bpy.types.Object:
 
 
 def assert_own_carriers(*objects: bpy.types.Object) -> None:
-    """Each object has a carrier that no other has; evaluated by nodes, none has any."""
+    """Each object has a carrier that no other has; deformed by Blender, none has any."""
     carriers = [obj.supple.carrier for obj in objects]
-    if EVALUATE == "NODES":
+    if EVALUATE == "BLENDER":
         assert not any(carriers)
     else:
         assert all(carriers)

@@ -9,7 +9,6 @@ import bpy
 import pytest
 
 from supple.deformers import METHODS
-from supple.settings.choices import take_defaults
 from supple.settings.objects import settings_of
 
 BLENDS = tuple(
@@ -17,7 +16,6 @@ BLENDS = tuple(
 )
 """Method and `Params`."""
 
-NODE_BLENDS = tuple((key, params) for key, params in BLENDS if METHODS[key].has_nodes)
 BLEND_KEYS = tuple(dict.fromkeys(key for key, _ in BLENDS))
 
 
@@ -33,11 +31,11 @@ def parametrize_blends(blends: tuple[tuple[str, Any], ...]) -> pytest.MarkDecora
 
 def choose(obj: bpy.types.Object, method: str, params: Any) -> None:
     """Set an object's choices of a method to those of `params`."""
-    take_defaults(settings_of(obj), method)
     for choice in METHODS[method].choices:
         setattr(settings_of(obj), choice.name, getattr(params, choice.name))
 
 
 def without_limits(params: Any) -> Any:
-    """The same without bulge limit and contact, which are not affine, and which the reference does not have."""
-    return replace(params, bulge_limit=0.0, contact=0.0)
+    """The same without the bulge limit, which is not affine, and without limb roots: the reference has neither."""
+    off = {name: 0.0 for name in ("bulge_limit", "limb_roots") if hasattr(params, name)}
+    return replace(params, **off)

@@ -15,7 +15,6 @@ import scenes
 from scenes import add_tube, animate_tube, bind, reset, save
 from supple.cli import messages
 from supple.deformers import DEFORMERS
-from supple.settings.objects import settings_of
 from supple.viewport import particles, weights
 
 
@@ -25,9 +24,9 @@ def progress_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "BETWEEN_REPORTS", math.inf)
 
 
-@pytest.fixture(params=["PYTHON", "NODES"])
+@pytest.fixture(params=["PYTHON", "BLENDER"])
 def evaluator(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run the test twice: what `scenes.bind` binds is evaluated by Python, then by nodes."""
+    """Run the test twice: what `scenes.bind` binds is evaluated by Python, then by Blender's own modifiers."""
     monkeypatch.setattr(scenes, "EVALUATE", request.param)
     return request.param
 
@@ -110,46 +109,3 @@ def bound_file(tmp_path: Path) -> Path:
     """A file with a character that is bound by DLB."""
     bind(scenes_cli.add_character(), method="DLB")
     return save(tmp_path / "bound.blend")
-
-
-@pytest.fixture(scope="session")
-def groups_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with the node groups that deform a tube of three bones, of each method."""
-    path = tmp_path_factory.mktemp("groups") / "groups.blend"
-    reset()
-    obj, _ = add_tube()
-    groups = set()
-    for method, order in (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"), ("CENTERS", "GH")):
-        settings_of(obj).order = order
-        bind(obj, method=method, evaluate="NODES")
-        for group in bpy.data.node_groups:
-            group.use_fake_user = True  # else another method's Bind removes them
-            groups.add(group)
-    bpy.data.libraries.write(str(path), groups)
-    return path
-
-
-def load_groups(groups_file: Path, part: str = "") -> None:
-    """Append the node groups of `groups_file` that have this in their names, and those that they need."""
-    with bpy.data.libraries.load(str(groups_file)) as (source, target):
-        target.node_groups = [name for name in source.node_groups if part in name]
-    for group in target.node_groups:
-        group.use_fake_user = True
-    for library in list(bpy.data.libraries):
-        bpy.data.libraries.remove(library)
-
-
-@pytest.fixture
-def built_groups(scene: bpy.types.Scene, groups_file: Path) -> None:
-    """Have what Bind by nodes would build in each new file: it is found instead, in a tenth of the time."""
-    load_groups(groups_file)
-
-
-@pytest.fixture
-def built_groups_if_evaluated(request: pytest.FixtureRequest, groups_file: Path) -> None:
-    """The same where nodes are made of what the test binds; to be asked for after `evaluator`.
-
-    The file is asked for by name so that it is made before the test's own scene.
-    """
-    if scenes.EVALUATE == "NODES":
-        request.getfixturevalue("built_groups")

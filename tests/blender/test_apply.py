@@ -27,7 +27,7 @@ from scenes_cli import DONE, assert_refused, main, own_output
 
 from checkout import ROOT
 from panels import draw
-from scenes import add_tube, add_twin, armature_modifier, bind, points_at, reset, save, select, supple_modifier
+from scenes import add_tube, add_twin, armature_modifier, bind, points_at, reset, save, select
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.bake.apply import apply_caches
@@ -35,6 +35,7 @@ from supple.tasks.bake.made_from import Inputs
 from supple.tasks.bake.parts import bake_parts, plan_parts
 from supple.tasks.farm.commands import RENDER_SCRIPT
 from supple.tasks.skin.baked import CACHE_MODIFIER
+from supple.tasks.subject.stack import find_supple_modifier
 
 WHOLE = range(2, 5)
 SEVERAL = (range(-3, 2), range(3, 8, 2), range(20, 21))
@@ -86,7 +87,7 @@ def test_the_saved_file_renders_the_same_without_supple_wherever_its_folder_is(t
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_of_several_ranges_exactly_one_cache_acts(tmp_path):
     obj, _ = add_bound("keyed")
     live = {frame: points_at(obj, frame) for frames in SEVERAL for frame in frames}
@@ -107,7 +108,7 @@ def test_of_several_ranges_exactly_one_cache_acts(tmp_path):
     assert not obj.animation_data
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_back_to_live_takes_all_of_it_away(tmp_path, subtests):
     for how, ranges in product(("untouched", "renamed", "one removed"), ((WHOLE,), SEVERAL)):
         with subtests.test(f"{how}, {len(ranges)} ranges"):
@@ -118,7 +119,7 @@ def test_back_to_live_takes_all_of_it_away(tmp_path, subtests):
                 apply_caches(["Tube"], folder)
                 caches = [modifier for modifier in obj.modifiers if modifier.type == "MESH_CACHE"]
                 assert len(caches) == len(ranges)
-                assert not supple_modifier(obj).show_render
+                assert not find_supple_modifier(obj).show_render
             if how == "renamed":
                 for cache in caches:
                     cache.name = "Mine"

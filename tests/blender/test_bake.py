@@ -34,11 +34,10 @@ from supple.tasks.bake.caches import bake_cache
 from supple.tasks.skin.baked import CACHE_MODIFIER, show_cache, show_caches
 from supple.tasks.subject.actions import find_times, go_to_time
 
-EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+EVALUATED = pytest.mark.usefixtures("evaluator")
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("built_groups_if_evaluated")
 def test_bakes_hold_and_play_what_was_live(tmp_path, evaluator, subtests):
     faces = FACE_KEYS if evaluator == "PYTHON" else ["on a strip"]
     for face, method in (*product(faces, ["DLBNT"]), *product(["keyed"], BLEND_KEYS)):

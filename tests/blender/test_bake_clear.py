@@ -26,15 +26,15 @@ from scenes_bake import (
     steps_of,
 )
 
-from scenes import add_tube, bind, distance, evaluated_points, rest_points, supple_modifier
+from scenes import add_tube, bind, distance, evaluated_points, rest_points
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.bake import caches
 from supple.tasks.skin.baked import CACHE_MODIFIER
+from supple.tasks.subject.stack import find_supple_modifier
 
-EVALUATED = pytest.mark.usefixtures("built_groups_if_evaluated")
-FACES = {"PYTHON": FACE_KEYS, "NODES": ("no keys", "on a strip")}
-"""Nodes do not touch what moves a face: two are enough."""
+FACES = {"PYTHON": FACE_KEYS, "BLENDER": ("no keys", "on a strip")}
+"""Blender's own modifiers do not touch what moves a face: two are enough."""
 
 # Back to live
 
@@ -48,14 +48,13 @@ def go_between_frames() -> None:
 
 
 @pytest.mark.versions
-@EVALUATED
 def test_clear_bake_gives_everything_back(tmp_path, evaluator, subtests):
     for face, kind in product(FACES[evaluator], KINDS):
         obj, armature = add_character(face)
         path = tmp_path / f"{kind}.pc2"
         unbound = everything(obj)
         bind(obj)
-        modifier = supple_modifier(obj)
+        modifier = find_supple_modifier(obj)
         for toggles, shown in TOGGLES.items():
             with subtests.test(f"{kind}, {face}, {toggles}"):
                 modifier.show_viewport, modifier.show_render = shown
@@ -164,7 +163,6 @@ def test_clear_bake_wants_a_bake():
 # Bakes that end early
 
 
-@EVALUATED
 def test_a_canceled_bake_leaves_nothing(tmp_path, evaluator, subtests):
     for face in FACES[evaluator]:
         obj, armature = add_bound(face)
@@ -224,9 +222,8 @@ def break_pose(armature: bpy.types.Object, frame: int) -> None:
     go_between_frames()
 
 
-@EVALUATED
 def test_a_frame_that_cannot_be_skinned_is_named(tmp_path, evaluator, subtests):
-    what = "'Tube' has positions" if evaluator == "NODES" else "The pose contains values"
+    what = "'Tube' has positions" if evaluator == "BLENDER" else "The pose contains values"
     for face, frame in product(("no keys", "keyed"), (1, 4, 10)):
         obj, armature = add_character(face)
         break_pose(armature, frame)

@@ -181,7 +181,7 @@ def test_what_is_in_the_way_is_said(tmp_path, subtests):
         remove_characters()
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_what_shape_keys_cannot_hold_a_cache_can(tmp_path, subtests):
     for problem in ("above", "shared", "absolute"):
         with subtests.test(problem):

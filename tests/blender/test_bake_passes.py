@@ -14,10 +14,10 @@ from scenes import add_face_key, add_tube, add_twin, animate_tube, bind, evaluat
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import write_caches
 from supple.tasks.bake.passes import list_passes
-from supple.tasks.skin import by_nodes
+from supple.tasks.skin import by_blender
 from supple.tasks.skin.model import PosableSkin
 
-EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+EVALUATED = pytest.mark.usefixtures("evaluator")
 
 
 def add_set(method: str = "DLBNT") -> list[bpy.types.Object]:
@@ -242,22 +242,19 @@ def test_objects_of_two_armatures(subtests):
         remove_characters()
 
 
-@pytest.mark.parametrize("evaluate", ("NODES", "PYTHON"))
-def test_meshes_are_prepared_once(monkeypatch, evaluate):
+@EVALUATED
+def test_meshes_are_prepared_once(monkeypatch, evaluator):
     first, _ = add_character()
     second = add_twin(first)
-    bind(first, second, evaluate=evaluate)
+    bind(first, second)
     prepared = []
-    for owner, name in ((by_nodes, "prepare_source"), (PosableSkin, "of")):
+    for owner, name in ((by_blender, "prepare"), (PosableSkin, "of")):
         original = getattr(owner, name)
-        monkeypatch.setattr(
-            owner, name, lambda source, *rest, _own=original: prepared.append(source.skinned.obj) or _own(source, *rest)
-        )
+        monkeypatch.setattr(owner, name, lambda *given, _own=original: prepared.append(given) or _own(*given))
     bake(first, second)
     bpy.context.scene.frame_set(3)
     bpy.context.view_layer.update()
-    expected = [] if evaluate == "NODES" else [first.name, second.name]  # nodes have all since Bind
-    assert sorted(obj.name for obj in prepared) == expected
+    assert len(prepared) == (2 if evaluator == "PYTHON" else 0)
 
 
 def test_changes_after_a_bake_are_followed():

@@ -41,10 +41,9 @@ from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_objects
 from supple.tasks.skin.bind import prepare_each, unbind
-from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
-by_both = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+by_both = pytest.mark.usefixtures("evaluator")
 
 
 def unbind_by_operator(*objects: bpy.types.Object) -> None:
@@ -57,8 +56,7 @@ def unbind_by_operator(*objects: bpy.types.Object) -> None:
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("built_groups_if_evaluated")
-def test_operator_and_task_give_the_same(evaluator: str, subtests: pytest.Subtests):
+def test_operator_and_task_give_the_same(subtests: pytest.Subtests):
     for method, params in BLENDS:
         with subtests.test(name_of(method, params)):
             clear()
@@ -67,8 +65,8 @@ def test_operator_and_task_give_the_same(evaluator: str, subtests: pytest.Subtes
             for one in (obj, twin):
                 choose(one, method, params)
             select(obj)
-            assert bpy.ops.supple.bind(method=method, evaluate=evaluator) == {"FINISHED"}
-            bind_objects([twin], method, evaluator)
+            assert bpy.ops.supple.bind(method=method) == {"FINISHED"}
+            bind_objects([twin], method)
             bend(armature)
             points = evaluated_points(obj)
             assert distance(points, rest_points(obj)) > 0.1
@@ -132,7 +130,7 @@ def test_a_changed_setting_shows_at_once(subtests: pytest.Subtests):
             unbind_by_operator(twin)
             bind(twin, method=settings_of(obj).method)
             update()
-            assert np.array_equal(shown, evaluated_points(twin)), "as if bound anew"
+            assert distance(shown, evaluated_points(twin)) <= TOLERANCE, "as if bound anew"
             bpy.data.objects.remove(twin)
 
 
@@ -149,7 +147,6 @@ def test_binding_again_changes_the_method_and_adds_nothing():
     assert np.array_equal(linear, evaluated_points(obj))
 
 
-@by_both
 def test_several_meshes_on_one_armature(subtests: pytest.Subtests):
     for from_armature in (True, False):
         with subtests.test(from_armature=from_armature):
@@ -163,11 +160,11 @@ def test_several_meshes_on_one_armature(subtests: pytest.Subtests):
             if from_armature:
                 for twin in twins:  # else they would be bound along
                     armature_modifier(twin).object = None
-                bind(armature, method="SSD")
+                bind(armature, method="SSD", evaluate="BLENDER")
                 for twin in twins:
                     armature_modifier(twin).object = armature
             else:
-                bind(first, second, method="SSD")
+                bind(first, second, method="SSD", evaluate="BLENDER")
             bend(armature)
             assert [settings_of(obj).is_bound for obj in (first, second, *twins)] == [True, True, False, False]
             for obj, twin in zip((first, second), twins, strict=True):
@@ -187,24 +184,24 @@ def test_all_or_nothing(evaluator: str):
     assert not any(settings_of(obj).is_bound for obj in (first, second, third))
 
 
-def test_the_operator_binds_what_can_be_bound_and_reports_the_rest(evaluator: str):
+def test_the_operator_binds_what_can_be_bound_and_reports_the_rest():
     first, _ = add_tube()
     second, _ = add_tube()
     third, _ = add_tube()
     second.vertex_groups.clear()
     select(first, second, third)
-    assert bpy.ops.supple.bind(method="DLB", evaluate=evaluator) == {"FINISHED"}
+    bind(first, second, third, evaluate="BLENDER")
     assert [settings_of(obj).is_bound for obj in (first, second, third)] == [True, False, True]
     assert "has no vertex groups" in settings_of(second).message
     select(second)
     with pytest.raises(RuntimeError, match=r"has no vertex groups: .*weights"):
-        bpy.ops.supple.bind(method="DLB", evaluate=evaluator)
+        bpy.ops.supple.bind(method="DLB")
 
 
 def test_bind_that_is_canceled_has_changed_nothing(evaluator: str):
     tubes = [add_tube()[0] for _ in range(3)]
     before = snapshot(*tubes)
-    steps = prepare_each(tubes, "CENTERS", evaluator)
+    steps = prepare_each(tubes, "DLB", evaluator)
     assert [next(steps), next(steps)] == [0.0, 1.0 / 3.0]
     steps.close()
     assert snapshot(*tubes) == before
@@ -271,17 +268,14 @@ def test_unbind_gives_everything_back(subtests: pytest.Subtests):
             assert np.array_equal(shown, evaluated_points(obj))
 
 
-@by_both
 def test_the_node_modifier_takes_the_place_and_the_toggles():
     obj, armature = add_tube()
     with_cast_above(obj, armature)
     with_subsurf_below(obj, armature)
     with_unequal_toggles(obj, armature)
     bind(obj, method="SSD")
-    supple, replaced, own = obj.modifiers[1], armature_modifier(obj), list_own_armatures(obj)
-    kinds = ["CAST", "NODES", *["ARMATURE"] * len(own), "ARMATURE", "SUBSURF"]
-    assert [modifier.type for modifier in obj.modifiers] == kinds
-    assert [each.show_in_editmode for each in own] == [False] * len(own)
+    supple, replaced = obj.modifiers[1], armature_modifier(obj)
+    assert [modifier.type for modifier in obj.modifiers] == ["CAST", "NODES", "ARMATURE", "SUBSURF"]
     assert (supple.show_viewport, supple.show_render, supple.show_in_editmode) == (True, False, False)
     assert (replaced.show_viewport, replaced.show_render) == (False, False)
 
@@ -387,12 +381,9 @@ def choose_another_mesh(obj: bpy.types.Object, _armature: bpy.types.Object) -> N
     obj.data.transform(Matrix.Diagonal((1.5, 1, 0.5, 1)))
 
 
-@pytest.mark.usefixtures("built_groups_if_evaluated")
 def test_changes_of_what_deforms_are_followed(evaluator: str, subtests: pytest.Subtests):
     changes = [toggle_invert, clear_modifier_group, add_segments, edit_a_bone, rename_a_bone_while_the_mesh_is_edited]
-    changes += [choose_another_armature, choose_another_mesh]
-    if evaluator == "PYTHON":  # nodes have no envelopes
-        changes += [switch_envelopes_on, change_envelopes]
+    changes += [choose_another_armature, choose_another_mesh, switch_envelopes_on, change_envelopes]
     for change in changes:
         with subtests.test(change.__name__):
             clear()
@@ -482,12 +473,12 @@ def test_face_keys_added_and_removed_while_live():
 
 def test_the_interface_is_locked_for_those_by_python_only():
     render = bpy.context.scene.render
-    (by_nodes, _), (by_python, _) = add_tube(), add_tube()
-    bind_objects([by_nodes], "SSD", "NODES")
+    (by_blender, _), (by_python, _) = add_tube(), add_tube()
+    bind_objects([by_blender], "SSD")
     assert not render.use_lock_interface
-    for end in (lambda: unbind([by_python]), lambda: setattr(settings_of(by_python), "evaluate", "NODES")):
+    for end in (lambda: unbind([by_python]), lambda: bind_objects([by_python], "SSD")):
         bind_objects([by_python], "SSD", "PYTHON")
         assert render.use_lock_interface
         end()
-        assert settings_of(by_nodes).is_bound
+        assert settings_of(by_blender).is_bound
         assert not render.use_lock_interface

@@ -101,7 +101,6 @@ def assert_equals_the_modifier(obj: bpy.types.Object, armature: bpy.types.Object
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("built_groups_if_evaluated")
 def test_ssd_equals_the_armature_modifier(evaluator: str, subtests: pytest.Subtests):
     for dress in PARITY if evaluator == "NODES" else (*PARITY, *ENVELOPES):
         with subtests.test(dress.__name__):
@@ -241,7 +240,6 @@ def bendy_tube(bow: Callable[[bpy.types.Object], None]) -> tuple[bpy.types.Objec
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("built_groups_if_evaluated")
 def test_bendy_ssd_equals_the_armature_modifier(evaluator: str, subtests: pytest.Subtests):
     for bow in BENDY if evaluator == "NODES" else (*BENDY, curved):  # nodes divide no vertices along a curve
         with subtests.test(bow.__name__):
@@ -271,7 +269,7 @@ def test_bendy_with_the_rest(subtests: pytest.Subtests):
             assert_equals_the_modifier(obj, armature)
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_bendy_bones_bind_before_blender_has_evaluated_their_segments():
     obj, armature = add_tube()
     for bone in armature.data.bones:

@@ -17,7 +17,7 @@ from supple.tasks.skin.bind import unbind
 from supple.tasks.skin.evaluators import find_evaluator
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
-by_both = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+by_both = pytest.mark.usefixtures("evaluator")
 
 
 def bend(armature: bpy.types.Object) -> None:
@@ -137,49 +137,32 @@ def test_a_bone_has_a_sharpness_of_its_own():
     assert settings_of(obj).message == ""
 
 
-@by_both
-def test_limits_are_chosen_while_bound():
+def test_the_bulge_limit_is_chosen_while_bound():
     obj, armature = add_tube()
     bend(armature)
-    bind(obj, method="DLBNT")
-    free = evaluated_points(obj)
-    settings_of(obj).contact = settings_of(obj).bulge_limit = 1.0
+    bind(obj, method="CENTERS")
+    half = evaluated_points(obj)
+    settings_of(obj).bulge_limit = 1.0
     update()
-    assert distance(evaluated_points(obj), free) > 1e-3
-    settings_of(obj).contact = settings_of(obj).bulge_limit = 0.0
+    assert distance(evaluated_points(obj), half) > 1e-3
+    settings_of(obj).bulge_limit = 0.5
     update()
-    np.testing.assert_allclose(evaluated_points(obj), free, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(evaluated_points(obj), half, rtol=0, atol=1e-6)
 
 
-def read_limits(obj: bpy.types.Object, method: str) -> list[float]:
-    """What an object has for *Bulge Limit* and *Contact*, and what a method takes of it."""
-    settings, params = settings_of(obj), read_params(settings_of(obj), method)
-    found = settings.bulge_limit, settings.contact, params.bulge_limit, params.contact
-    return [round(value, 3) for value in found]
-
-
-def test_limits_have_the_default_of_the_method_until_one_is_chosen():
+def test_a_choice_is_kept_through_other_methods():
     obj, _ = add_tube()
-    assert read_limits(obj, "DLBNT") == [0.0, 0.0, 0.0, 0.0]
-    assert read_limits(obj, "CENTERS") == [0.0, 0.0, 0.5, 0.3], "as a ghost has them"
+    settings = settings_of(obj)
     bind(obj, method="CENTERS")
-    assert read_limits(obj, "CENTERS") == [0.5, 0.3, 0.5, 0.3]
-    assert read_limits(obj, "SSD") == [0.5, 0.3, 0.0, 0.0]
-    for method in ("PARTICLES", "DLB"):
-        settings_of(obj).method = method
-    assert read_limits(obj, "DLB") == [0.0, 0.0, 0.0, 0.0]
-    settings_of(obj).method = "CENTERS"
-    settings_of(obj).contact = 0.0
-    bind(obj, method="CENTERS")
-    assert read_limits(obj, "CENTERS") == [0.5, 0.0, 0.5, 0.0]
-    settings_of(obj).bulge_limit = 0.75
+    assert read_params(settings, "CENTERS").bulge_limit == 0.5
+    settings.bulge_limit = 0.75
     bpy.ops.ed.undo_push(message="chosen")
-    settings_of(obj).method = "DLBNT"
-    assert read_limits(obj, "DLBNT") == [0.75, 0.0, 0.75, 0.0]
+    for method in ("PARTICLES", "DLB", "CENTERS"):
+        settings.method = method
+    assert read_params(settings, "CENTERS").bulge_limit == 0.75
     bpy.ops.ed.undo_push(message="another method")
     undo()
-    obj = bpy.data.objects["Tube"]
-    assert read_limits(obj, "CENTERS") == [0.75, 0.0, 0.75, 0.0]
+    assert read_params(settings_of(bpy.data.objects["Tube"]), "CENTERS").bulge_limit == 0.75
 
 
 def dab(obj: bpy.types.Object, weight: float) -> None:

@@ -24,9 +24,8 @@ from scenes import (
 )
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import unbind
-from supple.tasks.subject.stack import list_own_armatures
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator", "built_groups_if_evaluated")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator")
 
 
 def next_frame() -> None:
@@ -157,16 +156,16 @@ def resize(mesh: bpy.types.Mesh, grow: bool) -> None:
 
 
 def test_another_number_of_vertices(evaluator: str, subtests: pytest.Subtests):
-    """Python knows nothing better than to show the mesh undeformed; nodes go on with the weights that are there."""
+    """Python knows nothing better than to show the mesh undeformed; Blender goes on with the weights that are there."""
     for grow, step in product((True, False), STEPS):
         with subtests.test(grow=grow, step=step.__name__):
             clear()
-            obj, armature, twin = bent_tube(method="SSD" if evaluator == "NODES" else "DLBNT")
+            obj, armature, twin = bent_tube(method="SSD" if evaluator == "BLENDER" else "DLBNT")
             for one in (obj, twin):
                 resize(one.data, grow)
             step()
             count = len(obj.data.vertices)
-            if evaluator == "NODES":
+            if evaluator == "BLENDER":
                 assert_follows(obj, twin)
             else:
                 assert f"'Tube' has {count} vertices but was bound with 496: bind again" in settings_of(obj).message
@@ -204,7 +203,7 @@ def test_vertices_added_in_edit_mode_are_reported_or_followed(evaluator: str):
         update()
         bpy.ops.object.mode_set(mode="OBJECT")
         update()
-    if evaluator == "NODES":
+    if evaluator == "BLENDER":
         assert_follows(obj, twin)
         return
     assert "bind again" in settings_of(obj).message
@@ -264,14 +263,14 @@ def test_changed_weights_are_followed(mode: str, subtests: pytest.Subtests):
             bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def test_weights_painted_away_are_reported_and_come_back():
+def test_weights_painted_away_are_reported_and_come_back(evaluator: str):
     obj, armature, twin = bent_tube()
     shown = evaluated_points(obj)
     all_weights_zero(obj, armature)
     obj.data.update_tag()
     update()
     assert "No vertex of 'Tube' has a weight" in settings_of(obj).message
-    expected = rest_points(obj) if list_own_armatures(obj) else shown  # Blender's own modifier reads the weights itself
+    expected = rest_points(obj) if evaluator == "BLENDER" else shown  # Blender's own modifier reads the weights itself
     assert np.array_equal(evaluated_points(obj), expected)
     for group in twin.vertex_groups:
         group.add(list(range(496)), 0.5, "REPLACE")

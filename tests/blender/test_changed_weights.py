@@ -13,7 +13,7 @@ from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind_each
 from supple.tasks.subject.character import check_modifiers_above, find_skinned, modifiers_above
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
+pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 BONE = "bone.1"
 
@@ -113,23 +113,26 @@ def add_changed(kind: Callable, group: str = BONE) -> tuple[bpy.types.Object, fl
 
 @pytest.mark.versions
 @pytest.mark.parametrize("kind", KINDS)
-def test_linear_follows_and_all_else_names_the_modifier(kind: Callable, subtests: pytest.Subtests):
+def test_blenders_modifiers_follow_and_python_names_the_modifier(kind: Callable, subtests: pytest.Subtests):
     obj, moved = add_changed(kind)
-    wanted = evaluated_points(obj)
+    linear = evaluated_points(obj)
     assert moved > 0.05
-    with subtests.test("Linear"):
-        bind(obj, method="SSD", evaluate="NODES")
-        assert distance(evaluated_points(obj), wanted) < TOLERANCE
-        assert settings_of(obj).message == ""
+    armature_modifier(obj).use_deform_preserve_volume = True
+    preserved = evaluated_points(obj)
+    for method, wanted in (("SSD", linear), ("DLB", preserved)):
+        with subtests.test(method):
+            bind(obj, method=method, evaluate="BLENDER")
+            assert distance(evaluated_points(obj), wanted) < TOLERANCE
+            assert settings_of(obj).message == ""
     select(obj)
     bpy.ops.supple.unbind()
     other, _ = add_tube()
-    for method, evaluate in (("SSD", "PYTHON"), ("DLB", "NODES"), ("DLBNT", None), ("CENTERS", "NODES")):
-        with subtests.test(f"{method} {evaluate}"):
-            bound, left_out = bind_each([obj, other], method, evaluate)
+    for method in ("SSD", "DLBNT"):
+        with subtests.test(f"{method}, Python"):
+            bound, left_out = bind_each([obj, other], method, "PYTHON")
             assert bound == [other]
             assert "Modifier 'Weights' of 'Tube' is above 'Armature' and changes weights" in str(left_out[0][1])
-            assert distance(evaluated_points(obj), wanted) < TOLERANCE
+            assert distance(evaluated_points(obj), preserved) < TOLERANCE
     with subtests.test("what reads weights itself"):
         skinned = find_skinned(obj)
         with pytest.raises(SkinningError, match="changes weights"):
@@ -140,7 +143,7 @@ def test_linear_follows_and_all_else_names_the_modifier(kind: Callable, subtests
 def test_groups_that_deform_nothing_may_change(kind: Callable):
     obj, moved = add_changed(kind, "other")
     assert moved < TOLERANCE
-    for method, evaluate in (("SSD", "PYTHON"), ("CENTERS", "NODES")):
+    for method, evaluate in (("SSD", "PYTHON"), ("CENTERS", "PYTHON"), ("DLB", "BLENDER")):
         bind(obj, method=method, evaluate=evaluate)
         assert settings_of(obj).message == ""
 
@@ -148,15 +151,14 @@ def test_groups_that_deform_nothing_may_change(kind: Callable):
 def test_the_group_of_the_modifier_counts():
     obj, _ = add_changed(mix, "other")
     armature_modifier(obj).vertex_group = "other"
-    _, left_out = bind_each([obj, add_tube()[0]], "SSD")
+    _, left_out = bind_each([obj, add_tube()[0]], "SSD", "PYTHON")
     assert "changes weights" in str(left_out[0][1])
 
 
-@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
-def test_one_added_once_bound_is_told(evaluate: str):
+def test_one_added_once_bound_is_told():
     obj, armature = add_tube()
     turn(armature, "bone.1", (0.9, 0.6, 0.2))
-    bind(obj, method="CENTERS", evaluate=evaluate)
+    bind(obj, method="CENTERS", evaluate="PYTHON")
     mix(obj, "nothing")
     obj.modifiers.move(obj.modifiers.find("Weights"), 0)
     update()

@@ -21,9 +21,9 @@ from scenes_bake import read_cache
 from scenes_cli import DONE, FAILED, FRAMES, USAGE, add_character, assert_refused, main, own_errors, own_output, start
 from scenes_methods import BLEND_KEYS
 
-from scenes import add_tube, bind, distance, points_at, save, supple_modifier, without_blenders_own
-from supple.nodes.groups import is_deformation
+from scenes import add_tube, bind, distance, points_at, save, without_blenders_own
 from supple.settings.objects import settings_of
+from supple.tasks.subject.stack import find_supple_modifier
 
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
@@ -130,9 +130,9 @@ def test_info_as_json(plain_file, capsys):
         "deforming_bones": 3,
         "joints": 3,
         "bound": False,
-        "method": "DLBNT",
+        "method": "DLB",
         "order": "GH",
-        "evaluate": "NODES",
+        "evaluate": "BLENDER",
         "linear_group": "",
         "bake": "NONE",
         "patterns": 0,
@@ -171,18 +171,15 @@ def test_info_tells_what_is_bound_and_baked_and_what_cannot_be(tmp_path, capsys)
 @pytest.mark.versions
 def test_bind_saves_a_file_that_is_live(tmp_path, plain_file, subtests):
     before = plain_file.read_bytes()
-    for method, *words in (*((method,) for method in BLEND_KEYS), ("DLBNT", "--evaluate", "python")):
-        with subtests.test(" ".join((method, *words))):
+    for method in BLEND_KEYS:
+        with subtests.test(method):
             new = tmp_path / "new.blend"
-            assert main("bind", plain_file, "--object", "Tube", "--method", method, *words, "--output", new) == DONE
+            assert main("bind", plain_file, "--object", "Tube", "--method", method, "--output", new) == DONE
             assert plain_file.read_bytes() == before
             bpy.ops.wm.open_mainfile(filepath=str(new))
             obj = bpy.data.objects["Tube"]
-            evaluate = "PYTHON" if words else "NODES"
-            settings = settings_of(obj)
-            assert (settings.is_bound, settings.method, settings.evaluate) == (True, method, evaluate)
-            assert supple_modifier(obj).show_viewport
-            assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "NODES")
+            assert (settings_of(obj).is_bound, settings_of(obj).method) == (True, method)
+            assert find_supple_modifier(obj).show_viewport
             points = [points_at(obj, frame) for frame in FRAMES]
             assert_same(live_points(plain_file, method), points)
 
@@ -193,12 +190,12 @@ def test_bind_takes_the_choices_of_a_method(tmp_path, plain_file):
     settings = settings_of(bpy.data.objects["Tube"])
     assert (settings.method, settings.order) == ("DLBNT", "HG")
 
-    given = ("--sharpness", "0.6", "--bulge-limit", "0", "--contact", "0.75")
+    given = ("--sharpness", "0.6", "--bulge-limit", "0.75")
     assert main("bind", plain_file, "--method", "CENTERS", *given, "--output", tmp_path / "new.blend") == DONE
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
     settings = settings_of(bpy.data.objects["Tube"])
-    chosen = settings.method, settings.sharpness, settings.bulge_limit, settings.contact
-    assert chosen == ("CENTERS", pytest.approx(0.6), 0.0, 0.75)
+    chosen = settings.method, settings.sharpness, settings.bulge_limit
+    assert chosen == ("CENTERS", pytest.approx(0.6), 0.75)
 
 
 def test_bind_takes_the_objects_that_are_named_or_all(tmp_path):
@@ -213,6 +210,21 @@ def test_bind_takes_the_objects_that_are_named_or_all(tmp_path):
 
 
 # bake and join
+
+
+def test_update_brings_characters_up_and_says_what_changes(tmp_path, capsys):
+    file, new = Path(__file__).parent.parent / "fixtures" / "1.0" / "looks.blend", tmp_path / "new.blend"
+    before = file.read_bytes()
+    for words, updated in ((("--object", "Fast"), ["Fast"]), ((), ["Fast", "Flesh"])):
+        capsys.readouterr()
+        assert main("update", file, *words, "--output", new) == DONE
+        captured = capsys.readouterr()
+        assert own_errors(captured.err) == []
+        told = [re.fullmatch(r"(.+): up to [\d.]+ mm at '.+'", line) for line in own_output(captured.out)]
+        assert sorted(match[1] for match in told if match) == updated
+        bpy.ops.wm.open_mainfile(filepath=str(new))
+        assert sorted(obj.name for obj in bpy.data.objects if settings_of(obj).is_bound) == updated
+    assert file.read_bytes() == before
 
 
 def test_bake_by_a_method_whatever_the_file_is_bound_by(tmp_path, plain_file, subtests, capsys):
@@ -247,7 +259,7 @@ def test_bake_and_save_a_file_that_plays_the_cache(tmp_path, plain_file):
         bpy.ops.wm.open_mainfile(filepath=str(new))
         obj = bpy.data.objects["Tube"]
         assert settings_of(obj).bake == "PC2"
-        assert not supple_modifier(obj).show_render
+        assert not find_supple_modifier(obj).show_render
         points = [points_at(obj, frame) for frame in FRAMES]
         assert_same(live_points(plain_file, "DLBNT"), points)
 
@@ -260,7 +272,7 @@ def test_bake_to_shape_keys(tmp_path, plain_file):
     obj = bpy.data.objects["Tube"]
     assert settings_of(obj).bake == "SHAPE_KEYS"
     assert [key.name for key in obj.data.shape_keys.key_blocks][2:] == [f"Supple {frame}" for frame in FRAMES]
-    assert not supple_modifier(obj).show_render
+    assert not find_supple_modifier(obj).show_render
     points = [points_at(obj, frame) for frame in FRAMES]
     assert_same(live_points(plain_file, "DLBNT"), points)
 

@@ -52,6 +52,8 @@ def test_files_that_cannot_be_read(tmp_path: Path, subtests: pytest.Subtests, ca
 
 NOT_THERE: dict[tuple[str, ...], str] = {
     ("bind", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
+    ("update", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
+    ("update", "--object", "Tube"): "Nothing to update: no mesh was bound by an earlier version of Supple",
     ("bake", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
     ("weights", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
     ("bake", "--object", "Tube"): "'Tube' is not bound: use --method",
@@ -62,7 +64,7 @@ NOT_THERE: dict[tuple[str, ...], str] = {
     ("weights", "--object", "Tube", "--armature", "Hero"): "There is no object 'Hero': choose one of Rig",
     ("bind", "--method", "SSD", "--sharpness", "0.5"): "SSD has no option for sharpness",
     ("bind", "--method", "CENTERS", "--sharpness", "1.5"): "Sharpness is 1.5: choose 0 to 1",
-    ("bind", "--method", "DLB", "--contact", "nan"): "Contact is nan: choose 0 to 1",
+    ("bind", "--method", "CENTERS", "--bulge-limit", "nan"): "Bulge limit is nan: choose 0 to 1",
 }
 
 
@@ -79,6 +81,7 @@ def test_a_file_without_a_character(tmp_path: Path, subtests: pytest.Subtests, c
     file = save(tmp_path / "empty.blend")
     for words, *parts in (
         (("bind",), "Nothing to bind"),
+        (("update",), "Nothing to update"),
         (("bake", "--all", "--method=SSD"), "No mesh in the scene has an Armature modifier"),
         (("weights",), "No mesh has an Armature modifier", "name the meshes to weight with --object", "--armature"),
     ):

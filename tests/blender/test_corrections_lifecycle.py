@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("silent_handlers", "bound_tube")
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_undo_and_redo_of_each_step():
     states = []
 
@@ -92,7 +92,7 @@ def test_keep_after_undo_of_a_stroke():
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_saved_in_the_middle(tmp_path: Path):
     _, target = begin_sculpted()
     path = save(tmp_path / "middle.blend")
@@ -193,14 +193,12 @@ def test_the_armature_deleted(how):
 # What changes in the middle
 
 
-@pytest.mark.parametrize("change", ["unbind", "bind", "nodes", "python", "method"])
+@pytest.mark.parametrize("change", ["unbind", "bind", "method"])
 def test_bound_otherwise_in_the_middle(change):
     copy, target = begin_sculpted()
     obj = tube()
     moved = np.linalg.norm(target - shown(obj), axis=1) > 1e-4
-    if change in ("nodes", "python"):
-        settings_of(obj).evaluate = change.upper()
-    elif change == "method":
+    if change == "method":
         settings_of(obj).method = "SSD"
     else:
         obj.hide_set(False)

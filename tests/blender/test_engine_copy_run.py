@@ -317,7 +317,6 @@ def test_patterns_that_move_vertices_are_in_it():
 
 
 def test_targets_are_what_is_shown_in_each_action(tube):
-    """Twists of another action ask for other fractions of joints than those of the action that plays."""
     armature, scene = armature_of(tube), bpy.context.scene
     for bone in armature.pose.bones:
         bone.scale = (1.0, 1.0, 1.0)
@@ -344,7 +343,7 @@ def test_targets_are_what_is_shown_in_each_action(tube):
         scene.frame_set(7)
         example = clip.first + clip.frames.index(7)
         hints = None if motion.hints is None else motion.hints[example]
-        target = motion.parts[example][0].deform(Pose(motion.matrices[example], hints=hints), np.zeros(0))
+        target = subject.parts[0].deform(Pose(motion.matrices[example], hints=hints), np.zeros(0))
         np.testing.assert_allclose(target, evaluated_points(tube), atol=2e-4)
 
 

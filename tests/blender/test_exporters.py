@@ -35,7 +35,7 @@ def test_no_helper_is_exported(tmp_path, subtests):
 
     build()
     wanted = export(tmp_path / "without.glb")
-    for method, evaluate in (("DLBNT", "NODES"), ("DLBNT", "PYTHON"), ("CENTERS", "NODES")):
+    for method, evaluate in (("DLB", "BLENDER"), ("DLBNT", "PYTHON")):
         for use_selection in (False, True):
             with subtests.test(f"{method} {evaluate}, selected: {use_selection}"):
                 obj = build()

@@ -21,7 +21,7 @@ from scenes import (
 )
 from supple import preview
 from supple.settings.objects import settings_of
-from supple.tasks.skin import by_nodes, by_python
+from supple.tasks.skin import by_blender, by_python
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -87,7 +87,7 @@ def test_an_object_that_fails_is_left_to_its_armature_modifier_until_it_is_bound
 
 
 @pytest.mark.versions
-@pytest.mark.parametrize("evaluate", ["PYTHON", "NODES"])
+@pytest.mark.parametrize("evaluate", ["PYTHON", "BLENDER"])
 def test_a_file_with_an_unknown_method_opens_and_renders_by_the_armature_modifier(evaluate, tmp_path):
     obj, armature = add_tube()
     twin = add_twin(obj)
@@ -104,7 +104,7 @@ def test_a_file_with_an_unknown_method_opens_and_renders_by_the_armature_modifie
     assert "no such method" in settings_of(obj).message
 
 
-@pytest.mark.parametrize("evaluate", ["PYTHON", "NODES"])
+@pytest.mark.parametrize("evaluate", ["PYTHON", "BLENDER"])
 def test_an_error_in_any_step_is_caught(evaluate, monkeypatch, tmp_path):
     obj, armature = add_tube()
     twin = add_twin(obj)
@@ -114,7 +114,7 @@ def test_an_error_in_any_step_is_caught(evaluate, monkeypatch, tmp_path):
         raise LookupError("of the test")  # of no kind that Supple raises or expects
 
     with monkeypatch.context() as patch:
-        for module in (by_python, by_nodes):
+        for module in (by_python, by_blender):
             patch.setattr(module, "follow", fail)
         patch.setattr(preview, "hand_over", fail)
         patch.setattr(preview, "take_over", fail)
@@ -138,7 +138,7 @@ def change_weights(*objects: bpy.types.Object) -> None:
         obj.data.update_tag()
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_weights_and_a_slider_that_change_in_one_update_are_followed():
     obj, _, twin = bent_tube()
     keys = add_puff(obj, twin)
@@ -184,7 +184,6 @@ def test_weights_that_change_while_baked_keys_deform_are_followed_when_live_agai
 # Modifiers, parents and numbers that no user can have meant
 
 
-@pytest.mark.usefixtures("built_groups_if_evaluated")
 def test_a_modifier_that_supple_was_moved_below_is_named(evaluator):
     obj, armature, twin = bent_tube()
     obj.modifiers.new("Thick", "SOLIDIFY")
@@ -230,10 +229,10 @@ def test_an_object_that_only_its_parent_deforms_needs_a_modifier():
 
 @pytest.mark.parametrize(
     ("evaluator", "method"),
-    [("PYTHON", "SSD"), ("PYTHON", "DLBNT"), ("PYTHON", "PARTICLES"), ("NODES", "SSD"), ("NODES", "DLBNT")],
+    [("PYTHON", "SSD"), ("PYTHON", "DLBNT"), ("PYTHON", "PARTICLES"), ("BLENDER", "SSD"), ("BLENDER", "DLBNT")],
     indirect=["evaluator"],
 )
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_a_bone_that_is_too_long_is_named(method, subtests):
     obj, armature, twin = bent_tube(method)
     for length in (1e20, 1e30, 3e38):
@@ -266,14 +265,13 @@ def test_an_applied_pose_far_away_is_followed_or_reported(subtests):
             assert settings_of(obj).message or np.isfinite(evaluated_points(obj)).all()
 
 
-@pytest.mark.usefixtures("built_groups_if_evaluated")
 def test_an_armature_scaled_beyond_what_can_be_computed_recovers(evaluator, subtests):
     obj, armature, twin = bent_tube()
     for scale in (1e30, 1e-30, float("nan")):
         with subtests.test(scale=scale):
             armature.scale = scale, scale, scale
             update()
-            assert settings_of(obj).message or evaluator == "NODES" or np.isfinite(evaluated_points(obj)).all()
+            assert settings_of(obj).message or evaluator == "BLENDER" or np.isfinite(evaluated_points(obj)).all()
             armature.scale = 1, 1, 1
             assert_follows(obj, twin)
 
@@ -344,7 +342,6 @@ def test_only_what_supple_has_made_is_written_to_and_removed(make, name, tmp_pat
 
 
 @pytest.mark.parametrize("way", ["bind again", "switch it off"])
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 def test_another_armature_modifier_beside_supples_is_reported(way):
     obj, armature, twin = bound_tube()
     obj.modifiers.remove(obj.modifiers["Armature"])
@@ -361,7 +358,6 @@ def test_another_armature_modifier_beside_supples_is_reported(way):
     assert_follows(obj, twin)
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 def test_a_copy_of_supples_modifier_is_reported():
     obj, armature, twin = bound_tube()
     select(obj)

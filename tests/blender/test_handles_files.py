@@ -17,7 +17,7 @@ from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import make_independent
 
 KINDS = ("cage", "points")
-EVALUATES = ("PYTHON", "NODES")
+EVALUATES = ("PYTHON", "BLENDER")
 FRAMES = range(1, 6)
 
 
@@ -42,7 +42,7 @@ def animate(handles: list[bpy.types.Object]) -> None:
 
 @pytest.mark.versions
 @pytest.mark.parametrize("kind", KINDS)
-def test_live_follows_handles_alone_by_nodes_and_by_python(held_tube, kind, subtests):
+def test_live_follows_handles_alone_by_blender_and_by_python(held_tube, kind, subtests):
     """No bone is touched: what is live must notice that the handles move."""
     tube, armature, handles = held_tube(kind)
     before = rest_points(tube)
@@ -82,7 +82,7 @@ def test_baked(held_tube, tmp_path, kind, bake):
 def test_a_file_deforms_without_supple(held_tube, tmp_path, kind):
     tube, _, handles = held_tube(kind)
     animate(handles)
-    bind(tube, method="DLBNT", evaluate="NODES")
+    bind(tube, method="DLBNT", evaluate="BLENDER")
     live = live_points(tube, FRAMES)
     make_independent([tube])
     path = save(tmp_path / "held.blend")

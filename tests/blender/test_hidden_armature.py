@@ -7,7 +7,7 @@ import pytest
 
 from scenes import add_tube, bind, distance, points_at, update
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator", "built_groups_if_evaluated")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator")
 
 
 def hide(armature: bpy.types.Object, way: str, hidden: bool = True) -> None:

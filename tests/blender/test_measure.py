@@ -26,7 +26,7 @@ def twist(armature: bpy.types.Object, angle: float = np.pi) -> None:
     turn(armature, "bone.2", (0.0, angle, 0.0))
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 @pytest.mark.parametrize("method", ["SSD", "DLBNT"])
 def test_rest_keeps_all(tube, method):
     obj, armature = tube
@@ -56,7 +56,7 @@ def test_a_mesh_in_another_space_than_its_armature_has_the_same_limbs(tube):
     assert measures.reach.share == pytest.approx(before.reach.share, rel=1e-3)
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_a_linear_twist_collapses_and_is_like_blenders_own(tube):
     obj, armature = tube
     bind(obj, method="SSD")

@@ -9,6 +9,7 @@ import pytest
 
 from scenes import (
     add_tube,
+    armature_modifier,
     bind,
     clear,
     distance,
@@ -16,19 +17,17 @@ from scenes import (
     reset,
     rest_points,
     snapshot,
-    supple_modifier,
     turn,
     update,
 )
-from supple.bridge import modifiers
 from supple.bridge.rigs import carriers
 from supple.settings import events
 from supple.settings.objects import settings_of
 from supple.tasks.skin import bind as binding
-from supple.tasks.skin import by_nodes, by_python
+from supple.tasks.skin import by_blender, by_python, by_stretch
 from supple.tasks.skin.bind import unbind
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "nodes_alone")
+pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ def test_listeners_hear_again_after_an_error(calls):
     assert calls == ["Tube"]
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_bind_calls_no_listener(calls: list[str]):
     obj, _ = add_tube()
     for method in ("SSD", "DLB"):
@@ -104,14 +103,20 @@ def fail(*_args: object, **_keywords: object) -> None:
 
 STEPS = {
     "PYTHON": ((by_python, "ensure_carrier_group"), (carriers, "new_carrier"), (by_python, "keep")),
-    "NODES": ((by_nodes, "ensure_deformation"), (by_nodes, "write_influences"), (modifiers, "write_input")),
+    "BLENDER": ((by_blender, "_write_linear"),),
+    "STRETCH": ((by_stretch, "make_armatures"), (by_stretch, "hold")),
 }
+"""By what evaluates."""
+
+METHODS = {"PYTHON": "DLBNT", "BLENDER": "DLB", "STRETCH": "DLBNT"}
 
 
+@pytest.mark.parametrize("evaluate", STEPS)
 def test_a_bind_that_fails_midway_leaves_the_object_as_it_was(
-    evaluator: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+    evaluate: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ):
-    for step in STEPS[evaluator]:
+    method = METHODS[evaluate]
+    for step in STEPS[evaluate]:
         with subtests.test(step[1]):
             reset()
             obj, armature = add_tube()
@@ -120,61 +125,45 @@ def test_a_bind_that_fails_midway_leaves_the_object_as_it_was(
             with monkeypatch.context() as patch:
                 patch.setattr(*step, fail)
                 with pytest.raises(FailureInTheMiddleError):
-                    binding.bind([obj], "DLBNT", evaluator)
+                    binding.bind([obj], method, evaluate)
             update()
             assert not settings_of(obj).is_bound
             assert not events.are_muted()
             assert snapshot(obj) == before
             assert distance(posed, evaluated_points(obj)) < 1e-6
-            binding.bind([obj], "DLBNT", evaluator)
+            binding.bind([obj], method, evaluate)
             update()
             assert settings_of(obj).message == ""
             assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
 
 
-@pytest.mark.usefixtures("built_groups_if_evaluated")
+@pytest.mark.parametrize("evaluate", STEPS)
 def test_a_bound_object_stays_bound_where_binding_it_anew_fails(
-    evaluator: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+    evaluate: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ):
-    for step in STEPS[evaluator]:
+    method = METHODS[evaluate]
+    for step in STEPS[evaluate]:
         with subtests.test(step[1]):
             clear()
             obj, armature = add_tube()
-            bind(obj, method="DLBNT")
+            binding.bind(
+                [obj], "SSD" if evaluate == "STRETCH" else method, "BLENDER" if evaluate == "STRETCH" else evaluate
+            )
             turn(armature, "bone.1", (1.0, 0.3, 0.0))
             with monkeypatch.context() as patch:
                 patch.setattr(*step, fail)
                 if step == (carriers, "new_carrier"):
                     settings_of(obj).carrier = None
                 with events.muted():
-                    settings_of(obj).linear_group = "bone.1"
+                    settings_of(obj).linear_group = "" if evaluate == "STRETCH" else "bone.1"
                 with pytest.raises(FailureInTheMiddleError):
-                    binding.bind([obj], "SSD", evaluator)
+                    binding.bind([obj], method, evaluate)
             assert settings_of(obj).is_bound
-            assert supple_modifier(obj).show_viewport
             assert not events.are_muted()
-            binding.bind([obj], "DLBNT", evaluator)
+            binding.bind([obj], method, evaluate)
             update()
             assert settings_of(obj).message == ""
             assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
             unbind([obj])
             assert not settings_of(obj).is_bound
-
-
-@pytest.mark.usefixtures("built_groups_if_evaluated")
-def test_a_setting_that_cannot_be_followed_is_taken_back_unheard(
-    evaluator: str, calls: list[str], monkeypatch: pytest.MonkeyPatch
-):
-    obj, _ = add_tube()
-    bind(obj)
-    other = "NODES" if evaluator == "PYTHON" else "PYTHON"
-    monkeypatch.setattr(binding, "check_bindable", lambda obj: fail_as_supple())
-    settings_of(obj).evaluate = other
-    assert calls == ["Tube"]
-    assert settings_of(obj).evaluate == evaluator
-    assert settings_of(obj).is_bound
-    assert "in the way" in settings_of(obj).message
-
-
-def fail_as_supple() -> None:
-    raise binding.SkinningError("Something is in the way: move it")
+            assert armature_modifier(obj).show_viewport

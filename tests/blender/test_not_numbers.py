@@ -13,7 +13,7 @@ from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.layers.read import read_dressed
 
-pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
+pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 
 def list_floats() -> list[tuple[str, str, int]]:

@@ -28,14 +28,12 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge.modifiers import is_supple_modifier
 from supple.bridge.removal import run_put_off
 from supple.bridge.rigs.carriers import is_hidden_object
-from supple.nodes.groups import is_deformation, is_native_group
 from supple.settings.objects import ObjectSettings, settings_of
 from supple.settings.particles import ParticleSettings
 from supple.settings.patterns import PatternSettings, StrokePoint
-from supple.tasks.subject.stack import find_supple_modifier, list_own_armatures
+from supple.tasks.subject.stack import list_own_armatures
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -44,7 +42,7 @@ ANGLE = 70
 
 def test_what_is_linked_holds_up_nothing_that_is_not(tmp_path: Path, subtests, capfd) -> None:
     obj, _ = add_body()
-    bind(obj, method="DLBNT", evaluate="NODES")
+    bind(obj, method="DLBNT", evaluate="BLENDER")
     bpy.ops.supple.flesh_add()
     add_own(obj)
     path = save(tmp_path / "library.blend", copy=True)
@@ -76,7 +74,7 @@ def shapes() -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Path], Path]:
-    """Puts a library where it is wanted: a tube and its rig in a collection, unbound or bound by, say, "NODES DLB"."""
+    """Puts a library where it is wanted: a tube and its rig in a collection, unbound or bound, as "BLENDER DLB"."""
     folder = tmp_path_factory.mktemp("libraries")
 
     def put(kind: str, path: Path) -> Path:
@@ -159,13 +157,7 @@ def reopen(path: Path) -> bpy.types.Object:
 
 
 def stack_of(obj: bpy.types.Object) -> list[tuple]:
-    """Without Supple's own Armature modifiers, which are on as its node modifier is."""
-    own, supple = list_own_armatures(obj), next(filter(is_supple_modifier, obj.modifiers), None)
-    is_native = supple is not None and is_native_group(supple.node_group)
-    expected = (supple.show_viewport, supple.show_render) if is_native else (False, False)
-    assert {(each.show_viewport, each.show_render) for each in own} <= {expected}
-    others = [modifier for modifier in obj.modifiers if modifier not in own]
-    return [(modifier.type, modifier.show_viewport, modifier.show_render) for modifier in others]
+    return [(modifier.type, modifier.show_viewport, modifier.show_render) for modifier in obj.modifiers]
 
 
 def assert_shows(obj: bpy.types.Object, points: np.ndarray) -> None:
@@ -175,11 +167,12 @@ def assert_shows(obj: bpy.types.Object, points: np.ndarray) -> None:
 
 
 def assert_bound(obj: bpy.types.Object, points: np.ndarray, evaluate: str = "PYTHON") -> None:
-    """Bound, shown so, by one Supple modifier in place of one Armature modifier."""
+    """Bound, shown so, by one Supple modifier in place of one Armature modifier, or by that alone."""
     settings = settings_of(obj)
     assert (settings.is_bound, settings.evaluate) == (True, evaluate)
-    assert stack_of(obj) == [("NODES", True, True), ("ARMATURE", False, False)]
-    assert is_deformation(find_supple_modifier(obj).node_group) == (evaluate == "NODES")
+    own = [("ARMATURE", True, True)] if evaluate == "BLENDER" else [("NODES", True, True), ("ARMATURE", False, False)]
+    assert stack_of(obj)[-len(own) :] == own
+    assert len(stack_of(obj)) <= 2
     assert_shows(obj, points)
 
 
@@ -240,7 +233,7 @@ def test_bind_is_kept(tmp_path, libraries, shapes, way):
     assert_bound(obj, shapes["DLBNT"])
     settings_of(obj).method = "SSD"
     obj = reopen(tmp_path / "shot.blend")
-    assert_bound(obj, shapes["SSD"])
+    assert_bound(obj, shapes["SSD"], settings_of(obj).evaluate)
     select(obj)
     bpy.ops.supple.unbind()
     assert hidden_objects() == []
@@ -254,22 +247,22 @@ def test_bind_is_kept(tmp_path, libraries, shapes, way):
 
 @pytest.mark.versions
 @pytest.mark.parametrize("way", [override_each, override_by_operator])
-@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
+@pytest.mark.parametrize("evaluate", ["BLENDER", "PYTHON"])
 def test_of_a_bound_library(tmp_path, libraries, shapes, evaluate, way):
-    obj = make_override(libraries(f"{evaluate} DLBNT", tmp_path / "library.blend"), way)
-    assert_bound(obj, shapes["DLBNT"], evaluate)
+    obj = make_override(libraries(f"{evaluate} DLB", tmp_path / "library.blend"), way)
+    assert_bound(obj, shapes["DLB"], evaluate)
     run_put_off()  # by a timer, where there is a window
     assert [name for name in hidden_objects() if not bpy.data.objects[name, None].users] == []
     obj = reopen(tmp_path / "shot.blend")
-    assert_bound(obj, shapes["DLBNT"], evaluate)
-    settings_of(obj).method = "DLB"
-    assert_shows(obj, shapes["DLB"])
-    assert evaluate == "NODES" or settings_of(obj).carrier.library is None
+    assert_bound(obj, shapes["DLB"], evaluate)
+    settings_of(obj).method = "DLBNT"  # by Python, as scaled bones are sheared
+    assert_shows(obj, shapes["DLBNT"])
+    assert settings_of(obj).carrier.library is None
     select(obj)
     bpy.ops.supple.unbind()
     for _ in range(2):
         assert not settings_of(obj).is_bound
-        assert stack_of(obj) == [("NODES", False, False), ("ARMATURE", True, True)]
+        assert stack_of(obj) == [("NODES", False, False)] * (evaluate == "PYTHON") + [("ARMATURE", True, True)]
         assert_shows(obj, shapes["SSD"])
         obj = reopen(tmp_path / "shot.blend")
     bind(obj, method="DLB", evaluate="PYTHON")
@@ -278,7 +271,7 @@ def test_of_a_bound_library(tmp_path, libraries, shapes, evaluate, way):
 
 
 def test_an_overrides_own_vertex_group_is_followed(tmp_path, libraries):
-    obj = make_override(libraries("NODES SSD", tmp_path / "library.blend"))
+    obj = make_override(libraries("BLENDER SSD", tmp_path / "library.blend"))
     modifier = armature_modifier(obj)
     modifier.vertex_group, modifier.invert_vertex_group = "bone.1", True
     update()
@@ -290,39 +283,33 @@ def test_an_overrides_own_vertex_group_is_followed(tmp_path, libraries):
     assert_shows(obj, shown)  # by Blender's own modifier
 
 
-def test_bound_by_python_where_the_library_is_by_nodes(tmp_path, libraries, shapes):
-    obj = make_override(libraries("NODES DLBNT", tmp_path / "library.blend"))
-    bind(obj, method="DLB", evaluate="PYTHON")
+def test_bound_by_python_where_the_library_is_by_blender(tmp_path, libraries, shapes):
+    obj = make_override(libraries("BLENDER DLB", tmp_path / "library.blend"))
+    bind(obj, method="DLBNT", evaluate="PYTHON")
     for _ in range(2):
-        assert_bound(obj, shapes["DLB"])
+        assert_bound(obj, shapes["DLBNT"])
         obj = reopen(tmp_path / "shot.blend")
-    settings_of(obj).method = "DLBNT"
-    assert_bound(obj, shapes["DLBNT"])
+    settings_of(obj).method = "DLB"
+    assert_bound(obj, shapes["DLB"], "BLENDER")
 
 
-@pytest.mark.parametrize("evaluate", ["", "NODES", "PYTHON"])
-def test_bound_by_nodes_once_its_mesh_is_local(tmp_path, libraries, shapes, evaluate):
-    obj = make_override(libraries(evaluate and f"{evaluate} DLBNT", tmp_path / "library.blend"))
-    with pytest.raises(
-        RuntimeError, match="is linked, but nodes need to store attributes on it: evaluate by Python, or make"
-    ):
-        bind(obj, method="DLB", evaluate="NODES")
-    obj.data = obj.data.copy()
-    bind(obj, method="DLB", evaluate="NODES")
+@pytest.mark.parametrize("kind", ["", "BLENDER SSD", "PYTHON DLBNT"])
+def test_bound_by_blender(tmp_path, libraries, shapes, kind):
+    obj = make_override(libraries(kind, tmp_path / "library.blend"))
+    bind(obj, method="DLB", evaluate="BLENDER")
     for _ in range(2):
-        assert_bound(obj, shapes["DLB"], "NODES")
+        assert_bound(obj, shapes["DLB"], "BLENDER")
         obj = reopen(tmp_path / "shot.blend")
     select(obj)
     bpy.ops.supple.unbind()
     obj = reopen(tmp_path / "shot.blend")
     assert not settings_of(obj).is_bound
     assert_shows(obj, shapes["SSD"])
-    assert not [attribute.name for attribute in obj.data.attributes if attribute.name.startswith("supple")]
 
 
 def test_the_library_has_changed_since(tmp_path, libraries, shapes, subtests):
     """Walk what a library is, what an override of it is bound by, and what the library becomes."""
-    kinds = ("", "NODES DLBNT", "PYTHON DLBNT"), ("", "PYTHON SSD", "unbound"), ("", "NODES SSD", "PYTHON DLB")
+    kinds = ("", "BLENDER DLB", "PYTHON DLBNT"), ("", "PYTHON SSD", "unbound"), ("", "BLENDER SSD", "PYTHON DLB")
     for was, own, becomes in itertools.product(*kinds):
         if was != becomes and (was or own != "unbound"):
             with subtests.test(f"{was or 'free'}, {own or 'as it is'}, {becomes or 'free'}"):
@@ -367,7 +354,7 @@ def assert_goes_on(tmp_path: Path, libraries: Callable, shapes: dict, was: str, 
 
 
 def test_two_overrides_of_one_library(tmp_path, libraries, shapes):
-    obj = make_override(libraries("NODES DLBNT", tmp_path / "library.blend"), override_hierarchy)
+    obj = make_override(libraries("BLENDER DLB", tmp_path / "library.blend"), override_hierarchy)
     others = {other.name_full for other in bpy.data.objects}
     linked = next(collection for collection in bpy.data.collections if collection.library)
     linked.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer, do_fully_editable=True)
@@ -375,13 +362,13 @@ def test_two_overrides_of_one_library(tmp_path, libraries, shapes):
     other, rig = (next(one for one in added if one.name.startswith(name)) for name in ("Tube", "Rig"))
     assert armature_modifier(other).object == rig
     bend(rig, ANGLE)
-    bind(other, method="DLB", evaluate="PYTHON")
+    bind(other, method="DLBNT", evaluate="PYTHON")
     for _ in range(2):
-        assert_bound(obj, shapes["DLBNT"], "NODES")
-        assert_bound(other, shapes["DLB"])
+        assert_bound(obj, shapes["DLB"], "BLENDER")
+        assert_bound(other, shapes["DLBNT"])
         bend(rig, 0)
-        assert distance(shapes["DLB"], evaluated_points(other)) > 0.1
-        assert_bound(obj, shapes["DLBNT"], "NODES")
+        assert distance(shapes["DLBNT"], evaluated_points(other)) > 0.1
+        assert_bound(obj, shapes["DLB"], "BLENDER")
         names = obj.name, other.name, rig.name
         reopen(tmp_path / "shot.blend")
         obj, other, rig = (bpy.data.objects[name, None] for name in names)

@@ -88,6 +88,7 @@ def test_real_characters(asset: Callable[..., Path], character: str):
 
     for obj in meshes:
         settings_of(obj).twist = "OFF"  # Blender's own spreads no twists
+        settings_of(obj).limb_roots = 0.0
     for method in ("SSD", "DLB"):
         bind(*meshes, method=method)
         for shot in shots:

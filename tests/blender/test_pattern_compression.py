@@ -90,7 +90,7 @@ def bend_bound_by_python(obj, armature):
 
 
 def bend_bound_by_nodes(obj, armature):
-    bind(obj, evaluate="NODES")
+    bind(obj, evaluate="BLENDER")
     bend_by_armature(obj, armature)
 
 

@@ -37,7 +37,7 @@ def test_an_outline_runs_round_the_pattern(subtests):
             assert len(outline_posed(skin, pattern, True)) > len(lines)
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_an_outline_follows_the_pose_and_is_doubled_where_the_mesh_is():
     obj, armature = add_body()
     bind(obj)

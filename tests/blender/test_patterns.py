@@ -95,7 +95,7 @@ def test_kinds_are_shown_as_chosen(subtests):
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_patterns_work_over_blenders_own_modifier_and_over_supple():
     obj, armature = add_skin()
     twin = add_twin(obj)

@@ -42,7 +42,7 @@ def prepare_case(case: str, is_bound: bool = True) -> bpy.types.Object:
     else:
         add_by_angle(obj)
     if "bound" in more or (is_bound and not more):
-        bind(obj, evaluate="NODES" if more else "")
+        bind(obj, evaluate="BLENDER" if more else "")
     settings_of(obj).pattern_display = display
     pictures.prepare_pictures(engine)
     bpy.context.view_layer.update()
@@ -177,7 +177,7 @@ def test_bumps_come_with_compression(tmp_path, engine):
     assert changed[1] > 20
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_bound_and_baked_the_patterns_are_the_same(tmp_path):
     obj = prepare_case("KIND workbench")
     live = render_animation(tmp_path / "live")

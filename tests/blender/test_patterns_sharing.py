@@ -131,7 +131,7 @@ def test_removing_one_leaves_the_others_as_they_are():
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_unbind_keeps_patterns():
     obj, armature = add_skin()
     add_own(obj, "BULGE")

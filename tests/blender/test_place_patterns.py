@@ -63,7 +63,6 @@ def assert_found_at_rest(obj: bpy.types.Object) -> None:
 
 
 @pytest.mark.parametrize("binder", (None, "PYTHON", pytest.param("NODES", marks=pytest.mark.versions)))
-@pytest.mark.usefixtures("built_groups")
 def test_a_ray_tells_where_a_posed_vertex_is_at_rest(binder: str | None, subtests):
     obj, armature = add_body()
     if binder is not None:

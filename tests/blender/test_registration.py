@@ -19,7 +19,7 @@ from supple.deformers import METHODS
 from supple.settings.choices import store_of
 from supple.settings.objects import settings_of
 from supple.settings.properties import CUT_OFF
-from supple.tasks.skin import by_nodes
+from supple.tasks.skin import by_python
 from supple.ui import manual, menus, preferences
 from supple.ui.corrections import HINT, TOOLS
 from supple.ui.first import NOTHING
@@ -40,7 +40,7 @@ OPERATORS = (
     "measure", "swing_add", "swing_remove", "swing_update", "motion_compare", "motion_join", "motion_loop",
     "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "send_to_farm",
-    "side_by_side", "unbind", "weight_lines",
+    "side_by_side", "unbind", "update", "weight_lines",
     "weights_auto", "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
     "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_stiffen",
     "weights_transfer",
@@ -146,17 +146,17 @@ def test_enabling_twice_gives_everything_once_and_disabling_leaves_nothing(disab
 
 def test_what_is_bound_is_taken_up_by_a_timer_where_the_file_is_out_of_reach(monkeypatch):
     obj, _ = add_tube()
-    bind(obj, method="DLBNT", evaluate="NODES")
+    bind(obj)
     preview.unregister()
     try:
         with monkeypatch.context() as restricted:
             restricted.setattr(bpy, "data", object())
             preview.register()
         assert bpy.app.timers.is_registered(preview.take_up)
-        assert not by_nodes.is_up_to_date(obj)
+        assert by_python.find(obj) is None
         preview.take_up()
         bpy.context.view_layer.update()
-        assert by_nodes.is_up_to_date(obj)
+        assert by_python.find(obj) is not None
     finally:
         preview.unregister()
         preview.register()
@@ -204,7 +204,8 @@ def test_each_operator_is_described(subtests):
 
 @pytest.mark.versions
 def test_each_operator_says_what_to_select(subtests):
-    wanted = "Select (the (armature|meshes of one)|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))"
+    meshes = "is bound|has (an Armature|patterns)|Supple has baked|an earlier version"
+    wanted = f"Select (the (armature|meshes of one)|a mesh that ({meshes}))"
     for name in sorted(set(OPERATORS) - NEED_NOTHING):
         with subtests.test(name), pytest.raises(RuntimeError, match=rf"poll\(\).*{wanted}"):
             getattr(bpy.ops.supple, name)()
@@ -316,16 +317,12 @@ def test_what_can_not_be_changed_is_disabled():
     bone = armature.data.bones[1]
     bind(obj)
     disabled: list[str] = []
-    assert "evaluate" in draw(FINE_TUNE, disabled)
-    shown = draw("BONE_PT_supple", disabled, bone=bone)
-    assert shown == ["has_sharpness", "sharpness", "has_twist", "twist", "spread_twist"]
-    assert disabled == ["sharpness", "twist"]
+    assert draw("BONE_PT_supple", disabled, bone=bone) == ["has_sharpness", "sharpness", "spread_twist"]
+    assert disabled == ["sharpness"]
     disabled.clear()
-    bone.supple.has_twist = True
-    bpy.ops.object.mode_set(mode="EDIT")
-    draw(FINE_TUNE, disabled)
+    bone.supple.has_sharpness = True
     draw("BONE_PT_supple", disabled, bone=bone)
-    assert disabled == ["evaluate", "sharpness"]
+    assert disabled == []
 
 
 @pytest.mark.versions
@@ -365,28 +362,29 @@ def test_every_float_has_limits(subtests):
 
 def test_panels_before_bind():
     obj, _ = add_tube()
-    limits, rest = ["bulge_limit", "contact"], ["twist", "evaluate", "linear_group", "supple.bind"]
-    settings_of(obj).method = "DLBNT"
     assert draw(FIRST) == ["supple.make", "supple.make: look", "supple.check", "supple.side_by_side"]
-    assert draw(FINE_TUNE) == ["method", METHODS["DLBNT"].tooltip, "order", "limb_roots", *limits, *rest]
-    settings_of(obj).method = "SSD"
-    assert draw(FINE_TUNE) == ["method", METHODS["SSD"].tooltip, *limits, *rest]
-    settings_of(obj).method = "CENTERS"
-    assert draw(FINE_TUNE) == ["method", METHODS["CENTERS"].tooltip, "sharpness", *limits, *rest]
+    for key in ("DLB", "DLBNT", "SSD", "CENTERS"):
+        settings_of(obj).method = key
+        assert draw(FINE_TUNE) == [*list_settings(key), "supple.bind"]
     assert draw(HAND_OVER) == []
 
 
+def list_settings(key: str) -> list[str]:
+    """What the Fine Tune panel has of a method."""
+    method = METHODS[key]
+    return ["method", method.tooltip, *(choice.name for choice in method.choices), "twist", "linear_group"]
+
+
 @pytest.mark.versions
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_panels_of_a_bound_object(evaluator):
     obj, _ = add_tube()
     bind(obj, method="DLBNT")
     first = ["supple.make: look", "supple.flip", "supple.side_by_side", "supple.check", "supple.correct_pose"]
     assert draw(FIRST) == first
-    shown = ["method", METHODS["DLBNT"].tooltip, "order", "limb_roots", "bulge_limit", "contact", "twist"]
-    assert draw(FINE_TUNE) == [*shown, "evaluate", "linear_group", "supple.bind", "supple.unbind"]
+    assert draw(FINE_TUNE) == [*list_settings("DLBNT"), "supple.bind", "supple.unbind"]
     others = [f"supple.{name}" for name in ("send_to_farm", "engine_copy", "make_independent")]
-    assert draw(HAND_OVER)[1:] == others[: 3 if evaluator == "NODES" else 2]
+    assert draw(HAND_OVER)[1:] == others[: 3 if evaluator == "BLENDER" else 2]
     settings_of(obj).message = "Something is wrong"
     assert draw(FIRST) == [*first, "Something is wrong"]
     settings_of(obj).bake = "PC2"
@@ -394,13 +392,13 @@ def test_panels_of_a_bound_object(evaluator):
     assert shown[shown.index("Deformed by: Point Cache") + 1] == "supple.clear_bake"
 
 
-def test_panels_tell_why_an_object_is_not_evaluated_by_nodes():
+def test_the_panel_tells_why_blenders_modifiers_do_not_deform():
     obj, _ = add_tube()
     settings_of(obj).evaluate_problem = "It has B-Bones"
     assert "It has B-Bones" not in draw(FINE_TUNE)
     settings_of(obj).evaluate = "PYTHON"
     shown = draw(FINE_TUNE)
-    assert shown[shown.index("evaluate") + 1] == "It has B-Bones"
+    assert shown[shown.index("twist") + 1] == "It has B-Bones"
 
 
 def draw_menu(name: str) -> list[str]:

@@ -6,10 +6,9 @@ import bpy
 import pytest
 
 from panels import draw
-from scenes import add_tube, add_twin, bind, select
+from scenes import add_tube, bind, select
 from supple.settings.objects import settings_of
 from supple.tasks.reports import ParticleReport, particle_reports
-from supple.ui.character import describe_mesh
 from supple.ui.reports import wrap
 
 
@@ -39,7 +38,6 @@ def shown(panel: str) -> list[str]:
     return draw(f"VIEW3D_PT_supple_{panel}".rstrip("_"))
 
 
-@pytest.mark.usefixtures("built_groups")
 def test_the_refusal_of_bind_is_closed_and_comes_again():
     obj, _ = add_tube(rings=9, sides=6)
     obj.vertex_groups.clear()
@@ -75,19 +73,18 @@ def test_what_is_wrong_with_a_bound_mesh_can_not_be_closed():
     assert "supple.close_report" not in shown("")
 
 
-def test_why_not_nodes_is_closed_until_bind():
-    obj, _ = add_tube()
-    obj.modifiers[0].use_bone_envelopes = True
-    select(obj)
-    bpy.ops.supple.bind()
-    problem = settings_of(obj).evaluate_problem
-    assert problem in shown("fine_tune")
-    bpy.ops.supple.close_report(owner=obj.name, kind="evaluate_problem")
-    assert problem not in shown("fine_tune")
-    assert settings_of(obj).evaluate_problem == problem
-    settings_of(obj).evaluate = "NODES"
-    bpy.context.view_layer.update()
-    assert problem in shown("fine_tune")
+def test_why_not_blender_is_closed_until_bind():
+    obj, armature = add_tube()
+    armature.data.bones["bone.2"].bbone_segments = 4
+    for _ in range(2):
+        select(obj)
+        bpy.ops.supple.bind(method="DLBNT")
+        problem = settings_of(obj).evaluate_problem
+        assert "has segments" in problem
+        assert problem in shown("fine_tune")
+        bpy.ops.supple.close_report(owner=obj.name, kind="evaluate_problem")
+        assert problem not in shown("fine_tune")
+        assert settings_of(obj).evaluate_problem == problem
 
 
 @pytest.mark.parametrize(("kind", "panel"), [("weights_report", "weights"), ("pattern_message", "patterns")])
@@ -120,19 +117,3 @@ def test_reports_that_are_not_stored_are_closed():
 def test_a_report_on_nothing():
     with pytest.raises(RuntimeError, match="There is no object 'Nobody'"):
         bpy.ops.supple.close_report(owner="Nobody", kind="message")
-
-
-@pytest.mark.usefixtures("built_groups")
-def test_an_independent_mesh_says_what_its_modifier_is():
-    obj, _ = add_tube()
-    twin = add_twin(obj)
-    for one in (obj, twin):
-        bind(one, method="DLBNT", evaluate="NODES")
-    select(obj)
-    assert bpy.ops.supple.make_independent() == {"FINISHED"}
-    text = next(text for text in shown("hand_over") if "on its own" in text)
-    assert text.startswith("Modifier 'Supple' deforms 'Tube' on its own, by DQ with Stretch")
-    assert describe_mesh(bpy.context, obj) == "independent"
-    select(twin)
-    bpy.ops.supple.bind(whole=True)
-    assert not [text for text in shown("hand_over") if "on its own" in text]

@@ -1,9 +1,12 @@
-"""Files that an earlier Supple has saved open and work as they did: see tests/fixtures/save_files.py."""
+"""Files that an earlier Supple has saved play on as they were, and are brought up: see tests/fixtures/save_files.py."""
 
 from __future__ import annotations
 
 import json
+import re
 import runpy
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,32 +14,27 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
-from scenes_twist import list_drivers, points_without_supple
 
 from panels import draw
 from scenes import (
-    add_tube,
     armature_modifier,
-    bind,
     diagonal,
     distance,
     evaluated_points,
+    push,
     rest_points,
     save,
     select,
     skinned_meshes,
-    supple_modifier,
     take_away,
+    undo,
 )
-from supple.bridge.meshes.influences import FORMER_PREFIXES
-from supple.bridge.modifiers import is_layer_modifier, read_input
-from supple.bridge.rigs.joints import find_posing
-from supple.nodes.skin import JOINTS_INPUT
-from supple.settings.engine_copy import ORIGINAL_KEY
+from supple.bridge.modifiers import is_layer_modifier
 from supple.settings.objects import SETTINGS_VERSION, settings_of
 from supple.settings.weights import CLICKED_MODE
-from supple.tasks.reports import version_reports
-from supple.tasks.subject.stack import list_own_armatures
+from supple.tasks.skin.baked import show_cache
+from supple.tasks.skin.former import ATTRIBUTES
+from supple.tasks.subject.stack import is_former, list_former
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures"
@@ -62,12 +60,23 @@ CHARACTERS = {
 }  # fmt: skip
 """Meshes by file: what a folder holds, the version of its name has to go on playing."""
 
-FORMER = ("python", "nodes")
-"""Files of version 0.1."""
+OTHERWISE = {
+    "python": {"DLB", "Bulge", "Folds"},
+    "1.0/nodes": {"DLB", "DLBNT", "CENTERS", "Spread CENTERS", "Turns CENTERS", "Limits CENTERS",
+                  "SDEF NODES"},
+    "1.0/python": {"DLB", "DLBNT", "CENTERS", "Spread DLB", "Turns DLB", "Limits DLBNT", "SDEF PYTHON"},
+    "1.0/native": {"Spread DLBNT", "Flesh"},
+    "1.0/layers": {"Dressed", "Dressed Sleeve", "Folded", "Folded Sleeve"},
+    "1.0/looks": {"Flesh", "Fast"},
+    "1.0/override": {"Own"},  # of which no version is stored
+}  # fmt: skip
+"""What has another shape by the method of today: deformed by Python as soon as it is opened, by nodes once updated."""
+
+BROUGHT_UP = {"version", "is_bound", "method", "evaluate", "twist", "limb_roots", "bulge_limit", "defaults_of"}
+"""Settings that mean something else than before."""
 
 SAVED_BY_5_2 = pytest.mark.skipif(bpy.app.version < (5, 2, 0), reason="saved by 5.2")
 FILES = [pytest.param(name, id=name, marks=SAVED_BY_5_2 if name == "nodes" else ()) for name in CHARACTERS]
-
 
 maker = SimpleNamespace(**runpy.run_path(str(FOLDER / "save_files.py")))
 """The script that has saved the files, for how it describes settings."""
@@ -80,187 +89,260 @@ def opened(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def stored_points(name: str) -> list[tuple[str, int, np.ndarray]]:
-    """Characters of a file, frames, and the points that the earlier Supple posed them to."""
-    return [
-        (key.rpartition(" ")[0], int(key.rpartition(" ")[2]), points)
-        for key, points in read_points(name).items()
-        if not key.startswith(UNBOUND)
-    ]
-
-
 def read_points(name: str) -> dict[str, np.ndarray]:
     """All points that are stored of a file, by character and frame; after `UNBOUND`, those before Bind."""
     with np.load(FOLDER / f"{name}.npz") as arrays:
         return dict(arrays)
 
 
-def assert_as_stored(name: str) -> None:
-    """Each character is, in each frame, where the earlier Supple had it, and no one complains."""
-    found = stored_points(name)
-    assert {(character, frame) for character, frame, _ in found} == {
-        (character, frame) for character in CHARACTERS[name] for frame in maker.FRAMES
-    }
-    for character, frame, points in found:
+def stored_points(name: str) -> list[tuple[str, int, np.ndarray]]:
+    """Characters of a file, frames, and the points that the earlier Supple posed them to."""
+    found = [(*key.rpartition(" ")[::2], points) for key, points in read_points(name).items() if UNBOUND not in key]
+    return [(character, int(frame), points) for character, frame, points in found]
+
+
+def measure(name: str) -> dict[str, float]:
+    """How far each character is from where the earlier Supple had it, in diagonals; no one complains."""
+    found: dict[str, float] = {}
+    for character, frame, points in stored_points(name):
         bpy.context.scene.frame_set(frame)
         obj = bpy.data.objects[character, None]
-        tolerance = FILL_TOLERANCE if (name, character) == ("python", "Particles") else TOLERANCE
-        assert distance(points, evaluated_points(obj)) <= tolerance, f"{character} at {frame}"
+        found[character] = max(found.get(character, 0.0), distance(points, evaluated_points(obj)))
         assert distance(points, rest_points(obj)) > 0.05
         assert settings_of(obj).message == ""
+    assert found.keys() == CHARACTERS[name]
+    return found
+
+
+def assert_as_stored(name: str) -> None:
+    for character, apart in measure(name).items():
+        if settings_of(bpy.data.objects[character, None]).is_bound and character in OTHERWISE.get(name, ()):
+            assert TOLERANCE < apart < 0.3, character
+        else:
+            tolerance = FILL_TOLERANCE if (name, character) == ("python", "Particles") else TOLERANCE
+            assert apart <= tolerance, character
 
 
 def assert_stored_values(stored: object, present: object, path: str) -> None:
-    """All that was stored is there; there may be settings that came later, and the version is of today."""
-    if path.endswith(".version"):
-        assert present == SETTINGS_VERSION
-    elif isinstance(stored, dict):
-        for key, value in stored.items():
-            assert_stored_values(value, present[key], f"{path}.{key}")
+    """All that was stored is there, but for settings that are gone; there may be some that came later."""
+    if isinstance(stored, dict):
+        for key in stored.keys() & present.keys() - BROUGHT_UP:
+            assert_stored_values(stored[key], present[key], f"{path}.{key}")
     elif isinstance(stored, list):
         assert len(stored) == len(present), path
         for number, (one, other) in enumerate(zip(stored, present, strict=True)):
             assert_stored_values(one, other, f"{path}[{number}]")
-    elif isinstance(stored, float):
-        assert present == pytest.approx(stored), path
     else:
-        assert present == stored, path
+        assert present == (pytest.approx(stored) if isinstance(stored, float) else stored), path
 
 
-def test_what_was_bound_before_a_default_changed_is_what_it_was(tmp_path):
-    for method in ("CENTERS", "CENTERS", "DLBNT", "DLBNT"):
-        obj, _ = add_tube()
-        bind(obj, method=method, evaluate="NODES")
-    for name in ("Tube", "Tube.001"):
-        settings_of(bpy.data.objects[name]).bulge_limit = settings_of(bpy.data.objects[name]).contact = 0.0
-    settings_of(bpy.data.objects["Tube.001"]).centers_bulge_limit = 0.75
-    settings_of(bpy.data.objects["Tube"]).version = 4
-    settings_of(bpy.data.objects["Tube.001"]).version = 6
-    settings_of(bpy.data.objects["Tube.002"]).version = 5
-    settings_of(bpy.data.objects["Tube.002"]).property_unset("limb_roots")
-    save(tmp_path / "before.blend")
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "before.blend"))
-    found = [settings_of(bpy.data.objects[name]) for name in ("Tube", "Tube.001", "Tube.002", "Tube.003")]
-    assert [settings.bulge_limit for settings in found] == pytest.approx([0.5, 0.75, 0.0, 0.0])
-    assert [settings.contact for settings in found] == pytest.approx([1.0, 0.3, 0.0, 0.0])
-    assert [settings.limb_roots for settings in found[2:]] == [0.0, 1.0]
-    assert {settings.version for settings in found} == {SETTINGS_VERSION}
-    bpy.context.scene.frame_set(2)
-    assert read_input(supple_modifier(bpy.data.objects["Tube"]), "Contact") == 1.0
+def list_parts() -> tuple[object, ...]:
+    """What there is in the file: names of data-blocks, modifiers and their toggles, attributes."""
+    data = bpy.data
+    names = [{each.name for each in blocks} for blocks in (data.objects, data.meshes, data.node_groups, data.armatures)]
+    stacks = [(obj.name, each.name, each.show_viewport) for obj in data.objects for each in obj.modifiers]
+    return names, sorted(stacks), sorted((mesh.name, name) for mesh in data.meshes for name in mesh.attributes.keys())
 
 
 @pytest.mark.versions
-def test_characters_are_as_they_were(opened, tmp_path, capfd, subtests):
+def test_characters_are_as_they_were(opened, tmp_path, subtests):
     with subtests.test("settings"):
         stored = json.loads((FOLDER / f"{opened}.json").read_text())
         assert stored["settings"].keys() == CHARACTERS[opened]
         for name, values in stored["settings"].items():
-            assert_stored_values(values, maker.describe(settings_of(bpy.data.objects[name, None])), name)
-        assert stored["weights"]["limit"] == 4
+            settings = settings_of(bpy.data.objects[name, None])
+            assert_stored_values(values, maker.describe(settings), name)
+            is_of_nodes = values["is_bound"] and values["evaluate"] == "NODES"
+            assert settings.version == SETTINGS_VERSION or not values["is_bound"]
+            assert settings.is_bound == (values["is_bound"] and not is_of_nodes)
+            assert is_former(bpy.data.objects[name, None]) == is_of_nodes
         stored["weights"]["mode"] = CLICKED_MODE  # none was chosen there, and a click without a choice fills now
         assert_stored_values(stored["weights"], maker.describe(bpy.context.scene.supple_weights), "scene")
     with subtests.test("points"):
         assert_as_stored(opened)
+    with subtests.test("panel"):
         for name in CHARACTERS[opened]:
-            obj = bpy.data.objects[name, None]
-            if settings_of(obj).is_bound:
-                assert supple_modifier(obj).show_viewport == (name != "Baked")
-                assert not armature_modifier(obj).show_viewport
-    with subtests.test("node groups are in no menu"):
-        groups = [group for group in bpy.data.node_groups if "supple_version" in group or "supple_patterns" in group]
-        assert groups
-        assert not [group.name for group in groups if not group.name.startswith(".")]
-        assert not [group.name for group in groups if getattr(group, "is_modifier", False)]
-    if opened == "nodes":
-        with subtests.test("nodes are replaced"):
-            assert_nodes_are_replaced(capfd)
+            select(obj := bpy.data.objects[name, None])
+            shown, armature = draw("VIEW3D_PT_supple"), armature_modifier(obj).object
+            assert ("supple.update" in shown) == is_former(obj)
+            report = f"'{armature.name}' was bound by another version of Supple and may look slightly different now"
+            is_told = settings_of(obj).is_bound and name in OTHERWISE.get(opened, ()) and name != "Own"
+            assert report in shown or not is_told
+        bpy.ops.supple.close_report(owner=armature.name, kind="version")
+        assert report not in draw("VIEW3D_PT_supple")
     with subtests.test("saved and opened again"):
-        save(tmp_path / "again.blend")
-        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "again.blend"))
-        assert_as_stored(opened)
-
-
-def assert_nodes_are_replaced(capfd: pytest.CaptureFixture[str]) -> None:
-    sys.stdout.flush()
-    output = capfd.readouterr()
-    assert "Traceback" not in output.err
-    for name in CHARACTERS["nodes"]:
-        obj = bpy.data.objects[name]
-        told = f"'{name}' was bound by another version of Supple; its nodes are now of this one"
-        assert output.out.count(told) == 1
-        if own := list_own_armatures(obj):
-            assert {each.object for each in own} == {armature_modifier(obj).object}
-        else:
-            assert find_posing(read_input(supple_modifier(obj), JOINTS_INPUT)) == armature_modifier(obj).object
-        assert not [attribute for attribute in obj.data.attributes.keys() if attribute.startswith(FORMER_PREFIXES)]
-    select(obj)
-    armature = armature_modifier(obj).object
-    report = f"'{armature.name}' was bound by another version of Supple and may look slightly different now"
-    assert version_reports.find(armature) == report
-    assert draw("VIEW3D_PT_supple").count(report) == 1
-    bpy.ops.supple.close_report(owner=armature.name, kind="version")
-    bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
-    assert report not in draw("VIEW3D_PT_supple")
-
-
-@pytest.mark.parametrize("opened", [each for each in FILES if each.id in FORMER], indirect=True)
-def test_characters_go_on(opened, subtests):
-    with subtests.test("bound anew"):
-        for obj in skinned_meshes():
-            if settings_of(obj).bake == "NONE":
-                select(obj)
-                bpy.ops.supple.bind(method=settings_of(obj).method, evaluate=settings_of(obj).evaluate)
-        assert_as_stored(opened)
-    with subtests.test("another method"):
-        obj = bpy.data.objects["SSD" if opened == "python" else "Mixed"]
-        bpy.context.scene.frame_set(maker.FRAMES[0])
-        before = evaluated_points(obj)
-        settings_of(obj).method = "DLB"
+        parts = list_parts()
+        for mesh in bpy.data.meshes:
+            if mesh.library is None:
+                mesh.update_tag()
         bpy.context.view_layer.update()
-        after = evaluated_points(obj)
-        assert np.abs(after - before).max() > 1e-3 * diagonal(before)
-        if opened == "python":
-            assert distance(evaluated_points(bpy.data.objects["DLB"]), after) <= TOLERANCE
+        save(tmp_path / "again.blend")
+        if opened == "1.0/override":
+            shutil.copy(FOLDER / "1.0" / "library.blend", tmp_path)
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "again.blend"))
+        assert list_parts() == parts
+        assert_as_stored(opened)
+    with subtests.test("parts"), bpy.data.libraries.load(str(FOLDER / f"{opened}.blend")) as (saved, _):
+        for kind in ("objects", "meshes", "armatures", "node_groups"):
+            names = {each.name.removeprefix(".") for each in getattr(bpy.data, kind) if each.library is None}
+            assert names >= {name.removeprefix(".") for name in getattr(saved, kind)} or opened == "python"
+        assert not [group.name for group in bpy.data.node_groups if getattr(group, "is_modifier", False)]
+
+
+WITHOUT_SUPPLE = """
+import sys
+import bpy, numpy as np
+assert not hasattr(bpy.types.Object, "supple")
+result, frames, *paths = sys.argv[1:]
+shown = {}
+for path in paths:
+    bpy.ops.wm.open_mainfile(filepath=path)
+    for frame in map(int, frames.split()):
+        bpy.context.scene.frame_set(frame)
+        for obj in (obj for obj in bpy.context.scene.objects if obj.type == "MESH"):
+            vertices = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data.vertices
+            shown[f"{path} {obj.name} {frame}"] = np.array([vertex.co for vertex in vertices])
+np.savez(result, **shown)
+"""
 
 
 @pytest.mark.versions
 def test_what_stays_in_the_file_needs_no_supple(tmp_path, subtests):
-    names = [name for name in CHARACTERS if name not in FORMER]
-    shown = points_without_supple(tmp_path / "a.npz", maker.FRAMES, *(FOLDER / f"{name}.blend" for name in names))
-    for name in names:
+    names = [each.id for each in FILES if each.id != "nodes" or bpy.app.version >= (5, 2, 0)]
+    paths = [str(FOLDER / f"{name}.blend") for name in names]
+    command = [sys.executable, "-c", WITHOUT_SUPPLE, str(tmp_path / "a.npz"), " ".join(map(str, maker.FRAMES)), *paths]
+    subprocess.run(command, capture_output=True, timeout=120, check=True)
+    shown = np.load(tmp_path / "a.npz")
+    for name, path in zip(names, paths, strict=True):
         stored = json.loads((FOLDER / f"{name}.json").read_text())["settings"]
         for character, frame, points in stored_points(name):
             settings = stored[character]
             if settings["evaluate"] == "NODES" or settings["bake"] != "NONE" or not settings["is_bound"]:
                 with subtests.test(f"{name} {character} {frame}"):
-                    assert distance(points, shown[f"{FOLDER / name}.blend {character} {frame}"]) <= 1e-6
+                    assert distance(points, shown[f"{path} {character} {frame}"]) <= 1e-6
+
+
+# Update Character
+
+
+def list_drivers(data: bpy.types.ID | None) -> list[bpy.types.FCurve]:
+    return [] if data is None or data.animation_data is None else list(data.animation_data.drivers)
+
+
+def update_all() -> list[bpy.types.Object]:
+    former = list_former(bpy.context.scene.objects)
+    for obj in former:
+        if is_former(obj):
+            select(obj)
+            assert bpy.ops.supple.update() == {"FINISHED"}
+    return former
+
+
+def list_added(obj: bpy.types.Object) -> list[object]:
+    """What a user has added to a character besides Bind."""
+    settings, keys = settings_of(obj), obj.data.shape_keys
+    layers = [modifier.name for modifier in obj.modifiers if is_layer_modifier(modifier) or "Patterns" in modifier.name]
+    return [len(settings.corrections), len(settings.patterns), layers, keys and keys.key_blocks.keys()]
 
 
 @pytest.mark.versions
+@pytest.mark.parametrize(
+    "opened", [each for each in FILES if "python" not in each.id and each.id != "1.0/override"], indirect=True
+)
+def test_characters_are_brought_up(opened, capfd):
+    bpy.context.scene.frame_set(3)
+    former = list_former(bpy.context.scene.objects)
+    added, parts = list(map(list_added, former)), list_parts()
+    bones = [bone for obj in former for bone in armature_modifier(obj).object.pose.bones]
+    bones[1].location.x += 0.125  # without a key
+    pose = [tuple(bone.location) + tuple(bone.scale) for bone in bones]
+    push("before")
+    capfd.readouterr()
+    names = [obj.name for obj in update_all()]
+    told = dict(re.findall(r"Info: (.+?): (the same|up to .+)", capfd.readouterr().out))
+    former = [bpy.data.objects[name] for name in names]
+    assert bpy.context.scene.frame_current == 3
+    assert [tuple(bone.location) + tuple(bone.scale) for bone in bones] == pose
+    for obj in former:
+        assert settings_of(obj).is_bound
+        assert not is_former(obj)
+        assert not [name for name in obj.data.attributes.keys() if name.startswith(ATTRIBUTES)]
+        assert not [curve for curve in list_drivers(obj) if 'modifiers["Supple"]' in curve.data_path]
+    assert list(map(list_added, former)) == added
+    assert not [group.name for group in bpy.data.node_groups if "deformation" in group.get("supple_part", "")]
+    assert not [obj.name for obj in bpy.data.objects if "Joints" in obj.name and opened != "1.0/layers"]
+    bones[1].location.x -= 0.125
+    assert told.keys() == set(names)
+    apart = measure(opened)
+    for obj in former:
+        if obj.name in OTHERWISE.get(opened, ()):
+            millimeters, bone = re.fullmatch(r"up to ([\d.e+]+) mm at '(.+)'", told[obj.name]).groups()
+            assert float(millimeters) >= 990.0 * apart[obj.name] * diagonal(evaluated_points(obj)) / 3.0
+            assert bone in armature_modifier(obj).object.data.bones
+        else:
+            assert (told[obj.name], apart[obj.name] <= TOLERANCE) == ("the same", True), obj.name
+    push("after")
+    undo()
+    assert list_parts() == parts
+    bones = [bone for name in names for bone in armature_modifier(bpy.data.objects[name]).object.pose.bones]
+    bones[1].location.x -= 0.125
+    assert_as_stored(opened)
+
+
+def test_what_cannot_be_brought_up_is_named_and_stays(subtests, capfd):
+    with subtests.test("of a library"):
+        bpy.ops.wm.open_mainfile(filepath=str(FOLDER / "1.0/override.blend"))
+        select(bpy.data.objects["Kept", None])
+        with pytest.raises(RuntimeError, match="'Kept' was bound in another file by an earlier version: update it"):
+            bpy.ops.supple.update()
+        assert_as_stored("1.0/override")
+    bpy.ops.wm.open_mainfile(filepath=str(FOLDER / "1.0/looks.blend"))
+    flesh, fast = bpy.data.objects["Flesh"], bpy.data.objects["Fast"]
+    with subtests.test("baked"):
+        show_cache(fast, Path("nowhere.pc2"), range(1, 9))
+        select(fast)
+        with pytest.raises(RuntimeError, match="'Fast' is deformed by a bake: go back to live first"):
+            bpy.ops.supple.update()
+        assert bpy.ops.supple.clear_bake() == {"FINISHED"}
+        assert_as_stored("1.0/looks")
+    with subtests.test("without weights"):
+        copy = flesh.copy()
+        copy.data = flesh.data.copy()
+        bpy.context.scene.collection.objects.link(copy)
+        for name in armature_modifier(copy).object.data.bones.keys():
+            copy.vertex_groups.remove(copy.vertex_groups[name])
+        stack = [modifier.name for modifier in copy.modifiers]
+        select(flesh, copy)
+        capfd.readouterr()
+        assert bpy.ops.supple.update() == {"FINISHED"}
+        assert f"Warning: '{copy.name}' was left out. " in capfd.readouterr().out
+        assert [modifier.name for modifier in copy.modifiers] == stack
+        assert (is_former(copy), is_former(flesh), settings_of(flesh).is_bound) == (True, False, True)
+    with subtests.test("the same mesh"):
+        twin = fast.copy()
+        bpy.context.scene.collection.objects.link(twin)
+        select(twin)
+        assert bpy.ops.supple.update() == {"FINISHED"}
+        assert (is_former(fast), settings_of(fast).is_bound) == (False, True)
+        assert distance(evaluated_points(fast), evaluated_points(twin)) <= 1e-6
+
+
+@pytest.mark.versions
+@pytest.mark.parametrize("opened", [each for each in FILES if each.id != "1.0/override"], indirect=True)
 def test_what_was_added_is_taken_away(opened):
+    update_all()
     for obj in skinned_meshes():
         take_all_away(obj, armature_modifier(obj).object)
-    bpy.context.scene.frame_set(maker.FRAMES[0])
-    assert not [obj.name for obj in bpy.data.objects if obj.name.startswith("Supple") and obj.library is None]
-    assert not [group.name for group in bpy.data.node_groups if "Supple" in group.name and group.library is None]
+    data = bpy.data
     for obj in skinned_meshes():
-        settings = settings_of(obj)
-        assert not settings.is_bound
-        assert len(settings.patterns) == 0
-        own = [modifier for modifier in obj.modifiers if not is_of_library(obj, modifier)]
-        assert [modifier.type for modifier in own] == ["ARMATURE"]
-        assert own[0].show_viewport
-        assert distance(rest_points(obj), evaluated_points(obj)) > 0.05
-        assert {key.name[:9] for key in list_keys(obj)} <= {"Basis", "Face", "mmd_sdef_"}
-        armature = own[0].object
-        assert not [group.name for group in obj.vertex_groups if group.name.startswith("Supple")]
+        assert not settings_of(obj).is_bound
+        assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
+        keys, armature = obj.data.shape_keys, armature_modifier(obj).object
+        assert {key.name[:9] for key in (keys.key_blocks if keys else ())} <= {"Basis", "Face", "mmd_sdef_"}
         assert not [bone.name for bone in armature.pose.bones if bone.constraints or bone.bone.supple.is_lag]
-        for data in (obj, obj.data.shape_keys, armature, armature.data):
-            assert not list_drivers(data)
-        for data in (obj, obj.data, armature, armature.data):
-            left = set(data.keys()) - set(dir(data)) - {ORIGINAL_KEY}  # of engine copies, which stay
-            assert data.library or not [key for key in left if key.startswith("supple_")]
-        assert obj.data.library or not [key for key in obj.data.attributes.keys() if key.startswith("supple_")]
+        assert not [each for each in (obj, keys, armature, armature.data) if list_drivers(each)]
+        names = [*obj.vertex_groups.keys(), *obj.data.attributes.keys(), *data.objects.keys(), *data.node_groups.keys()]
+        assert not [name for name in names if name.lstrip(".").lower().startswith("supple")]
     found = read_points(opened)
     for frame in maker.FRAMES:
         bpy.context.scene.frame_set(frame)
@@ -282,30 +364,3 @@ def take_all_away(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     ):
         assert not is_needed or getattr(bpy.ops.supple, command)() == {"FINISHED"}
     take_away()
-
-
-def list_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
-    return [] if obj.data.shape_keys is None else list(obj.data.shape_keys.key_blocks)
-
-
-def is_of_library(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
-    """Whether a library has put a modifier into the stack of an override, where it stays, switched off."""
-    of_library = obj.override_library is not None and modifier.is_override_data
-    return of_library and modifier.name.startswith("Supple") and not modifier.show_viewport
-
-
-@pytest.mark.versions
-def test_patterns_go_on_following_their_bones():
-    bpy.ops.wm.open_mainfile(filepath=str(FOLDER / "python.blend"))
-    bulge, folds = bpy.data.objects["Bulge"], bpy.data.objects["Folds"]
-    bpy.context.scene.frame_set(maker.FRAMES[0])
-    # The folds are in the material alone: elsewhere the two are the same tube.
-    assert distance(evaluated_points(folds), evaluated_points(bulge)) > 1e-3
-    settings_of(bulge).patterns[0].strength = 0.0
-    bpy.context.view_layer.update()
-    assert distance(evaluated_points(folds), evaluated_points(bulge)) <= TOLERANCE
-    assert any(slot.material and slot.material.node_tree.nodes for slot in folds.material_slots)
-    select(folds)
-    assert bpy.ops.supple.pattern_remove(index=0) == {"FINISHED"}
-    assert not settings_of(folds).patterns
-    assert not any(slot.material for slot in folds.material_slots)

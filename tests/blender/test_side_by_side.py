@@ -163,7 +163,7 @@ def change_bones(obj: bpy.types.Object) -> None:
 
 
 def change_settings(obj: bpy.types.Object) -> None:
-    obj.supple.bulge_limit, obj.supple.contact = 0.2, 0.1
+    obj.supple.bulge_limit = 0.2
 
 
 def test_changes_are_followed(subtests: pytest.Subtests):
@@ -228,12 +228,8 @@ def test_a_ghost_stays_while_its_mesh_or_bones_are_edited():
         assert pose(obj, other).message == ""
 
 
-def test_what_is_shown_is_named_and_where_preserve_volume_differs():
-    obj, armature = add_posed_tube()
-    assert pose(obj, PRESERVE_VOLUME).note == ""
-    turn(armature, "bone.1", (0.0, 0.0, 1.0), scale=(1.0, 1.4, 1.0))
-    assert "Dual Quaternion" in pose(obj, PRESERVE_VOLUME).note
-    assert pose(obj, "DLB").note == ""
+def test_what_is_shown_is_named():
+    obj, _ = add_posed_tube()
     assert describe_shown([obj]) == "Blender's Linear"
     armature_modifier(obj).use_deform_preserve_volume = True
     assert describe_shown([obj]) == "Preserve Volume"
@@ -373,20 +369,3 @@ def test_no_ghosts_in_a_render(tmp_path: Path):
     before = render_animation(tmp_path)
     press({LINEAR, "CENTERS"})
     np.testing.assert_array_equal(render_animation(tmp_path), before)
-
-
-@pytest.mark.versions
-def test_rounding_along_a_chain_is_no_scale() -> None:
-    """Matrices of Blender's, in single precision: bones that turn far, each in its way or all alike."""
-    obj, armature = add_tube(bones=200, rings=4, sides=4, length=40.0)
-    chance, pose_bones = np.random.default_rng(3), list(armature.pose.bones)
-    for alike in (False, True):
-        turns = chance.normal(size=(200, 4))
-        turns[:] = turns[0] if alike else turns
-        for bone, turned in zip(pose_bones, turns / np.linalg.norm(turns, axis=1, keepdims=True), strict=True):
-            bone.rotation_quaternion = turned
-        for scale, expected in ((1.0, ""), (1.001, ghosts.NOT_RIGID)):
-            pose_bones[150].scale.y = scale
-            bpy.context.view_layer.update()
-            assert pose(obj, PRESERVE_VOLUME).note == expected
-        pose_bones[150].scale.y = 1.0

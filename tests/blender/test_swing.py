@@ -472,7 +472,7 @@ def test_by_name_held_bones_swing_only_where_no_other_of_the_part_does(runner):
 def test_a_tail_that_constraints_hold_swings_as_one_that_is_free(runner, is_bound):
     skin = add_tail_skin(runner)
     if is_bound:
-        bind(skin, evaluate="NODES")
+        bind(skin, evaluate="BLENDER")
     still = [read_skin(skin, frame) for frame in FRAMES]
     swing(runner, SwingOptions(), TAIL)
     frames = range(FRAMES[0], FRAMES[1], 5)

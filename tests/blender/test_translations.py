@@ -66,7 +66,7 @@ def test_nothing_is_translated_in_another_language():
 
 def test_operators_report_in_japanese(japanese, capsys):
     obj, _ = add_tube()
-    bind(obj, method="DLBNT")
+    bind(obj, method="DLBNT", evaluate="BLENDER")
     assert "TubeをDQ ストレッチでバインドしました" in capsys.readouterr().out
     obj.vertex_groups.clear()
     with pytest.raises(RuntimeError, match="「Tube」に頂点グループがありません: "):
@@ -80,7 +80,7 @@ PANELS = [name for name in dir(bpy.types) if "_PT_supple" in name and name != "B
 ENGLISH = re.compile(r"[A-Za-z]{3,} [A-Za-z]{2,}")
 
 
-STATES = ("nothing", "free", "bound", "by nodes", "refused", "independent", "patterned", "weighted")
+STATES = ("nothing", "free", "bound", "by Blender", "refused", "independent", "patterned", "weighted")
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -89,11 +89,11 @@ def test_no_panel_says_an_english_sentence(state, japanese):
     if state == "nothing":
         obj.select_set(False)
         bpy.context.view_layer.objects.active = None
-    if state in ("bound", "by nodes", "independent", "weighted"):
-        bind(obj, evaluate="NODES" if state in ("by nodes", "independent") else "PYTHON")
+    if state in ("bound", "by Blender", "independent", "weighted"):
+        bind(obj, evaluate="BLENDER" if state in ("by Blender", "independent") else "PYTHON")
     if state != "nothing":
         select(obj)
-    if state in ("bound", "by nodes"):
+    if state in ("bound", "by Blender"):
         bpy.ops.supple.measure()
     if state == "refused":
         obj.vertex_groups.clear()

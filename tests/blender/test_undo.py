@@ -27,10 +27,10 @@ from scenes import (
 )
 from supple.bridge.meshes import data as meshes
 from supple.settings.objects import settings_of
-from supple.tasks.skin import by_nodes
+from supple.tasks.skin import by_blender
 
 pytestmark = [pytest.mark.versions, pytest.mark.usefixtures("silent_handlers")]
-EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+EVALUATED = pytest.mark.usefixtures("evaluator")
 
 
 @EVALUATED
@@ -224,12 +224,9 @@ def test_undo_of_a_state_that_was_stored_before_it_was_followed():
 
 def test_undo_of_a_pose_prepares_no_mesh_again(monkeypatch):
     obj, armature = add_tube()
-    bind(obj, method="CENTERS", evaluate="NODES")
-    prepared = []
-    original = by_nodes.prepare_source
-    monkeypatch.setattr(
-        by_nodes, "prepare_source", lambda *given: prepared.append(given[0].skinned.obj.name) or original(*given)
-    )
+    bind(obj, method="DLB", evaluate="BLENDER")
+    prepared, original = [], by_blender.prepare
+    monkeypatch.setattr(by_blender, "prepare", lambda *given: prepared.append(given[0].obj.name) or original(*given))
     for angle in (20, 40, 60):
         bend(armature, angle)
         update()

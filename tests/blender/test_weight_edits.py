@@ -208,7 +208,7 @@ def test_parts_stay_together():
         assert np.abs(weights_of(half) - weights_of(obj)[keep]).max() < 1e-5
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated", "silent_handlers")
+@pytest.mark.usefixtures("evaluator", "silent_handlers")
 def test_a_bound_object_follows():
     assert_new_weights_show(partial(bpy.ops.supple.weights_smooth, strength=1.0, repeats=20))
 

@@ -147,7 +147,7 @@ def test_seam_copies_stay_together():
 
 
 @pytest.mark.versions
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+@pytest.mark.usefixtures("evaluator")
 def test_what_is_shown_follows():
     obj, armature = add_tube()
     plain = add_twin(obj)

@@ -258,6 +258,6 @@ def test_two_hundred_islands(subtests):
             assert_whole(obj)
 
 
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated", "silent_handlers")
+@pytest.mark.usefixtures("evaluator", "silent_handlers")
 def test_a_bound_object_follows_its_new_weights():
     assert_new_weights_show(auto)

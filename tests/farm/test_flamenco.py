@@ -140,8 +140,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"objects": "[1]"}, "Objects are '[1]': write each name in quotes"),
     ({"objects": '["Body", "Body"]'}, "Object 'Body' is listed twice"),
     ({"options": "--frames 1-9"}, "Options are '--frames 1-9': choose among --order, --sharpness"),
-    ({"options": "--order --contact"}, "Options are '--order --contact': choose among --order"),
-    ({"options": "--order GH --contact"}, "Option --contact has no value: add one, or leave it out"),
+    ({"options": "--order --bulge-limit"}, "Options are '--order --bulge-limit': choose among --order"),
+    ({"options": "--order GH --bulge-limit"}, "Option --bulge-limit has no value: add one, or leave it out"),
 ]
 
 

@@ -9,7 +9,7 @@ from window import HEADER_ROW, WAIT, Window, check, press, take_picture, until
 
 from scenes import add_tube, add_twin, distance, evaluated_points, turn
 
-FIRST_ROW, BIND_ROW, MADE = 7.4, 18.44, 1.25
+FIRST_ROW, BIND_ROW, MADE = 7.4, 17.22, 1.25
 """Where the list's first mesh and Bind are, in rows of buttons below the top of the sidebar, with two meshes; how much
 lower once the character is bound."""
 OFFER_ROW = 6.55

@@ -20,7 +20,7 @@ def copy_for_engines(window: Window) -> Iterator[float]:
     window.clear()
     tube, armature = add_tube(bones=3, rings=61, sides=24, length=3.0, radius=0.4)
     animate_tube(armature)
-    bind(tube, method="CENTERS", evaluate="NODES")
+    bind(tube, method="CENTERS")
     window.look_down(armature)
     yield from window.open_tab()
     yield from window.open_panel("hand_over")

@@ -23,7 +23,7 @@ def send_to_farm(window: Window) -> Iterator[float]:
     window.clear()
     tube, armature = add_tube(bones=2, rings=41, sides=24, length=4.0, radius=0.5)
     animate_tube(armature)
-    bind(tube, method="CENTERS", evaluate="NODES")
+    bind(tube, method="CENTERS")
     window.look_down(tube)
     yield from window.open_tab()
     yield from window.open_panel("hand_over")

@@ -1,8 +1,8 @@
 """Tests in a real Blender window, run inside it: `make test-gui BLENDER="/path/to/blender --python"`.
 
-They press Bind in the sidebar, drag a bone with the mouse, undo and play, and compare the mesh on the way: once with
-the deformation evaluated by nodes, where this Blender can, once by Python. Then they look at particles. The mouse and
-keys are xdotool's, so they want an X display. Pictures go to dist/gui/: of what failed, and of all with --pictures. The
+They press Bind in the sidebar, drag a bone with the mouse, undo and play, and compare the mesh on the way: once where
+Blender's own modifier deforms it, once by Python. Then they look at particles. The mouse and keys are xdotool's, so
+they want an X display. Pictures go to dist/gui/: of what failed, and of all with --pictures. The
 last line counts what passed and what failed. After `--` the language of the window may stand: ja_JP.
 """
 
@@ -46,7 +46,6 @@ from window import (
     part,
     press,
     press_mouse,
-    take_picture,
     until,
 )
 
@@ -83,16 +82,16 @@ def steps() -> Iterator[float]:
         keep_outside, interrupt_commands,
     ):  # fmt: skip
         yield from test(window)
-    yield from session(window, "NODES")
-    yield from session(window, "PYTHON")
+    yield from session(window, "DLB", "BLENDER")
+    yield from session(window, "CENTERS", "PYTHON")
     yield from press_bind_without_weights(window)
     yield from show_particles(window)
 
 
-def session(window: Window, evaluate: str) -> Iterator[float]:
-    """A character bound, posed, painted, baked and rendered."""
+def session(window: Window, method: str, evaluate: str) -> Iterator[float]:
+    """A character bound by a method, posed, painted, baked and rendered."""
     obj, armature = setup_scene(window)
-    obj.supple.evaluate = evaluate
+    obj.supple.method = method
     yield from window.open_tab()
     yield from window.open_panel("fine_tune", is_bound=False)
     yield from window.click_row(BIND_ROW - MADE + window.method_rows(), BIND)
@@ -152,12 +151,10 @@ def session(window: Window, evaluate: str) -> Iterator[float]:
     yield WAIT
     yield from window.click_row(BIND_ROW + window.method_rows(), BIND)
     check("Bind Again keeps the skin", distance(reference(obj, armature), evaluated_points(obj)) <= TOLERANCE)
-    if evaluate == "NODES":
-        yield from switch_evaluator(window, obj)
     yield from paint_weights(window, obj, armature)
     yield from bake_and_cancel(window, obj)
-    yield from render_animation(window, obj, evaluate)
-    if evaluate == "NODES":
+    yield from render_animation(window, obj, method)
+    if evaluate == "BLENDER":
         yield from window.open_panel("fine_tune")
 
 
@@ -167,36 +164,6 @@ def press_bind_without_weights(window: Window) -> Iterator[float]:
     obj.vertex_groups.clear()
     yield from window.click_row(BIND_ROW + window.method_rows(), BIND)
     check("bad input leaves the object bound", obj.supple.is_bound)
-
-
-def switch_evaluator(window: Window, obj: bpy.types.Object) -> Iterator[float]:
-    """A click on Python and back on Nodes keeps the skin."""
-    before = evaluated_points(obj)
-    for evaluate, share in (("PYTHON", 0.73), ("NODES", 0.5)):
-        yield from window.click_row(EVALUATE_ROW + window.method_rows(), share)
-        check(f"a click on {evaluate.title()} switches", obj.supple.evaluate == evaluate)
-        check("... and the skin stays", distance(before, evaluated_points(obj)) <= TOLERANCE)
-    if "--pictures" in sys.argv:
-        yield from show_nodes(window, obj.modifiers[0].node_group)
-
-
-def show_nodes(window: Window, group: bpy.types.NodeTree) -> Iterator[float]:
-    """Pictures of the groups in the node editor."""
-    window.area.type = "NODE_EDITOR"
-    window.area.ui_type = "GeometryNodeTree"
-    space = window.area.spaces.active
-    space.pin, space.node_tree, space.show_region_ui = True, group, False
-    parts = [group, *(node.node_tree for node in group.nodes if node.bl_idname == "GeometryNodeGroup")]
-    for number, each in enumerate(parts):
-        space.node_tree = each
-        yield WAIT
-        with window.override():
-            bpy.ops.node.view_all()
-        yield 1.0
-        take_picture(f"nodes-{number}")
-    space.pin, space.show_region_ui = False, True
-    window.area.type = "VIEW_3D"
-    yield from window.open_tab()
 
 
 def paint_weights(window: Window, obj: bpy.types.Object, armature: bpy.types.Object) -> Iterator[float]:
@@ -245,7 +212,7 @@ def bake_and_cancel(window: Window, obj: bpy.types.Object) -> Iterator[float]:
     yield WAIT
 
 
-def render_animation(window: Window, obj: bpy.types.Object, evaluate: str) -> Iterator[float]:
+def render_animation(window: Window, obj: bpy.types.Object, method: str) -> Iterator[float]:
     """An animation rendered in the window, with motion blur, is what Blender's own modifier gives."""
     scene = bpy.context.scene
     scene.render.engine, scene.cycles.samples, scene.cycles.device = "CYCLES", 1, "CPU"
@@ -279,7 +246,7 @@ def render_animation(window: Window, obj: bpy.types.Object, evaluate: str) -> It
     check("... as under Blender's own modifier", changed.sum() <= 4 * 10)
     check("Unbind unlocks the interface", not scene.render.use_lock_interface)
     with window.override():
-        bpy.ops.supple.bind(method="DLBNT", evaluate=evaluate)
+        bpy.ops.supple.bind(method=method)
     yield WAIT
 
 
@@ -295,7 +262,7 @@ def show_particles(window: Window) -> Iterator[float]:
         bpy.ops.mesh.normals_make_consistent()
         bpy.ops.object.mode_set(mode="OBJECT")
         bpy.ops.view3d.view_orbit(angle=0.5, type="ORBITUP")
-    bpy.ops.supple.bind(method="PARTICLES", evaluate="PYTHON")
+    bpy.ops.supple.bind(method="PARTICLES")
     yield WAIT
     hidden = window.look("particles-1-hidden")
     obj.supple.particles.show = True
@@ -326,9 +293,9 @@ def show_particles(window: Window) -> Iterator[float]:
     window.space.overlay.show_overlays = True
 
 
-EVALUATE_ROW, BIND_ROW, MADE, BIND = 14.03, 16.48, 1.25, 0.2
-"""Where buttons are once the mesh is bound, in rows of buttons below the top of the sidebar; how much higher before;
-where Bind is, as a share of its width."""
+BIND_ROW, MADE, BIND = 15.26, 1.25, 0.2
+"""Where Bind is once the mesh is bound, in rows of buttons below the top of the sidebar; how much higher before; where
+it is as a share of the width."""
 
 
 def run() -> None:

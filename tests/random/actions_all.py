@@ -16,7 +16,7 @@ HERE = "use_operators"
 OPERATORS = {
     "asset_library_add": HERE, "asset_library_remove": HERE,
     "bake_cache": "bake", "bake_shape_keys": "bake", "bind": "bind", "clear_bake": "clear_bake",
-    "flip": "flip_there_and_back", "make_independent": "make_independent", "unbind": "unbind",
+    "flip": "flip_there_and_back", "make_independent": "make_independent", "unbind": "unbind", "update": HERE,
     "check": HERE, "check_dismiss": HERE, "check_close": HERE, "check_fix": HERE, "check_fix_all": HERE,
     "check_show": HERE, "clear_pins": HERE,
     "close_report": HERE, "correct_pose": HERE, "correction_discard": HERE, "correction_edit": HERE,

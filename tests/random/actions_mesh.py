@@ -344,21 +344,33 @@ def toggle_modifier(world: World) -> str:
     obj = world.pick(obj for obj in world.meshes() if state.own_modifiers(obj))
     modifier = world.pick(state.own_modifiers(obj))
     what = world.rng.choice(("show_viewport", "show_viewport", "show_render", "show_in_editmode"))
-    above: list[Any] = list(obj.modifiers)[: obj.modifiers.find(modifier.name)]
-    targets: list[Any] = [modifier]
-    if what != "show_in_editmode" and modifier.type == "ARMATURE" and above and state.is_added(obj, above[-1]):
-        targets = [other for other in above if state.is_added(obj, other)]  # what a user toggles then
-    settings, is_off = getattr(obj, "supple", None), False
-    if what != "show_in_editmode" and settings is not None and settings.is_bound:
-        is_lost = targets == [modifier] and modifier.name == settings.armature_modifier  # Supple's was removed
-        is_off = is_lost or (targets != [modifier] and settings.bake == "SHAPE_KEYS")
-    if is_off:
-        index = ("show_viewport", "show_render").index(what)
-        settings.live_toggles[index] = not settings.live_toggles[index]  # what is given back
-    else:
+    settings = getattr(obj, "supple", None)
+    targets: list[Any] = [modifier] if what == "show_in_editmode" else _list_toggled(obj, modifier)
+    if targets:
         for target in targets:
             setattr(target, what, not getattr(target, what))
+    else:
+        index = ("show_viewport", "show_render").index(what)
+        settings.live_toggles[index] = not settings.live_toggles[index]  # what is given back
     return texts(obj, modifier, what)
+
+
+def _list_toggled(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> list[bpy.types.Modifier]:
+    """What a user toggles to have a modifier's effect on or off; nothing where keys, or nothing, stand in for it."""
+    settings = getattr(obj, "supple", None)
+    if settings is None or modifier.type != "ARMATURE" or modifier.name != settings.armature_modifier:
+        return [modifier]
+    if settings.bake == "SHAPE_KEYS":
+        return []
+    added = [other for other in obj.modifiers if state.is_added(obj, other)]
+    if settings.bake == "PC2":
+        return [other for other in added if other.type == "MESH_CACHE"]
+    if not settings.is_bound or settings.evaluate == "BLENDER":
+        return [modifier]
+    if settings.evaluate == "STRETCH":
+        return [other for other in added if other.type == "ARMATURE"]
+    above = obj.modifiers[: obj.modifiers.find(modifier.name)]
+    return [other for other in above if other in added] or [modifier]
 
 
 @action(often=2)

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 import state
-from actions_file import evaluate_animation, find_moved, points_stay
+from actions_file import evaluate_animation, points_stay
 from world import NothingToDoError, World, action, disable, enable, is_enabled, texts
 
 import checkout
@@ -33,16 +33,6 @@ def _methods() -> list[str]:
     return [item.identifier for item in bpy.ops.supple.bind.get_rna_type().properties["method"].enum_items]
 
 
-def _only_supple(world: World) -> None:
-    if world.without_supple or not is_enabled():
-        raise NothingToDoError
-
-
-def _bound(world: World) -> bpy.types.Object:
-    _only_supple(world)
-    return world.pick(obj for obj in world.meshes() if obj.supple.is_bound)
-
-
 @action(often=16)
 def bind(world: World) -> str:
     objects = world.skinned()
@@ -50,27 +40,34 @@ def bind(world: World) -> str:
         objects = [world.pick(objects)]
     elif world.chance(0.3):
         objects = [world.pick(world.armatures())]
-    method, evaluate = draw_method(world), world.rng.choice(("NODES", "PYTHON", ""))
+    method = draw_method(world)
     if not objects:
         raise NothingToDoError
     world.select(*objects)
     if "PARTICLES" in method and not world.without_supple and is_enabled():
         for obj in objects:  # few, as they are slow
             obj.supple.particles.target_count, obj.supple.particles.radius = 100, 0.25 * max(obj.dimensions)
-    done = world.call_supple("bind", method=method, **({"evaluate": evaluate} if evaluate else {}))
-    print("bound:", done)
-    return texts(*objects, method, evaluate)
+    print("bound:", world.call_supple("bind", method=method))
+    return texts(*objects, method)
 
 
 @action(often=3)
 def bind_again(world: World) -> str:
-    """Bind what is bound, as it is bound: it looks as before."""
+    """Bind what is bound, as it is bound: it looks as before, but where other limbs are found to roll."""
     obj = world.pick(world.meshes())
     world.select(obj)
     if not world.without_supple and is_enabled() and obj.supple.is_bound and obj.supple.bake == "NONE":
+        known, rolled = len(world.problems), _list_rolled()
         with points_stay(world, "after Bind again"):
-            world.call_supple("bind", method=obj.supple.method, evaluate=obj.supple.evaluate)
+            world.call_supple("bind", method=obj.supple.method)
+        if _list_rolled() != rolled:
+            del world.problems[known:]
     return texts(obj)
+
+
+def _list_rolled() -> list[tuple[str, str, int]]:
+    """Bones in segments, by armature."""
+    return [(data.name, bone.name, bone.bbone_segments) for data in bpy.data.armatures for bone in data.bones]
 
 
 @action(often=2, any_mode=True)
@@ -113,32 +110,12 @@ def set_setting(world: World) -> str:
         return texts(obj)
     groups = sorted(group.name for group in obj.vertex_groups)
     what, value = world.rng.choice((
-        ("method", draw_method(world)), ("evaluate", world.rng.choice(("NODES", "PYTHON"))),
-        ("evaluate", world.rng.choice(("NODES", "PYTHON"))),
+        ("method", draw_method(world)), ("twist", world.rng.choice(("AUTO", "OFF"))),
         ("linear_group", world.rng.choice(["", "", "gone", *groups])),
     ))  # fmt: skip
     setattr(obj.supple, what, value)
     print("setting:", what, value)
     return texts(obj)
-
-
-@action(often=3)
-def compare_nodes_and_python(world: World) -> str:
-    obj = _bound(world)
-    settings = obj.supple
-    if settings.bake != "NONE" or "PARTICLES" in settings.method or obj.supple.patterns:
-        raise NothingToDoError
-    before = settings.evaluate
-    found = {}
-    for evaluate in ("NODES", "PYTHON", before):
-        settings.evaluate = evaluate
-        bpy.context.view_layer.update()
-        states = state.skin_states().get(obj.name_full)
-        if states is not None and settings.evaluate == evaluate and not settings.message:
-            found[evaluate] = {name: p for name, p in state.evaluated_points().items() if name == obj.name_full}
-    if len(found) == 2 and (moved := find_moved(*found.values(), {obj.name_full: states["size"]})):
-        world.problems.append(f"nodes differ from Python: {', '.join(moved)}")
-    return "-"
 
 
 @action(often=3)
@@ -196,7 +173,11 @@ def clear_bake(world: World) -> str:
 def make_independent(world: World) -> str:
     obj = world.pick(world.skinned())
     world.select(obj)
-    world.call_supple("make_independent")
+    if world.without_supple or not is_enabled():
+        return texts(obj)
+    had_preserve_volume = obj.supple.had_preserve_volume
+    if world.call_supple("make_independent"):  # a user's choice from now on: as in the run without Supple
+        state.armature_modifiers(obj)[0].use_deform_preserve_volume = had_preserve_volume
     return texts(obj)
 
 
@@ -420,11 +401,7 @@ def take_supple_away() -> list[str]:
             continue  # one of Supple's own, and perhaps removed with an object that was unbound
         settings = obj.supple
         try:
-            if (
-                not settings.is_bound
-                and state.added_modifier(obj) is not None
-                and np.any([m.type == "NODES" and m.node_group is not None for m in obj.modifiers])
-            ):
+            if not settings.is_bound and state.added_modifier(obj) is not None:
                 task.bind([obj], "SSD")  # made independent, or a copy of such
         except errors:
             _remove_independent(obj)
@@ -436,6 +413,9 @@ def take_supple_away() -> list[str]:
         except errors as error:
             if "linked" not in str(error):
                 problems.append(f"'{obj.name}' can not be unbound: {error}")
+    sys.modules[f"{package}.tasks.skin.segments"].release_rolls(
+        obj for obj in bpy.data.objects if obj.type == "ARMATURE" and obj.library is None
+    )  # of what was made independent
     for obj in filter(None, map(bpy.data.objects.get, plain)):  # copied with a mesh that another object's patterns
         sys.modules[f"{package}.bridge.images.materials"].remove_made_material(
             obj

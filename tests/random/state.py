@@ -30,8 +30,8 @@ ARRAYS = {"vertices", "edges", "loops", "polygons", "loop_triangles", "attribute
           "loop_triangle_polygons", "keyframe_points", "pixels"}  # fmt: skip
 
 
-OWN_ARMATURES = ("Supple Armature", "Supple Linear")
-"""How the names of Supple's own Armature modifiers start, which blend where Blender does as the method."""
+OWN_ARMATURES = ("Supple Linear", "Supple Stretch", "Supple Rigid")
+"""How the names of Supple's own Armature modifiers start."""
 
 
 def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
@@ -110,24 +110,21 @@ def _is_like_blenders(obj: bpy.types.Object, settings: Any, added: list[bpy.type
         return not added
     if settings.patterns or settings.bake != "NONE" or settings.method != "SSD" or settings.message:
         return False
-    if settings.bulge_limit or settings.contact or _is_twisted(settings, modifiers):
-        return False
+    if any(bone.bbone_segments > 1 and "supple_segments" in bone for bone in _bones_of(modifiers)):
+        return False  # they roll for other meshes
     is_first = [modifier.type for modifier in own_modifiers(obj)][:1] == ["ARMATURE"]
     is_moved_before = obj.data.shape_keys or len(modifiers) > 1 or not is_first
     is_moved_before = is_moved_before or obj.parent_type == "ARMATURE"
     return not (is_moved_before and _is_divided(modifiers))
 
 
-def _is_twisted(settings: Any, modifiers: list[Any]) -> bool:
-    """Whether a twist is chosen for joints: they get fractions, which Blender has not."""
-    bones = [bone.supple for modifier in modifiers if modifier.object for bone in modifier.object.data.bones]
-    own = any(bone.has_twist or bone.spread_twist != "AUTO" for bone in bones)
-    return own or settings.twist not in ("OFF", "AUTO")
+def _bones_of(modifiers: list[Any]) -> list[bpy.types.Bone]:
+    return [bone for modifier in modifiers if modifier.object for bone in modifier.object.data.bones]
 
 
 def _is_divided(modifiers: list[Any]) -> bool:
     """Whether weights depend on where vertices are: Blender takes the shape that reaches the modifier, Supple rest."""
-    bones = [bone for modifier in modifiers if modifier.object for bone in modifier.object.data.bones]
+    bones = _bones_of(modifiers)
     has_envelopes = any(m.use_bone_envelopes for m in modifiers) or any(bone.use_envelope_multiply for bone in bones)
     return has_envelopes or any(bone.bbone_segments > 1 for bone in bones)
 

@@ -208,13 +208,17 @@ def texts(*parts: Any) -> str:
 
 
 def order_modifiers(obj: bpy.types.Object, names: Sequence[str]) -> None:
-    """Bring the user's modifiers into an order; what Supple has put above one goes along."""
+    """Bring the user's modifiers into an order; what Supple has put above, or Armature modifiers below, goes along."""
     groups: dict[str, list[str]] = {}
     above: list[str] = []
+    latest: list[str] = above
     for modifier in obj.modifiers:
+        if modifier.type == "ARMATURE" and state.is_added(obj, modifier):
+            latest.append(modifier.name)
+            continue
         above.append(modifier.name)
         if not state.is_added(obj, modifier):
-            groups[modifier.name], above = above, []
+            groups[modifier.name], latest, above = above, above, []
     wanted = [name for own in names for name in groups[own]] + above
     for index, name in enumerate(wanted):
         obj.modifiers.move(obj.modifiers.find(name), index)

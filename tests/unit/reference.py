@@ -182,18 +182,6 @@ def split(
     return [rigid[joint] for joint in joints], [stretch[joint] for joint in joints]
 
 
-def split_about_centers(
-    rest_to_pose: np.ndarray, centers: np.ndarray, parents: np.ndarray
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """G and H as DLB takes them, M = G H: each joint stretches about its own center, whatever its parent does."""
-    rigid, stretch = [], []
-    parts = find_rotations(rest_to_pose[:, :3, :3], parents)
-    for matrix, center, (_, scale) in zip(rest_to_pose, centers, parts, strict=True):
-        stretch.append(affine(scale, center - scale @ center))
-        rigid.append(matrix @ np.linalg.inv(stretch[-1]))
-    return rigid, stretch
-
-
 def find_dual_quaternions(rigid: list[np.ndarray], parents: np.ndarray) -> list[DualQuaternion]:
     """Dual quaternions with the sign of section 3.4; roots agree with the identity."""
     found: dict[int, DualQuaternion] = {}
@@ -324,10 +312,20 @@ def prepare_centers(
     return move
 
 
-def prepare_dlb(rest_to_pose: np.ndarray, centers: np.ndarray, parents: np.ndarray) -> Move:
-    rigid, stretch = split_about_centers(rest_to_pose, centers, parents)
-    quaternions = find_dual_quaternions(rigid, parents)
-    return lambda row, start, _about: blend_rigid(quaternions, row, blend_linear(stretch, row, start))
+def prepare_dlb(rest_to_pose: np.ndarray, _centers: np.ndarray, parents: np.ndarray) -> Move:
+    """Blender's: each joint rotates the vertex by R, and then takes it to where its matrix M does. Its sign agrees with
+    the sum of those before it."""
+    rotations = [rotation for rotation, _ in find_rotations(rest_to_pose[:, :3, :3], parents)]
+
+    def move(row: np.ndarray, start: np.ndarray, _about: np.ndarray) -> np.ndarray:
+        found, total = [], np.zeros(4)
+        for matrix, rotation, weight in zip(rest_to_pose, rotations, row, strict=True):
+            q = dual_quaternion_from_rigid(affine(rotation, apply(matrix, start) - rotation @ start))
+            found.append(DualQuaternion(-q.real, -q.dual) if q.real @ total < 0 else q)
+            total += weight * found[-1].real
+        return blend_rigid(found, row, start)
+
+    return move
 
 
 def prepare_dlbnt(order: str, rest_to_pose: np.ndarray, centers: np.ndarray, parents: np.ndarray) -> Move:
@@ -408,164 +406,3 @@ def skin_by_running_sum(points: np.ndarray, weights: np.ndarray, rest_to_pose: n
             dual += signed * q.dual
         result[vertex] = transform_point(DualQuaternion(real, dual), point)
     return result
-
-
-class Fraction(NamedTuple):
-    """A joint between two others, and its share of the rotation of the one against the other about an axis."""
-
-    first: int
-    last: int
-    share: float
-    axis: np.ndarray
-
-
-def list_fractions(
-    centers: np.ndarray, tails: np.ndarray, parents: np.ndarray, levels: dict[int, int]
-) -> tuple[list[Fraction], np.ndarray]:
-    """The fractions of joints, and what comes before each joint on its path.
-
-    Parameters
-    ----------
-    levels : from a joint to how many fractions it has
-    """
-    found: list[Fraction] = []
-    path = list(parents)
-    for joint, level in sorted(levels.items()):
-        before, along = parents[joint], tails[joint] - centers[joint]
-        for step in range(1, level + 1):
-            found.append(Fraction(parents[joint], joint, step / (level + 1), along / np.linalg.norm(along)))
-            path.append(before)
-            before = len(path) - 1
-        path[joint] = before
-    return found, np.array(path)
-
-
-def turn_about(axis: np.ndarray, angle: float) -> np.ndarray:
-    """Rodrigues."""
-    cross = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-    return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
-
-
-def read_turn(rotation: np.ndarray) -> tuple[np.ndarray, float]:
-    """Axis and angle of a rotation by less than 180 degrees."""
-    across = 0.5 * np.array(
-        [rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]]
-    )
-    sine = np.linalg.norm(across)
-    return (across / sine if sine > 0 else across), np.arctan2(sine, 0.5 * (np.trace(rotation) - 1))
-
-
-def read_swing_and_twist(turn: np.ndarray, axis: np.ndarray, hint: float) -> tuple[np.ndarray, float, float]:
-    """Axis and angle of the swing, the least rotation that takes the axis where it goes, and the angle of the twist."""
-    swing = carry(axis, turn @ axis)
-    about, angle = read_turn(swing.T @ turn)
-    angle *= np.sign(about @ axis) if angle else 1.0
-    while abs(angle - hint) > np.pi:
-        angle += 2 * np.pi * np.sign(hint - angle)
-    return *read_turn(swing), angle
-
-
-def pose_fraction(
-    fraction: Fraction,
-    rest_to_pose: np.ndarray,
-    parts: list[tuple[np.ndarray, np.ndarray]],
-    center: np.ndarray,
-    hint: float,
-) -> np.ndarray:
-    """Where a fraction goes."""
-    first, last, share, axis = fraction
-    aside, bend, angle = read_swing_and_twist(parts[first][0].T @ parts[last][0], axis, hint)
-    stretch = (1 - share) * parts[first][1] + share * parts[last][1]
-    linear = parts[first][0] @ turn_about(aside, share * bend) @ turn_about(axis, share * angle) @ stretch
-    goal = (1 - share) * apply(rest_to_pose[first], center) + share * apply(rest_to_pose[last], center)
-    return affine(linear, goal - linear @ center)
-
-
-def split_row(row: np.ndarray, parents: np.ndarray, fractions: list[Fraction]) -> np.ndarray:
-    """Weights of a vertex for joints and fractions, shape (B + F,), from those for joints, shape (B,)."""
-    count = len(row)
-    result = np.append(row, np.zeros(len(fractions)))
-    at_joint = {f.last: [count + k for k, g in enumerate(fractions) if g.last == f.last] for f in fractions}
-    below: dict[int, int] = {}  # on the path of each joint
-    for joint in at_joint:
-        parent = parents[joint]
-        if row[joint] > 0 and row[parent] > 0 and row[joint] >= row[below.get(parent, joint)]:
-            below[parent] = joint
-    for top in set(below) - set(below.values()):
-        chain, joints = [top], [top]
-        while chain[-1] in below:
-            joint = below[chain[-1]]
-            joints += [*at_joint[joint], joint]
-            chain.append(joint)
-        total = row[chain].sum()
-        knots = np.concatenate([[0.0], *(i + np.arange(1, len(at_joint[j]) + 2) / (len(at_joint[j]) + 1)
-                                         for i, j in enumerate(chain[1:]))])  # fmt: skip
-        position = row[chain] @ np.arange(len(chain)) / total
-        result[chain] = 0.0
-        for number, joint in enumerate(joints):
-            result[joint] += total * np.interp(position, knots, np.eye(len(knots))[number])
-    return result
-
-
-def extend(
-    weights: np.ndarray,
-    centers: np.ndarray,
-    parents: np.ndarray,
-    rest_to_pose: np.ndarray,
-    hints: np.ndarray,
-    fractions: list[Fraction],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, centers and pose of joints and fractions, and what rotation centers follow of them."""
-    parts = find_rotations(rest_to_pose[:, :3, :3], parents)
-    posed = [pose_fraction(f, rest_to_pose, parts, centers[f.last], hints[f.last]) for f in fractions]
-    mixed = [(1 - f.share) * rest_to_pose[f.first] + f.share * rest_to_pose[f.last] for f in fractions]
-    rows = [split_row(row, parents, fractions) for row in weights]
-    places = [*centers, *(centers[f.last] for f in fractions)]
-    return np.array(rows), np.array(places), np.array([*rest_to_pose, *posed]), np.array([*rest_to_pose, *mixed])
-
-
-def blend_turn(turn: np.ndarray, share: float) -> np.ndarray:
-    """The rotation that the quaternion 1 - share + share q stands for: q that of a rotation, by at most 180 degrees."""
-    q = quaternion_from_rotation(turn)
-    both = [DualQuaternion(each, np.zeros(4)) for each in (np.array([1.0, 0.0, 0.0, 0.0]), q if q[0] >= 0 else -q)]
-    return np.transpose([blend_rigid(both, np.array([1 - share, share]), axis) for axis in np.eye(3)])
-
-
-def spread_twists(
-    points: np.ndarray,
-    weights: np.ndarray,
-    centers: np.ndarray,
-    parents: np.ndarray,
-    rest_to_pose: np.ndarray,
-    hints: np.ndarray,
-    lines: dict[int, list[int]],
-) -> np.ndarray:
-    """What each vertex is turned by at rest, shape (V, 4, 4).
-
-    Parameters
-    ----------
-    lines : from a joint to the bones before it that its twist is spread along, from the first to the last
-    """
-    parts = find_rotations(rest_to_pose[:, :3, :3], parents)
-    above = [{joint} for joint in range(len(parents))]
-    for joint in from_root(parents):
-        above[joint] |= above[parents[joint]] if parents[joint] >= 0 else set()
-    turned = np.tile(np.eye(4), (len(points), 1, 1))
-    for joint in sorted(lines, key=lambda joint: -len(above[joint])):
-        start, end = centers[lines[joint][0]], centers[joint]
-        length = np.linalg.norm(end - start)
-        axis = (end - start) / length
-        relative = parts[parents[joint]][0].T @ parts[joint][0]
-        _, bend, twist = read_swing_and_twist(relative, axis, hints[joint])
-        twist *= min(max(2 * np.cos(bend) + 1, 0.0), 1.0)
-        swing = relative @ turn_about(axis, -twist)
-        is_below = np.array([joint in those for those in above])
-        for vertex, (point, row) in enumerate(zip(points, weights / weights.sum(axis=1, keepdims=True), strict=True)):
-            below, held = row[is_below].sum(), row[lines[joint]].sum()
-            if held <= 1e-3:
-                continue
-            position = min(max((point - start) @ axis / length, 0.0), 1.0)
-            whole = below + held * np.log(1 - 0.6 * position) / np.log(0.4)
-            rotation = blend_turn(relative, below).T @ blend_turn(swing, below) @ turn_about(axis, whole * twist)
-            turned[vertex] = affine(rotation, end - rotation @ end) @ turned[vertex]
-    return turned

@@ -76,7 +76,6 @@ TRIED = {
     "tasks/subject/rig_presets.py _read_changed": (
         "tests/blender/test_rig_presets.py::test_files_that_are_none_block_no_others"
     ),
-    "tasks/skin/by_nodes.py _bring_up_to_date": PRINTED,
     "translations/__init__.py read_phrases": OWN,
 }
 """By file and function, the test that tries odd values there; or why nobody else can have written what is read."""

@@ -20,7 +20,7 @@ every_method = pytest.mark.parametrize("method", METHODS.values(), ids=list(METH
 
 def test_stored_keys_stay() -> None:
     assert {"SSD", "DLB", "DLBNT", "CENTERS", "PARTICLES", "PARTICLES_2010"} <= set(METHODS)
-    assert DEFAULT_METHOD == "DLBNT"
+    assert DEFAULT_METHOD == "DLB"
     assert list(METHODS) == list(DEFORMERS)
 
 

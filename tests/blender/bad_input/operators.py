@@ -23,8 +23,8 @@ def add_copy(obj: bpy.types.Object) -> None:
     bpy.context.scene.collection.objects.link(copy)
 
 
-def binding(method: str, evaluate: str) -> Call:
-    return lambda _: bpy.ops.supple.bind(method=method, evaluate=evaluate)
+def binding(method: str) -> Call:
+    return lambda _: bpy.ops.supple.bind(method=method)
 
 
 def weighting(method: str) -> Call:
@@ -68,10 +68,11 @@ def correct(_: bpy.types.Object) -> set[str]:
 
 
 BIND = {
-    "bind by nodes": binding("SSD", "NODES"),
-    "bind by Python": binding("DLBNT", "PYTHON"),
-    "particles": binding("PARTICLES", "PYTHON"),
-    "particles 2010": binding("PARTICLES_2010", "PYTHON"),
+    "bind": binding("DLB"),
+    "as published": binding("DLBNT"),
+    "centers": binding("CENTERS"),
+    "particles": binding("PARTICLES"),
+    "particles 2010": binding("PARTICLES_2010"),
 }
 AUTOMATIC = {
     "solid heat": weighting("SOLID"),

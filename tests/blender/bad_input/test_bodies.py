@@ -7,7 +7,6 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from shared_fixtures import load_groups
 
 from scenes import evaluated_points, reset, save, select, take_away, turn, update
 from supple.settings.objects import settings_of
@@ -76,21 +75,19 @@ REFUSED: dict[str, dict[str, str]] = {
 """By body and operator: words of the message."""
 
 SESSION = (
-    "check", "smooth", "mirror", "transfer from", "lines", "solid heat", "surface heat", "normalize", "bind by nodes",
-    "bind by Python", "particles", "pattern",
-    "correct",
+    "check", "smooth", "mirror", "transfer from", "lines", "solid heat", "surface heat", "normalize", "bind",
+    "as published", "centers", "particles", "pattern", "correct",
 )  # fmt: skip
 """Operators in the order in which they are tried on one body."""
 
 
 @pytest.fixture(scope="module")
-def whole(groups_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a body that is not spoiled, its copy, and the node groups that Bind would build."""
     reset()
     obj, _ = add_body()
     add_copy(obj)
     settings_of(obj).particles.target_count = 30
-    load_groups(groups_file, "SSD")
     return save(tmp_path_factory.mktemp("body") / "whole.blend", compress=False)
 
 

@@ -21,7 +21,8 @@ from .conftest import read_folder
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "info": ("info", "FILE"),
-    "bind": ("bind", "FILE", "--evaluate=python", "--output=OUT"),
+    "bind": ("bind", "FILE", "--output=OUT"),
+    "update": ("update", "FILE", "--output=OUT"),
     "bake": ("bake", "FILE", "--object=Tube", "--frames=1-2", "--output=OUT"),
     "bake keys": ("bake", "FILE", "--object=Tube", "--frames=1-2", "--format=shape-keys", "--output=OUT"),
     "bake save": ("bake", "FILE", "--object=Tube", "--frames=1-2", "--output=a.pc2", "--save=OUT"),
@@ -62,6 +63,7 @@ WORDS = ("", " ", "x", "é", LONG, "two\nlines", "PC2 ", "--output", "None")
 
 OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "bind": {"--object": NAMES},
+    "update": {"--object": NAMES},
     "bake": {"--object": NAMES},
     "farm": {"--object": NAMES, "--chunk": ("-1", "0")},
     "patterns": {"--object": NAMES, "--width": ("-1", "0", "16385", "9" * 30, "-" + "9" * 30)},

@@ -57,7 +57,7 @@ MADE_WHOLE = (
 CHAINS: dict[str, Chain] = {
     "bind": Chain("bind flip flip measure side_by_side side_by_side unbind", 8, True),
     "make": Chain("make flip flip MOVE unbind flesh_remove", 18, True, MADE_WHOLE),
-    "remedy": Chain("make REMEDY", 15),
+    "remedy": Chain("make REMEDY update", 15),
     "independent": Chain("bind make_independent", 15),
     "keys": Chain("bind bake_shape_keys clear_bake unbind", 12, True),
     "cache": Chain("bind bake_cache send_to_farm clear_bake unbind", 12, True),
@@ -91,6 +91,7 @@ CHAINS: dict[str, Chain] = {
 COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "info": ("info FILE --json",),
     "bind": ("bind FILE --output=NEW1", "engine-copy NEW1 --save=NEW2", "check NEW1 --json=NEW3"),
+    "update": ("update FILE --output=NEW1",),
     "bake": (
         "bake FILE --all --method=SSD --frames=1-2 --part --output=NEW1",
         "join NEW1 --frames=1-2 --output=NEW2",

@@ -165,7 +165,7 @@ NOT_WHILE_BOUND = {
         {"frame_start": 5, "frame_end": 1},
         "runs backwards: choose an end that is not before the start",
     ),
-    "make_independent": ({}, "Select a mesh that is bound and evaluated by nodes"),
+    "make_independent": ({}, "Select a mesh that is bound, and deformed without Supple"),
     "clear_bake": ({}, "Select a mesh that Supple has baked"),
     "pattern_remove": ({"index": 2**31 - 1}, "choose a pattern in the list"),
     "pattern_mirror": ({"index": 5}, "choose a pattern in the list"),

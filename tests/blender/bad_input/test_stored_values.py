@@ -15,7 +15,6 @@ import bpy
 import numpy as np
 import pytest
 from scenes_patterns import add_own
-from shared_fixtures import load_groups
 
 import panels
 from scenes import armature_modifier, bind, evaluated_points, reset, rest_points, save, select, turn, update
@@ -117,16 +116,14 @@ def assert_given_back(obj: bpy.types.Object) -> None:
 
 
 @pytest.fixture(scope="module")
-def characters(groups_file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
+def characters(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
     """Files with a bound body, by method and evaluator; what blends is moved by a pattern and bumped by another."""
     folder, files = tmp_path_factory.mktemp("characters"), {}
-    for method, evaluate in (("SSD", "PYTHON"), ("SSD", "NODES"), ("PARTICLES", "PYTHON")):
+    for method, evaluate in (("SSD", "PYTHON"), ("DLB", "BLENDER"), ("PARTICLES", "PYTHON")):
         reset()
         obj, armature = add_body()
         settings_of(obj).particles.target_count = 30
-        if evaluate == "NODES":
-            load_groups(groups_file, "SSD")
-        if method == "SSD":
+        if method != "PARTICLES":
             add_own(obj, "BULGE", location=(0.4, 1.5, 0))
             add_own(obj, "WRINKLE", location=(-0.4, 1.5, 0))
         bind(obj, method=method, evaluate=evaluate)
@@ -142,7 +139,7 @@ def open_character(path: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
 
 GROUPS: dict[str, tuple[str, str, list[tuple[str, Any]], Callable[[bpy.types.Object], Any]]] = {
     "object by Python": ("SSD", "PYTHON", list_cases(ObjectSettings)[0::2], settings_of),
-    "object by nodes": ("SSD", "NODES", list_cases(ObjectSettings)[1::2], settings_of),
+    "object by Blender": ("DLB", "BLENDER", list_cases(ObjectSettings)[1::2], settings_of),
     "particles": ("PARTICLES", "PYTHON", list_cases(ParticleSettings), lambda obj: settings_of(obj).particles),
     "pattern": ("SSD", "PYTHON", list_cases(PatternSettings), lambda obj: settings_of(obj).patterns[0]),
 }

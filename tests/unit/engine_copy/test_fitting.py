@@ -28,7 +28,7 @@ def make_example(angles: np.ndarray, axis: object = (1, 0, 0), width: float = 0.
 
 
 def dlbnt_targets(rest: Rest, matrices: np.ndarray) -> np.ndarray:
-    binding = dlbnt.bind(rest, dlbnt.PUBLISHED)
+    binding = dlbnt.bind(rest, dlbnt.Params())
     return np.array([dlbnt.deform(binding, Pose(pose)) for pose in matrices])
 
 
@@ -110,7 +110,7 @@ def test_bones_that_are_scaled_are_followed() -> None:
     matrices = np.array(
         [pose_chain(tube, {0: s * np.eye(3), 1: rotation((1, 0, 0), 90) @ np.diag([1, 1, s])}) for s in scales]
     )
-    binding = dlbnt.bind(Rest(skin.points, skin.weights, joints), dlbnt.PUBLISHED)
+    binding = dlbnt.bind(Rest(skin.points, skin.weights, joints), dlbnt.Params())
     targets = np.array([dlbnt.deform(binding, Pose(pose)) for pose in matrices])
     examples = Examples(matrices, lambda frames: targets[frames])
     copy = fit(skin, examples, FitParams(0.01), ignore)

@@ -160,7 +160,7 @@ def test_object_that_moves_against_its_armature(binding: Binding, bent: np.ndarr
 def test_solid_linear_and_strength_mix(bent: np.ndarray) -> None:
     count = len(BOX.points)
     pose = Pose(BEND)
-    skinned = dlbnt.deform(dlbnt.bind(BOX, dlbnt.PUBLISHED), pose)
+    skinned = dlbnt.deform(dlbnt.bind(BOX, dlbnt.Params()), pose)
     half = np.full(count, 0.5)
 
     def deform(**parts: np.ndarray) -> np.ndarray:
@@ -170,7 +170,7 @@ def test_solid_linear_and_strength_mix(bent: np.ndarray) -> None:
     within(deform(solid=half), 0.5 * (skinned + bent))
     within(deform(strength=half), 0.5 * (BOX.points + bent))
     within(deform(strength=np.zeros(count)), BOX.points)
-    linear = dlbnt.deform(dlbnt.bind(replace(BOX, linear=np.ones(count)), dlbnt.PUBLISHED), pose)
+    linear = dlbnt.deform(dlbnt.bind(replace(BOX, linear=np.ones(count)), dlbnt.Params()), pose)
     within(deform(linear=np.ones(count)), linear)
     with_strength = method.bind(replace(BOX, strength=half, solid=half), COARSE)
     transforms = method.vertex_transforms(with_strength, pose)
@@ -236,7 +236,7 @@ def test_what_can_not_be_filled_is_dlbnt(rest: Rest, params: Params, message: st
     assert message in binding.messages[0]
     assert "DQ with Stretch" in binding.messages[0]
     assert binding.count == len(method.pose_particles(binding, Pose(BEND))) == len(method.particles(binding).radii) == 0
-    skin = dlbnt.bind(rest, dlbnt.PUBLISHED)
+    skin = dlbnt.bind(rest, dlbnt.Params())
     np.testing.assert_array_equal(method.deform(binding, Pose(BEND)), dlbnt.deform(skin, Pose(BEND)))
     np.testing.assert_array_equal(
         method.vertex_transforms(binding, Pose(BEND)), dlbnt.vertex_transforms(skin, Pose(BEND))

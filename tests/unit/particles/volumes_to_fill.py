@@ -43,7 +43,7 @@ def within(actual: np.ndarray, expected: np.ndarray, part: float = 1e-6) -> None
 
 
 def skin(rest: Rest, matrices: np.ndarray, space: np.ndarray | None = None) -> np.ndarray:
-    return dlbnt.deform(dlbnt.bind(rest, dlbnt.PUBLISHED), Pose(matrices, space))
+    return dlbnt.deform(dlbnt.bind(rest, dlbnt.Params()), Pose(matrices, space))
 
 
 def volume(shape: Shape, points: np.ndarray) -> float:

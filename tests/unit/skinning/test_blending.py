@@ -107,7 +107,7 @@ def test_entries_of_a_pair_add_up() -> None:
     np.testing.assert_allclose(moved, [[0.75, 1.5, 2.25], [0, 0, 0]], atol=1e-6)
 
 
-@each("method", METHODS)
+@each("method", [method for method in METHODS if method != "DLB"])  # whose signs depend on it, as Blender's do
 def test_order_of_a_vertex_s_entries_does_not_matter(method: str) -> None:
     hand = make_hand()
     module, binding = bind(hand, method)

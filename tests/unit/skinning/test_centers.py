@@ -17,8 +17,8 @@ from ..cases import each
 from ..characters import about, make_hand, rotation
 from .limbs import RADIUS, find_radii, make_limb, pose_limb
 
-ROUND = centers.Params(sharpness=0.0, bulge_limit=0.0, contact=0.0)
-PLAIN = centers.Params(bulge_limit=0.0, contact=0.0)
+ROUND = centers.Params(sharpness=0.0, bulge_limit=0.0)
+PLAIN = centers.Params(bulge_limit=0.0)
 
 
 def skin(rest: Rest, matrices: np.ndarray, params: centers.Params | None = None) -> np.ndarray:
@@ -59,10 +59,10 @@ def test_tables_agree_with_the_integral() -> None:
 def test_bent_by_120_degrees(ramp: float) -> None:
     rest, matrices = make_limb(ramp), pose_limb(bend=120.0)
     space = measure_windings(rest.points, rest.triangles, 160).once
-    posed = measure_windings(skin(rest, matrices, centers.Params(contact=1.0)), rest.triangles, 160)
+    posed = measure_windings(skin(rest, matrices, centers.Params()), rest.triangles, 160)
     kept = measure_windings(dlb.deform(dlb.bind(rest, dlb.Params()), Pose(matrices)), rest.triangles, 160)
     assert find_radii(skin(rest, matrices), matrices).max() < 1.04 * RADIUS
-    assert posed.twice < 0.003 * space
+    assert posed.twice < 0.04 * space
     assert posed.once > kept.once - 0.05 * space
     bulging = find_radii(dlb.deform(dlb.bind(rest, dlb.Params()), Pose(matrices)), matrices).max()
     assert bulging > 1.06 * RADIUS

@@ -1,10 +1,9 @@
-"""Signs by the parent (section 3.4) against signs by a running sum, which depend on the order of the vertex groups."""
+"""Signs by the parent (section 3.4) against those of Preserve Volume, by a running sum: the order of groups matters."""
 
 from itertools import permutations
 
 import numpy as np
 
-from .. import reference
 from ..cases import each
 from ..characters import Character, deform, make_tube, pose_chain, rotation
 
@@ -26,7 +25,7 @@ def reorder(order: list[int]) -> tuple[Character, np.ndarray]:
     return TUBE.permute_joints(np.array(order)), MATRICES[order]
 
 
-@each("method", ["DLB", "DLBNT-GH", "DLBNT-HG"])
+@each("method", ["DLBNT-GH", "DLBNT-HG"])
 @each("order", ORDERS)
 def test_signs_by_the_parent_hold_together(order: list[int], method: str) -> None:
     character, matrices = reorder(order)
@@ -39,6 +38,6 @@ def test_signs_by_a_running_sum_tear() -> None:
     stretches = []
     for order in ORDERS:
         character, matrices = reorder(order)
-        stretches.append(stretch(reference.skin_by_running_sum(character.points, character.weights, matrices)))
+        stretches.append(stretch(deform(character, "DLB", matrices)))
     assert max(stretches) > 4
     assert min(stretches) < 1.5

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from supple.deformers import Joints, Pose, Rest, Weights
-from supple.deformers.rig.fraction_plan import plan_twists
-from supple.deformers.skinning import dlbnt, ssd
-from supple.deformers.skinning.limb_roots import find_limb_roots, find_linear_shares, with_linear_roots
+from supple.deformers.skinning import dlb, ssd
+from supple.deformers.skinning.limb_roots import (
+    find_limb_roots,
+    find_linear_shares,
+    measure_linear_gain,
+    with_linear_roots,
+)
+
+from ..characters import about, rotation
 
 # Name, name of the bone before, head and tail of a body on its left side, or in its middle.
 BONES = (
@@ -30,10 +36,25 @@ BONES = (
 )
 
 
-def make_body(turned: bool = False) -> tuple[list[str], Joints]:
+NO_ROOTS = (
+    ("breast", "spine", (0.1, 0, 14), (0.8, -1.2, 14)),
+    ("ear", "head", (0.3, 0, 17), (0.9, 0, 17.5)),
+    ("ear end", "ear", (0.9, 0, 17.5), (1.2, 0, 18)),
+    ("thumb end", "thumb", (3.5, -2.3, 12), (3.5, -2.6, 11.8)),
+    ("toe", "foot", (1.2, -0.5, 0), (1.3, -0.9, 0.2)),
+    ("toe end", "toe", (1.3, -0.9, 0.2), (1.3, -1, 0)),
+    ("small toe", "foot", (1.3, -0.4, 0), (1.7, -0.7, 0)),
+    ("small toe end", "small toe", (1.7, -0.7, 0), (1.7, -0.8, 0)),
+    ("knee control", "hips", (1.2, -5, 5), (2, -6, 5)),
+    ("foot control", "hips", (1.2, -1.5, 0.2), (1.2, 0.8, 0.2)),
+    ("heel control", "foot control", (1.2, 0.8, 0.2), (1.2, -0.5, 0.2)),
+)
+
+
+def make_body(turned: bool = False, more: tuple = ()) -> tuple[list[str], Joints]:
     """Both sides of the body; turned, its left is along y."""
     names, parents, heads, tails = [], [], [], []
-    for name, before, head, tail in BONES:
+    for name, before, head, tail in (*BONES, *more):
         for side in (1, -1) if tail[0] else (0,):
             names.append(f"{name} {side}" if side else name)
             parents.append(next((i for i, n in enumerate(names) if n in (before, f"{before} {side}")), -1))
@@ -49,6 +70,22 @@ def test_limbs_begin_at_shoulders_hips_and_thumbs(turned: bool) -> None:
     names, joints = make_body(turned)
     found = {name.rpartition(" ")[0] for name, is_root in zip(names, find_limb_roots(joints), strict=True) if is_root}
     assert found == {"collar", "upper arm", "thigh", "thumb"}
+
+
+def test_toes_breasts_ears_ends_of_thumbs_and_controls_are_no_roots() -> None:
+    names, joints = make_body(more=NO_ROOTS)
+    found = {name.rpartition(" ")[0] for name, is_root in zip(names, find_limb_roots(joints), strict=True) if is_root}
+    assert found == {"collar", "upper arm", "thigh", "thumb"}
+
+
+def test_roots_of_uneven_rest_poses_are_those_of_both_sides() -> None:
+    for seed in range(8):
+        names, joints = make_body(more=NO_ROOTS)
+        noise = np.random.default_rng(seed).uniform(-0.1, 0.1, (2, len(names), 3))
+        uneven = Joints(joints.centers + noise[0], joints.parents, joints.tails + noise[1])
+        found = {name for name, is_root in zip(names, find_limb_roots(uneven), strict=True) if is_root}
+        assert {name.rpartition(" ")[0] for name in found} >= {"collar", "upper arm", "thigh"}
+        assert found == {f"{name.rpartition(' ')[0]} {side}" for name in found for side in (1, -1)}
 
 
 def make_rest(joints: Joints, seed: int = 3) -> tuple[Rest, np.ndarray]:
@@ -83,19 +120,6 @@ def test_shares_are_those_of_the_sum_over_pairs() -> None:
     np.testing.assert_allclose(shares, np.where(np.array(expected) > 1e-3, expected, 0.0), atol=1e-12)
 
 
-def test_bones_that_a_twist_is_spread_along_are_not_blended_linearly() -> None:
-    names, joints = make_body()
-    rest, dense = make_rest(joints)
-    spread = np.zeros(len(names), int)
-    spread[names.index("hand 1")] = 1
-    divided = replace(joints, spread=plan_twists(joints, 0 * spread, spread)[1])
-    plain, shares = (find_linear_shares(rest.weights, each, len(dense)) for each in (joints, divided))
-    forearm = dense[:, names.index("forearm 1")] / np.maximum(dense.sum(axis=1), 1e-12)
-    assert (forearm[plain > 0.01] > 0.2).any()
-    assert ((forearm[plain > 0.01] > 0.02) & (forearm[plain > 0.01] < 0.18)).any()
-    np.testing.assert_allclose(shares, plain * (1.0 - np.minimum(forearm / 0.2, 1.0)), atol=1e-3)
-
-
 def test_a_linear_group_counts_instead() -> None:
     rest, _ = make_rest(make_body()[1])
     group = replace(rest, linear=np.zeros(200))
@@ -115,8 +139,32 @@ def test_raised_arms_are_mixed_by_these_shares() -> None:
             matrices[index, :3, :3], matrices[index, :3, 3] = raised, center - raised @ center
     pose = Pose(matrices)
     linear = ssd.deform(ssd.bind(rest, ssd.Params()), pose)
-    quaternions = dlbnt.deform(dlbnt.bind(rest, dlbnt.PUBLISHED), pose)
-    mixed = dlbnt.deform(dlbnt.bind(rest, dlbnt.Params()), pose)
+    quaternions = dlb.deform(dlb.bind(rest, dlb.PRESERVE_VOLUME), pose)
+    mixed = dlb.deform(dlb.bind(rest, dlb.Params()), pose)
     shares = find_linear_shares(rest.weights, joints, 200)[:, None]
     assert np.abs(linear - quaternions).max() > 0.1
     np.testing.assert_allclose(mixed, quaternions + shares * (linear - quaternions), atol=1e-5)
+
+
+def test_the_gain_is_how_far_linear_blending_moves_vertices_at_bent_roots() -> None:
+    _, joints = make_body()
+    rest, _ = make_rest(joints)
+    shares = find_linear_shares(rest.weights, joints, 200)
+    largest, height = 0.0, np.ptp(np.concatenate([joints.centers, joints.tails]), axis=0).max()
+    for root in np.flatnonzero(find_limb_roots(joints)):
+        along = joints.axes[root]
+        across = np.cross(along, np.eye(3)[np.abs(along).argmin()])
+        across /= np.linalg.norm(across)
+        for angle in np.radians([0, 60, 120, 180, 240, 300]):
+            axis = np.cos(angle) * across + np.sin(angle) * np.cross(along, across)
+            matrices = np.tile(np.eye(4), (len(joints.parents), 1, 1))
+            below = joints.chains.below[:, root]
+            matrices[below] = about(rotation(axis, 60.0), joints.centers[root])
+            linear = ssd.deform(ssd.bind(rest, ssd.Params()), Pose(matrices))
+            quaternions = dlb.deform(dlb.bind(rest, dlb.Params(limb_roots=0.0)), Pose(matrices))
+            largest = max(largest, (shares * np.linalg.norm(linear - quaternions, axis=1))[:-3].max())
+    gain = measure_linear_gain(rest, shares)
+    assert gain > 1.0
+    np.testing.assert_allclose(gain, largest * 1800.0 / height, rtol=1e-4)
+    np.testing.assert_allclose(measure_linear_gain(rest, 0.5 * shares), 0.5 * gain, rtol=1e-9)
+    assert measure_linear_gain(rest, 0.0 * shares) == 0.0
