@@ -38,10 +38,10 @@ from harness import (
     time_call,
 )
 from benchmarks.bodies import add_body
-from benchmarks.timing import bind, find_character
+from benchmarks.timing import FAST, WAYS, bind, find_character
 
-WAYS = (("SSD", "NODES"), ("DLBNT", "NODES"), ("CENTERS", "NODES"), ("DLBNT", "PYTHON"), ("PARTICLES", "PYTHON"))
-"""Methods and evaluations of meshes that are baked together."""
+METHODS = ("DLB", "DLBNT", "CENTERS", "PARTICLES")
+"""By which meshes are bound that are baked together."""
 SHORT = 80
 """Frames of a bake within this process."""
 VERTICES, BONES = 22_000, 60
@@ -82,9 +82,9 @@ def open_character(arguments: argparse.Namespace) -> list[bpy.types.Object]:
 def run_together(arguments: argparse.Namespace) -> None:
     """Meshes of a character in one pass over the frames, and one by one: milliseconds of a frame of all"""
     rows = []
-    for method, way in WAYS:
+    for method in METHODS:
         meshes = open_character(arguments)
-        bind(method, way)
+        bind(method)
         times: dict[str, list[float]] = {"alone": [], "together": []}
         for number in range(arguments.rounds + 1):  # the first is not counted
             alone, together = sum(time_bake([obj]) for obj in meshes), time_bake(meshes)
@@ -93,10 +93,8 @@ def run_together(arguments: argparse.Namespace) -> None:
                 times["together"].append(together)
         ratios = [one / other for one, other in zip(*times.values(), strict=True)]
         ratio = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        rows.append(
-            (method, way, len(meshes), *(1e3 * statistics.median(each) / SHORT for each in times.values()), ratio)
-        )
-    print_table(("method", "evaluate", "meshes", "one by one", "together", "times faster"), rows)
+        rows.append((method, len(meshes), *(1e3 * statistics.median(each) / SHORT for each in times.values()), ratio))
+    print_table(("method", "meshes", "one by one", "together", "times faster"), rows)
 
 
 def time_bake(meshes: Sequence[bpy.types.Object]) -> float:
@@ -112,7 +110,7 @@ def run_processes(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, count = Path(folder) / "hero.blend", arguments.frames
         open_character(arguments)
-        bind("DLBNT", "NODES")
+        bind(WAYS[FAST])
         bpy.ops.wm.save_as_mainfile(filepath=str(file), copy=True)
 
         def bake(*ranges: range, is_alone: bool = False) -> Usage:
@@ -171,7 +169,7 @@ def run_long(arguments: argparse.Namespace) -> None:
         folder = Path(name)
         new_scene()
         body = add_body(VERTICES, BONES)
-        bind("DLBNT", "NODES")
+        bind(WAYS[FAST])
         bpy.ops.wm.save_as_mainfile(filepath=str(folder / "body.blend"), copy=True)
         parts = []
         for share in (8, 4, 2):

@@ -86,14 +86,14 @@ def pose_all(
     """By method, a character's points in each pose."""
     parts = read_character(assets, name, FEW).parts
     poses = [make_pose(name, parts[0].shape, *pose) for pose in kinds]
-    plain = [method for method in dict.fromkeys((*methods, "DLBNT")) if method != FLESH]
+    plain = [method for method in dict.fromkeys((*methods, "DLB")) if method != FLESH]
     posed = {method: [*map(bind_as_made(parts, method), poses)] for method in plain}
     if FLESH in methods:
         shown = [count_parts(name, kind, len(parts)) for kind, _ in kinds]
-        posed[FLESH] = [list(points) for points in posed["DLBNT"]]
+        posed[FLESH] = [list(points) for points in posed["DLB"]]
         for count in sorted(set(shown)):  # what is hidden gets none, and skin does not give way to it
             own = [index for index, each in enumerate(shown) if each == count]
-            plain_points = [posed["DLBNT"][index][:count] for index in own]
+            plain_points = [posed["DLB"][index][:count] for index in own]
             played = play_flesh(assets, name, parts[:count], [poses[index] for index in own], plain_points)
             for index, points in zip(own, played, strict=True):
                 posed[FLESH][index][:count] = points

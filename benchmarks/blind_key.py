@@ -12,7 +12,7 @@ from benchmarks.bound_characters import BLENDERS
 
 FLESH = "FLESH"
 """What Make Supple makes, with corrections."""
-METHODS = (*BLENDERS, "DLBNT", "PARTICLES", FLESH)
+METHODS = (*BLENDERS, "DLB", "PARTICLES", FLESH)
 LETTERS = "ABCDEFGH"
 
 

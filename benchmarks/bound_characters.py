@@ -15,9 +15,10 @@ from benchmarks.skins import make_params, make_rest
 from deformers import DEFORMERS, Pose, Rest
 from deformers.algebra.dual_quaternions import dual_quaternions_from_rigid
 from deformers.algebra.polar import decompose_polar
-from deformers.rig.fraction_plan import find_long_bones, plan_twists
+from deformers.rig.limbs import make_rolls, plan_limbs
 from deformers.rig.rest import normalize_weights
 from deformers.rig.surfaces import WeightedSurface
+from deformers.skinning.limb_choice import choose_limbs
 
 PRESERVE_VOLUME = "PRESERVE_VOLUME"
 """What stands for Blender's own method."""
@@ -71,14 +72,13 @@ def find_deform(parts: list[Part], method: str, **chosen: Any) -> Callable[[np.n
 
 
 def bind_as_made(parts: list[Part], method: str) -> Callable[[np.ndarray], list[np.ndarray]]:
-    """What poses the parts as after Make Supple: bound with the method's defaults, twists spread along long bones."""
+    """What poses the parts as after Make Supple: bound with the method's defaults, limbs take up twists."""
     if method in BLENDERS:
         return find_deform(parts, method)
     rests, module = make_rests(parts), DEFORMERS[method]
-    long_bones = find_long_bones(rests[0].joints)
-    counts = np.where(long_bones.is_long, long_bones.counts, 0)
-    _, spread = plan_twists(rests[0].joints, 0 * counts, counts)
-    joints = replace(rests[0].joints, spread=spread)
+    joints = rests[0].joints
+    limbs = choose_limbs(plan_limbs(joints, np.ones(len(joints.parents), bool)), rests)
+    joints = replace(joints, rolls=make_rolls(limbs))
     bindings = [module.bind(replace(rest, joints=joints), make_params(method)) for rest in rests]
     return BoundCharacter(module, bindings).deform
 

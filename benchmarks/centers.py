@@ -1,6 +1,6 @@
 """What Centers keeps of tubes and of real characters, and what it costs, beside linear blending, DLB and DLBNT.
 
-    python benchmarks/centers.py [--only tube characters time] [--set contact=0] [--assets DIR]
+    python benchmarks/centers.py [--only tube characters time] [--set bulge_limit=0] [--assets DIR]
 
 Needs no Blender. Characters are read from a folder of assets that is not part of the repository.
 """
@@ -209,7 +209,7 @@ def run_time(arguments: argparse.Namespace) -> None:
             "SSD": bind_character(parts, "SSD"),
             "DLBNT": bind_character(parts, "DLBNT"),
             "Centers": bind_character(parts, "CENTERS"),
-            "Centers, no limits": bind_character(parts, "CENTERS", bulge_limit=0.0, contact=0.0),
+            "Centers, no limit": bind_character(parts, "CENTERS", bulge_limit=0.0),
         }
         rows += [(label, *row) for row in time_poses(skins, motion)]
     print_table(("character", "method", "ms", "/ DLBNT", "/ SSD"), rows)

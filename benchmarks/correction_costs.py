@@ -13,7 +13,6 @@ from mathutils import Quaternion
 from harness import find, is_there, note_time, open_file, print_table
 from benchmarks.timing import WARM, Character, bind, find_character
 
-EVALUATES = ("PYTHON", "NODES")
 ANGLES = (30.0, 60.0, 90.0)
 HINGES = (
     "lowerarm01.L", "lowerarm01.R", "lowerleg01.L", "lowerleg01.R", "foot.L", "foot.R", "wrist.L", "wrist.R",
@@ -32,21 +31,19 @@ def run_cost(arguments: argparse.Namespace) -> None:
     rows = []
     if not is_there(arguments.assets, "mh_human"):
         return
-    ways = [(method, evaluate) for method in arguments.methods for evaluate in arguments.evaluate]
-    for method, evaluate in [*ways, ("", "")]:
-        found = np.array([compare(arguments.assets, method, evaluate) for _ in range(arguments.rounds)])
-        label = (method, evaluate.lower()) if method else ("Blender's own", "linear")
+    for method in [*arguments.methods, ""]:
+        found = np.array([compare(arguments.assets, method) for _ in range(arguments.rounds)])
         best = found.min(axis=0)
-        rows.append((*label, *best, float(best[2] / best[0])))
-    print_table(("method", "by", "without", "drivers alone", "corrections", "keys at a time", "with / without"), rows)
+        rows.append((method or "Blender's own, linear", *best, float(best[2] / best[0])))
+    print_table(("method", "without", "drivers alone", "corrections", "keys at a time", "with / without"), rows)
 
 
-def compare(assets: Path, method: str, evaluate: str) -> tuple[float, float, float, float]:
+def compare(assets: Path, method: str) -> tuple[float, float, float, float]:
     """Milliseconds of a step without corrections, with muted ones, and with them; how many are not 0, mean."""
     open_file(assets, "mh_human")
     character = find_character()
     if method:
-        bind(method, evaluate)
+        bind(method)
     time_step(character)  # what is built in the first steps
     plain = time_step(character)
     body = max(character.meshes, key=lambda obj: len(obj.data.vertices))

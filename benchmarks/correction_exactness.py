@@ -6,7 +6,6 @@ What is sculpted is a bump beside the joint that is bent most, 3 % of the size h
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from harness import (
     read_vertices,
     time_call,
 )
-from benchmarks.correction_costs import EVALUATES
 from benchmarks.generated import add_parts
 from benchmarks.timing import Character, bind, find_character
 
@@ -55,25 +53,19 @@ def run_shown(arguments: argparse.Namespace) -> None:
     """Sculpted against shown, in shares of the diagonal: largest of three frames of the action; rest against rest"""
     rows = []
     for name in list_at_hand(arguments.assets, arguments.characters):
-        rows += [(name, *way, *measure_shown(arguments.assets, name, *way)) for way in list_ways()]
-    columns = "character", "method", "by", "vertices", "largest", "not reached", "others", "at rest", "Keep, ms"
+        rows += [(name, method, *measure_shown(arguments.assets, name, method)) for method in METHODS]
+    columns = "character", "method", "vertices", "largest", "not reached", "others", "at rest", "Keep, ms"
     print_table(columns, rows)
 
 
-def list_ways() -> Iterator[tuple[str, str]]:
-    """Methods, each by all that evaluates it."""
-    for method in METHODS:
-        yield from ((method, way) for way in (("BLENDER",) if method in BLENDERS else EVALUATES))
-
-
-def measure_shown(assets: Path, name: str, method: str, way: str) -> tuple[float, ...]:
+def measure_shown(assets: Path, name: str, method: str) -> tuple[float, ...]:
     """Sculpt and keep in three frames of an action, and compare."""
     open_file(assets, name)
     character = find_character()
     for modifier in character.modifiers:
         modifier.use_deform_preserve_volume = BLENDERS.get(method, False)
     if method not in BLENDERS:
-        bind(method, way)
+        bind(method)
     obj = max(character.meshes, key=lambda mesh: len(mesh.data.vertices))
     rest = read_rest(character, obj)
     first, last = character.armature.animation_data.action.frame_range[:]
@@ -149,11 +141,11 @@ def run_keep(_arguments: argparse.Namespace) -> None:
     """Seconds of Correct This Pose and of Keep: one mesh of a generated person, with all its operators do"""
     rows = []
     for count in SIZES:
-        for method in ("DLBNT", "CENTERS"):
+        for method in ("DLB", "CENTERS"):
             new_scene()
             add_parts(count, 163, 1)
             character = find_character()
-            bind(method, "NODES")
+            bind(method)
             bpy.context.scene.frame_set(20)
             (obj,) = character.meshes
             rows.append((method, len(obj.data.vertices), *time_keep(obj)))
@@ -193,7 +185,7 @@ def run_mirror(arguments: argparse.Namespace) -> None:
         open_file(arguments.assets, name)
         character = find_character()
         if method not in BLENDERS:
-            bind(method, "NODES")
+            bind(method)
         obj = max(character.meshes, key=lambda mesh: len(mesh.data.vertices))
         put_to_rest(character.armature)
         target = character.armature.pose.bones[bone]

@@ -28,7 +28,7 @@ from harness import (
     take_all,
     time_call,
 )
-from benchmarks.correction_costs import EVALUATES, run_cost
+from benchmarks.correction_costs import run_cost
 from benchmarks.correction_exactness import run_keep, run_mirror, run_shown
 from benchmarks.timing import Character, bind, find_character
 
@@ -61,7 +61,7 @@ def measure_character(name: str, method: str) -> list[tuple]:
     character = find_character()
     for mesh in character.meshes:
         mesh.supple.twist = "OFF"  # Particles spread no twist
-    bind(method, "NODES")
+    bind(method)
     correct_from, joints = find("tasks.corrections.from_source").correct_from, list_joints(character.armature)
     seconds, report = time_call(lambda: take_all(correct_from(character.meshes, "PARTICLES", joints, ANGLES)))
     print("; ".join(report.describe()), flush=True)
@@ -155,8 +155,7 @@ SECTIONS = {
 
 if __name__ == "__main__":
     arguments = parse(
-        __doc__, SECTIONS, characters=CHARACTERS, methods=option(("DLBNT",), choices=None), assets=ASSETS,
-        evaluate=option(EVALUATES, "of the cost"),
+        __doc__, SECTIONS, characters=CHARACTERS, methods=option(("DLB",), choices=None), assets=ASSETS,
         rounds=option(5, "of the cost: how often the character is measured"),
     )  # fmt: skip
     run_sections(SECTIONS, arguments)

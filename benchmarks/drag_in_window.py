@@ -128,7 +128,7 @@ def measure(assets: Path) -> Iterator[float]:
         if method:
             with stage.override():
                 select([obj for obj in bpy.data.objects if obj.type == "MESH"], stage.body)
-                bpy.ops.supple.bind(method=method, evaluate="NODES")
+                bpy.ops.supple.bind(method=method)
         stage.choose_tool()
         yield 1.0
         for bone in PINS[:pins]:

@@ -1,6 +1,6 @@
-"""What Ctrl Z of a bone's rotation takes, and a stroke of the weight brush, on whole characters bound by Centers.
+"""What Ctrl Z of a bone's rotation takes, and a stroke of the weight brush, on whole characters.
 
-    python benchmarks/edits.py [--rounds N] [--method METHOD] [--assets FOLDER]
+    python benchmarks/edits.py [--rounds N] [--assets FOLDER]
 
 needs an interpreter that has bpy. Milliseconds of the processor, medians; the first row of each character is unbound.
 After a stroke, the first Ctrl Z of a pose takes longer than the next: Blender reads what was painted again.
@@ -16,8 +16,8 @@ import bpy
 import numpy as np
 
 from harness import ASSETS, find, option, parse, print_table, run_sections
-from benchmarks.timing import BARE, NODES, PYTHON, Character, bind
-from benchmarks.whole_characters import METHODS, list_characters, open_character
+from benchmarks.timing import BARE, WAYS, Character, bind
+from benchmarks.whole_characters import list_characters, open_character
 
 DAB = 60
 """Vertices that a dab reaches."""
@@ -27,11 +27,11 @@ def run_edits(arguments: argparse.Namespace) -> None:
     """Ctrl Z of a bone's rotation, a dab in Weight Paint while a stroke goes on, and the end of the stroke"""
     rows = []
     for name in list_characters(arguments.assets, ("mh_human",)):
-        for label, way in ((BARE, ""), (PYTHON, "PYTHON"), (NODES, "NODES")):
+        for label, method in ((BARE, ""), *WAYS.items()):
             character = open_character(arguments.assets, name)
             described = character.describe()
-            if way:
-                bind(arguments.method, way)
+            if method:
+                bind(method)
             edits = _Edits(character)
             taken = [(edits.time_undo(), edits.time_undo(), *edits.time_stroke()) for _ in range(2 + arguments.rounds)][
                 2:
@@ -54,9 +54,10 @@ class _Edits:
 
     def time_undo(self) -> float:
         """Rotate a bone and undo it: milliseconds of the undo."""
-        bpy.ops.ed.undo_push(message="before")
         bone = bpy.data.objects[self._armature].pose.bones[self._bone]  # pyright: ignore[reportOptionalMemberAccess]
         bone.rotation_mode = "XYZ"
+        bpy.context.view_layer.update()
+        bpy.ops.ed.undo_push(message="before")
         bone.rotation_euler.x += 0.3
         bpy.context.view_layer.update()
         bpy.ops.ed.undo_push(message="rotated")
@@ -102,7 +103,6 @@ if __name__ == "__main__":
         __doc__,
         SECTIONS,
         rounds=option(8, "how often each edit is made and counts"),
-        method=option("CENTERS", "what the meshes are bound by", choices=METHODS),
         assets=ASSETS,
     )
     run_sections(SECTIONS, arguments)

@@ -33,7 +33,7 @@ HEIGHT = 1800.0
 ANGLES = 30.0, 60.0
 """Degrees by which each joint is bent and twisted to all sides."""
 
-METHODS = {"DLBNT": {}, "CENTERS": {"bulge_limit": 1.0, "contact": 1.0}, "PARTICLES": {}}
+METHODS = {"DLBNT": {}, "CENTERS": {"bulge_limit": 1.0}, "PARTICLES": {}}
 """With what of them is chosen."""
 
 COLUMNS = (

@@ -31,7 +31,7 @@ from benchmarks.blind_flesh import make_supple
 from benchmarks.blind_key import FLESH
 
 CHARACTERS = "mh_human", "mh_human_game", "human_male", "fox", "cesium_man", "kaykit_knight"
-METHODS = {"DLBNT": {}, "CENTERS": {"bulge_limit": 1.0, "contact": 1.0}, "PARTICLES": {}, FLESH: {}}
+METHODS = {"DLBNT": {}, "CENTERS": {"bulge_limit": 1.0}, "PARTICLES": {}, FLESH: {}}
 """With what of them is chosen; FLESH is what Make Supple makes."""
 
 ENDINGS = {"gltf": ".glb", "fbx": ".fbx"}

@@ -124,10 +124,10 @@ def hold(skins: list[bpy.types.Object], handles: list[bpy.types.Object]) -> Held
     return Held(tuple(skins), armature, tuple(handles))
 
 
-def bind(held: Held, method: str, evaluate: str = "PYTHON") -> None:
+def bind(held: Held, method: str) -> None:
     """Bind the skin."""
     select(list(held.skins), held.skins[0])
-    bpy.ops.supple.bind(method=method, evaluate=evaluate)
+    bpy.ops.supple.bind(method=method)
 
 
 def move(obj: bpy.types.Object, change: Matrix, about: Vector | None = None) -> None:

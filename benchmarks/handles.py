@@ -31,8 +31,7 @@ from harness import (
 )
 from benchmarks.handle_scenes import Held, add_fox, add_knight, bind, move
 
-METHODS = ("SSD", "DLBNT", "CENTERS")
-EVALUATES = ("PYTHON", "NODES")
+METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
 SCENES: dict[str, Callable[..., Held | None]] = {"kaykit_knight, cage": add_knight, "fox, points": add_fox}
 RIGID = Matrix.LocRotScale((0.3, -0.5, 0.4), Euler((0.6, 1.4, -2.1)), None)
 LEAST = 0.999
@@ -40,25 +39,25 @@ LEAST = 0.999
 
 
 def measure_steps(arguments: argparse.Namespace) -> None:
-    """A step of a bone, milliseconds: with handles, and once they are removed, by DLBNT; the shortest of many"""
+    """A step of a bone, milliseconds: with handles, and once they are removed; the shortest of many"""
     rows = []
     for name, add in SCENES.items():
         held = add(arguments.assets)
         assert held is not None
-        times = [[_time_step(held, evaluate, arguments.steps) for evaluate in EVALUATES]]
+        times = [[_time_step(held, method, arguments.steps) for method in METHODS]]
         select(list(held.skins), held.skins[0])
         bpy.ops.supple.unbind()
         bpy.ops.supple.handles_remove()
-        times.append([_time_step(held, evaluate, arguments.steps) for evaluate in EVALUATES])
+        times.append([_time_step(held, method, arguments.steps) for method in METHODS])
         rows += [
-            (name, way, first, second, first / second) for way, first, second in zip(EVALUATES, *times, strict=True)
+            (name, method, first, second, first / second) for method, first, second in zip(METHODS, *times, strict=True)
         ]
-    print_table(("character", "evaluate", "with handles", "without", "ratio"), rows)
+    print_table(("character", "method", "with handles", "without", "ratio"), rows)
 
 
-def _time_step(held: Held, evaluate: str, steps: int) -> float:
+def _time_step(held: Held, method: str, steps: int) -> float:
     """The shortest of the steps: what else the machine does makes them longer."""
-    bind(held, "DLBNT", evaluate)
+    bind(held, method)
     bone = next(one for one in cast(Any, held.armature.pose).bones if one.name in ("spine", "Hips"))
     bone.rotation_mode = "XYZ"
     times: dict[str, list[float]] = {}

@@ -20,7 +20,7 @@ import numpy as np
 from harness import find, option, parse, print_table, run_sections
 from benchmarks.bodies import Body
 from benchmarks.patterns import make_body, measure_frames
-from benchmarks.timing import bind
+from benchmarks.timing import FAST, WAYS, bind
 
 COUNT = 4
 SIZE = (0.25, 0.12)
@@ -97,17 +97,16 @@ def run_steps(arguments: argparse.Namespace) -> None:
     """Whole live steps of a body of 4,320 vertices with four patterns: by compression, to those by angle"""
     body, times = make_body(), {}
     for _ in range(arguments.rounds):
-        for way, evaluate in (("DLBNT by Python", "PYTHON"), ("DLBNT by nodes", "NODES")):
-            bind("DLBNT", evaluate)
-            measure_frames(times, f"{way}, no patterns")
-            for driver in ("ANGLE", "COMPRESSION", "BOTH"):
-                _add_patterns(body, driver)
-                for display in DISPLAYS:
-                    body.obj.supple.pattern_display = display
-                    measure_frames(times, f"{way}, {display}, {driver}")
-                with redirect_stdout(StringIO()):
-                    bpy.ops.supple.pattern_remove_all()
-            bpy.ops.supple.unbind()
+        bind(WAYS[FAST])
+        measure_frames(times, f"{FAST}, no patterns")
+        for driver in ("ANGLE", "COMPRESSION", "BOTH"):
+            _add_patterns(body, driver)
+            for display in DISPLAYS:
+                body.obj.supple.pattern_display = display
+                measure_frames(times, f"{FAST}, {display}, {driver}")
+            with redirect_stdout(StringIO()):
+                bpy.ops.supple.pattern_remove_all()
+        bpy.ops.supple.unbind()
     fast = {name: statistics.quantiles(values, n=10)[0] for name, values in times.items()}
     rows = []
     for name, duration in fast.items():

@@ -31,7 +31,7 @@ from harness import (
     time_call,
 )
 from benchmarks.bodies import SIDES, Body, add_body
-from benchmarks.timing import interleave
+from benchmarks.timing import FAST, WAYS, bind, interleave
 
 VERTICES, BONES = 4340, 50
 PAPER_FRAME = 19.0
@@ -138,21 +138,20 @@ def measure_frames(times: dict[str, list[float]], name: str) -> None:
 
 
 def time_steps(body: Body, rounds: int) -> dict[str, float]:
-    """Median milliseconds of whole frame steps: Blender's own modifier, DLBNT, and DLBNT with patterns."""
+    """Median milliseconds of whole frame steps: Blender's own modifier, Fast, and Fast with patterns."""
     obj, times = body.obj, {}
     for _ in range(rounds):
         for name, volume in (("Armature, linear", False), ("Armature, Preserve Volume", True)):
             obj.modifiers["Armature"].use_deform_preserve_volume = volume
             measure_frames(times, name)
         obj.modifiers["Armature"].use_deform_preserve_volume = False
-        for name, evaluate in {"DLBNT": "PYTHON", "DLBNT by nodes": "NODES"}.items():
-            bpy.ops.supple.bind(method="DLBNT", evaluate=evaluate)
-            measure_frames(times, f"{name}, {NO_PATTERNS}")
-            add_library(body)
-            for display in DISPLAYS:
-                obj.supple.pattern_display = display
-                measure_frames(times, f"{name}, {display}")
-            bpy.ops.supple.unbind()  # takes the patterns away, too
+        bind(WAYS[FAST])
+        measure_frames(times, f"{FAST}, {NO_PATTERNS}")
+        add_library(body)
+        for display in DISPLAYS:
+            obj.supple.pattern_display = display
+            measure_frames(times, f"{FAST}, {display}")
+        bpy.ops.supple.unbind()  # takes the patterns away, too
     return {name: statistics.median(values) for name, values in times.items()}
 
 
@@ -168,7 +167,7 @@ def print_steps(body: Body, rounds: int, target: float | None = None) -> None:
 
 
 def run_live(arguments: argparse.Namespace) -> None:
-    """Whole live steps at the paper's size: frame_set, with DLBNT and the library's eleven patterns, all seen"""
+    """Whole live steps at the paper's size: frame_set, with Fast and the library's eleven patterns, all seen"""
     print_steps(make_body(), arguments.rounds, STEP_TARGET)
 
 

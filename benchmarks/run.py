@@ -56,7 +56,7 @@ def blending_variants() -> list[tuple[Any, Any]]:
     return [(method, params) for method in methods if not method.fills_solid for params in method.variants()]
 
 
-def time_live(body: Body, ways: dict[str, tuple[str, str]]) -> Times:
+def time_live(body: Body, ways: dict[str, str]) -> Times:
     """Whole steps of a body that plays its action."""
     character = find_character(body.armature)
     return time_steps(character, character.play(), ways)
@@ -81,7 +81,7 @@ def run_paper(_arguments: argparse.Namespace) -> None:
         for scaled in (False, True):
             new_scene()
             body = add_body(vertices, joints, scaled=scaled)
-            live = time_live(body, {method: (method, "PYTHON") for method in ("SSD", "DLB", "DLBNT")})
+            live = time_live(body, {method: method for method in ("SSD", "DLB", "DLBNT")})
             alone = interleave(kernels(body))
             for method, figure in zip(("SSD", "DLB", "DLBNT"), printed, strict=True):
                 step, kernel = live.median(method), alone["DLBNT GH" if method == "DLBNT" else method]
@@ -97,11 +97,7 @@ def run_paper(_arguments: argparse.Namespace) -> None:
 def run_live(_arguments: argparse.Namespace) -> None:
     """Whole steps of the tube: methods, scaled bones, face keys"""
     methods = tuple(dict.fromkeys(method.key for method, _ in blending_variants()))
-    ways = {
-        f"{method} {name}": (method, way)
-        for method in methods
-        for name, way in (("by Python", "PYTHON"), ("by nodes", "NODES"))
-    }
+    ways = {method: method for method in methods}
     rows = []
     for scaled in (False, True):
         new_scene()

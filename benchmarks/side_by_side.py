@@ -16,12 +16,12 @@ import bpy
 
 from harness import find, new_scene, note_time, option, parse, print_section, print_table, print_versions, supple
 from benchmarks.generated import HUMAN, add_rig, add_skin
-from benchmarks.timing import BARE, BLENDERS, LINEAR, VOLUME, WARM, Character, bind, find_character
+from benchmarks.timing import BARE, BLENDERS, WARM, Character, bind, find_character
 
 GHOSTS = {"LINEAR": "SSD", "PRESERVE_VOLUME": "DLB", "CENTERS": "CENTERS"}
 """What is shown, and the method of Supple's that gives the same points."""
 
-SIDE_BY_SIDE, METHODS, WITH_BLENDERS = "Side by Side", "the methods by Python", "the same, two of them by Blender"
+SIDE_BY_SIDE = "Side by Side"
 
 
 def compare_steps(arguments: argparse.Namespace) -> None:
@@ -34,13 +34,11 @@ def compare_steps(arguments: argparse.Namespace) -> None:
     for _ in range(arguments.rounds):
         time_round(character, times)
     whole = {name: statistics.median(taken) for name, taken in times.items()}
-    own, by_blender = list(GHOSTS.values()), [LINEAR, VOLUME, GHOSTS["CENTERS"]]
     rows = [(name, taken, taken - whole[BARE]) for name, taken in whole.items()]
-    for label, names in ((METHODS, own), (WITH_BLENDERS, by_blender)):
-        total = sum(whole[name] for name in names)
-        added = total - len(names) * whole[BARE]
-        rows.append((f"sum of {label}", total, added))
-        rows.append((f"{SIDE_BY_SIDE} to it", whole[SIDE_BY_SIDE] / total, (whole[SIDE_BY_SIDE] - whole[BARE]) / added))
+    total = sum(whole[name] for name in GHOSTS.values())
+    added = total - len(GHOSTS) * whole[BARE]
+    rows.append(("sum of the methods", total, added))
+    rows.append((f"{SIDE_BY_SIDE} to it", whole[SIDE_BY_SIDE] / total, (whole[SIDE_BY_SIDE] - whole[BARE]) / added))
     print_table(("step", "whole", f"over {BARE}"), rows)
 
 
@@ -52,7 +50,7 @@ def time_round(character: Character, times: dict[str, list[float]]) -> None:
             modifier.use_deform_preserve_volume = has_volume
         measure(name, character, times)
     for method in GHOSTS.values():
-        bind(method, "PYTHON")
+        bind(method)
         measure(method, character, times)
         bpy.ops.supple.unbind()
     for modifier in character.modifiers:

@@ -18,9 +18,9 @@ BARE, LINEAR, VOLUME = "no deformation", "linear", "Preserve Volume"
 BLENDERS = {BARE: (False, False), LINEAR: (True, False), VOLUME: (True, True)}
 """Steps without Supple: whether Armature modifiers are on, and whether they preserve volume."""
 
-PYTHON, NODES = "by Python", "by nodes"
-WAYS = {PYTHON: ("DLBNT", "PYTHON"), NODES: ("DLBNT", "NODES")}
-"""Steps with Supple: method and evaluation."""
+FAST, PUBLISHED, PYTHON = "Fast", "As Published", "Centers by Python"
+WAYS = {FAST: "DLB", PUBLISHED: "DLBNT", PYTHON: "CENTERS"}
+"""Steps with Supple: the method."""
 
 WARM = 4
 """Steps after a change that are not counted, unless told otherwise."""
@@ -110,24 +110,33 @@ class Times:
         return f"{statistics.median(ratios):.2g} ({min(ratios):.2g} to {max(ratios):.2g})"
 
 
-def bind(method: str, way: str) -> float:
+def bind(method: str) -> float:
     """Bind what is active or selected, and hide the operator's report; seconds that it takes."""
     start = time.perf_counter()
     with redirect_stdout(StringIO()):
-        bpy.ops.supple.bind(method=method, evaluate=way)
+        bpy.ops.supple.bind(method=method)
+    return time.perf_counter() - start
+
+
+def make(look: str) -> float:
+    """Make what is active or selected supple, and hide the operator's report; seconds that it takes."""
+    start = time.perf_counter()
+    with redirect_stdout(StringIO()):
+        bpy.ops.supple.make(look=look)
     return time.perf_counter() - start
 
 
 def time_steps(
     character: Character,
     steps: list[Callable[[], object]],
-    ways: dict[str, tuple[str, str]] = WAYS,
+    ways: dict[str, str] = WAYS,
     rounds: int = 3,
     warm: int = WARM,
+    begin: Callable[[str], float] = bind,
 ) -> Times:
-    """Time the same steps with Blender's own modifier and with Supple's methods, some rounds of all.
+    """Time the same steps with Blender's own modifier and with Supple, some rounds of all.
 
-    `warm`: how many steps after a change are not counted.
+    `warm`: how many steps after a change are not counted. `begin`: what binds, by the words of `ways`.
     """
     times = Times()
 
@@ -147,8 +156,8 @@ def time_steps(
             measure(name)
         for modifier in character.modifiers:
             modifier.use_deform_preserve_volume = False
-        for name, (method, way) in ways.items():
-            times.binds.setdefault(name, []).append(bind(method, way))
+        for name, way in ways.items():
+            times.binds.setdefault(name, []).append(begin(way))
             measure(name)
             bpy.ops.supple.unbind()
     return times

@@ -26,21 +26,20 @@ from benchmarks.bodies import animate
 from benchmarks.generated import HUMAN, add_parts, add_person, add_rig, add_skin, open_rigify
 from benchmarks.timing import (
     BARE,
+    FAST,
     LINEAR,
-    NODES,
-    PYTHON,
     VOLUME,
     WAYS,
     Character,
     Times,
     bind,
     find_character,
+    make,
     time_steps,
 )
 
 REAL = ("mh_human", "mh_human_game", "kaykit_knight", "human_male", "cesium_man", "fox")
 GENERATED = "generated"
-METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
 
 SCALE = (
     # vertices, bones, meshes
@@ -66,20 +65,11 @@ DRAGGED = {
 RENDERED_FRAMES, RENDERED_SIZE, RENDERS = 20, 64, 4
 """Frames and pixels of a rendered animation, and how many of them count in a round."""
 
-CHOICES = {
-    "no Twist, no Less Swelling": (("OFF", 0.0), False),
-    "Twist": (("AUTO", 0.0), False),
-    "both": (("AUTO", 1.0), False),
-    "both, a leg stretched": (("AUTO", 1.0), True),
-}
-"""What meshes are bound with: Twist and Less Swelling; and whether a bone is scaled."""
-STRETCHED = "lowerleg"
-
 CROWD, CROWD_BONES, CROWD_VERTICES = 30, 71, 2_000
 
 COLUMNS = (
-    "character", "meshes", "vertices", "bones", f"{BARE}, ms", f"{LINEAR}, ms", f"{VOLUME}, ms", f"{PYTHON}, ms",
-    f"{NODES}, ms", f"ratio {PYTHON}", f"ratio {NODES}",
+    "character", "meshes", "vertices", "bones", f"{BARE}, ms", f"{LINEAR}, ms", f"{VOLUME}, ms",
+    *(f"{way}, ms" for way in WAYS), *(f"ratio {way}" for way in WAYS),
 )  # fmt: skip
 
 
@@ -99,8 +89,8 @@ def list_characters(assets: Path, wanted: tuple[str, ...] = REAL) -> list[str]:
 
 def show_times(name: str, character: Character, times: Times) -> tuple:
     """A row under `COLUMNS`."""
-    steps = [times.median(step) for step in (BARE, LINEAR, VOLUME, PYTHON, NODES)]
-    return name, *character.describe(), *steps, times.compare(PYTHON), times.compare(NODES)
+    steps = [times.median(step) for step in (BARE, LINEAR, VOLUME, *WAYS)]
+    return name, *character.describe(), *steps, *map(times.compare, WAYS)
 
 
 def measure_play(name: str, character: Character, rounds: int) -> tuple:
@@ -108,7 +98,8 @@ def measure_play(name: str, character: Character, rounds: int) -> tuple:
 
 
 def run_characters(arguments: argparse.Namespace) -> None:
-    """Characters that play an action, all meshes bound by one method"""
+    """Characters that play an action, all meshes bound by one method: what a step takes over no deformation, to that of
+    Preserve Volume"""
     assets, rounds = arguments.assets, arguments.rounds
     print_table(COLUMNS, [measure_play(name, open_character(assets, name), rounds) for name in list_characters(assets)])
 
@@ -125,36 +116,28 @@ def add_crowd() -> Character:
     return Character(meshes, armatures[0], frames)
 
 
-def add_mesh() -> Character:
-    new_scene()
-    return find_character(add_parts(22_000, 71, 1))
-
-
-def stretch_leg(character: Character) -> None:
-    """Scale a bone of a leg, which nothing else moves then, along itself."""
-    bone = next(bone for bone in character.armature.pose.bones if bone.name.startswith(STRETCHED))
-    bone.scale = (1.0, 1.2, 1.0)
-
-
-def run_choices(arguments: argparse.Namespace) -> None:
-    """DLBNT by nodes: the cost of Twist, Less Swelling and a stretched bone, compared with Preserve Volume"""
-    scenes = {name: partial(open_character, arguments.assets, name) for name in list_characters(arguments.assets)}
-    scenes |= {"one mesh": add_mesh, f"{CROWD} characters": add_crowd}
+def run_fast(arguments: argparse.Namespace) -> None:
+    """What Make Supple binds, Fast, over Preserve Volume, by whole steps: in the quickest of the rounds"""
+    scenes: dict[str, Callable[[], Character]] = {
+        name: partial(open_character, arguments.assets, name) for name in list_characters(arguments.assets)
+    }
+    scenes[f"{CROWD} characters"] = add_crowd
     rows = []
     for name, prepare in scenes.items():
-        for label, (choices, is_stretched) in CHOICES.items():
-            if is_stretched and name != GENERATED:
-                continue
-            character = prepare()
-            if is_stretched:
-                stretch_leg(character)
-            for obj in character.meshes:
-                obj.supple.twist, obj.supple.limb_roots = choices
-            times = time_steps(character, character.play(), {NODES: WAYS[NODES]}, rounds=arguments.rounds)
-            over = times.least(NODES) - times.least(VOLUME)
-            first = times.binds[NODES][0]
-            rows.append((name, label, times.least(VOLUME), times.least(NODES), times.compare_least(NODES), over, first))
-    print_table(("character", "bound with", f"{VOLUME}, ms", f"{NODES}, ms", "ratio", "over it, ms", "Bind, s"), rows)
+        character = prepare()
+        times = time_steps(character, character.play(), {FAST: "FAST"}, rounds=arguments.rounds, begin=make)
+        fast, volume = times.least(FAST), times.least(VOLUME)
+        rows.append((name, volume, fast, fast / volume, times.compare_least(FAST), fast - volume, times.binds[FAST][0]))
+    header = (
+        "character",
+        f"{VOLUME}, ms",
+        f"{FAST}, ms",
+        "ratio",
+        "ratio over no deformation",
+        "over it, ms",
+        "Make Supple, s",
+    )
+    print_table(header, rows)
 
 
 def run_rigify(arguments: argparse.Namespace) -> None:
@@ -249,23 +232,23 @@ def run_bind(arguments: argparse.Namespace) -> None:
         described: tuple = ()
         for _ in range(arguments.rounds):
             described = open_character(arguments.assets, name).describe()
-            for label, (method, way) in WAYS.items():
-                binds.setdefault(label, []).append((bind(method, way), bind_again(method, way)))
+            for label, method in WAYS.items():
+                binds.setdefault(label, []).append((bind(method), bind_again(method)))
         for label, durations in binds.items():
             rows.append((name, *described, label, *map(float, np.median(durations, axis=0))))
     print_table(("character", "meshes", "vertices", "bones", "bound", "first, s", "again, s"), rows)
 
 
-def bind_again(method: str, way: str) -> float:
+def bind_again(method: str) -> float:
     """Unbind, bind, unbind: seconds of the Bind."""
     bpy.ops.supple.unbind()
-    duration = bind(method, way)
+    duration = bind(method)
     bpy.ops.supple.unbind()
     return duration
 
 
 def run_many(arguments: argparse.Namespace) -> None:
-    """Bind of many small meshes on one armature, by Centers in nodes, seconds: the least of the rounds"""
+    """Bind of many small meshes on one armature, by Centers, seconds: the least of the rounds"""
     rows = []
     for count in MANY:
         new_scene()
@@ -273,10 +256,10 @@ def run_many(arguments: argparse.Namespace) -> None:
         for number in range(count):
             add_skin(armature, f"Small {number}", MANY_VERTICES, MANY_BONES[number % len(MANY_BONES)])
         character = find_character(armature)
-        seconds = bind("CENTERS", "NODES")
+        seconds = bind("CENTERS")
         for _ in range(arguments.rounds - 1):
             bpy.ops.supple.unbind()
-            seconds = min(seconds, bind("CENTERS", "NODES"))
+            seconds = min(seconds, bind("CENTERS"))
         rows.append((count, character.describe()[1], seconds, 1e3 * seconds / count))
     print_table(("meshes", "vertices", "Bind, s", "a mesh, ms"), rows)
 
@@ -300,16 +283,15 @@ def run_render(arguments: argparse.Namespace) -> None:
 
 
 SECTIONS = {
-    "characters": run_characters, "choices": run_choices, "rigify": run_rigify, "scale": run_scale,
+    "characters": run_characters, "fast": run_fast, "rigify": run_rigify, "scale": run_scale,
     "small": run_small, "drag": run_drag, "bind": run_bind, "many": run_many, "render": run_render,
 }  # fmt: skip
 
 
 if __name__ == "__main__":
     arguments = parse(
-        __doc__, SECTIONS, method=option("DLBNT", "what the meshes are bound by", choices=METHODS),
+        __doc__, SECTIONS,
         largest=option(1_000_000, "most vertices in the scale section"),
         rounds=option(3, "how often all steps are taken in turn"), assets=ASSETS,
     )  # fmt: skip
-    WAYS.update({label: (arguments.method, way) for label, (_, way) in WAYS.items()})
     run_sections(SECTIONS, arguments)

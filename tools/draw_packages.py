@@ -74,7 +74,7 @@ BOXES = {
     "tasks/farm": tall("farm", "jobs for engines", 356, 388, 130, "tasks"),
     "tasks/bake": tall("bake", "caches, keys, join", 356, 474, 140, "tasks"),
     "tasks/check": tall("check", "pose, find faults", 662, 388, 126, "tasks"),
-    "tasks/skin": tall("skin", "bind, live, by nodes", 356, 560, 330, "tasks"),
+    "tasks/skin": tall("skin", "bind, live, looks", 356, 560, 330, "tasks"),
     "tasks/side_by_side": tall("side_by_side", "ghosts, heat", 498, 388, 152, "tasks"),
     "tasks/engine_copy": tall("engine_copy", "copy, export, measure", 958, 388, 166, "tasks"),
     "tasks/corrections": tall("corrections", "sculpt a pose, keep", 800, 474, 146, "tasks"),
@@ -99,7 +99,7 @@ BOXES = {
     "bridge/images": tall("images", "materials, pictures", 660, 1074, 180, "data"),
     "bridge/files": tall("files", "whole or not at all", 860, 1152, 180, "data"),
     "bridge/": tall("arrays, modifiers, changes", "what they share", 356, 1230, 484, "data"),
-    "nodes": tall("nodes", "methods and patterns as node groups", 330, 1352, 400, "data"),
+    "nodes": tall("nodes", "patterns and layers as node groups", 330, 1352, 400, "data"),
     "deformers": Box(
         "deformers", "the methods; errors.py, option.py and method.py serve them", 30, 1486, 1120, 484, "methods", True
     ),
@@ -113,7 +113,7 @@ BOXES = {
     "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 582, 1706, 164, "methods"),
     "deformers/anatomy": tall("anatomy", "which bone is what", 760, 1706, 152, "methods"),
     "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1706, 200, "methods"),
-    "deformers/rig": tall("rig", "rest, pose, skeleton, fractions", 56, 1796, 330, "methods"),
+    "deformers/rig": tall("rig", "rest, pose, skeleton, limbs", 56, 1796, 330, "methods"),
     "deformers/layers": tall("layers", "clothes over bodies", 432, 1706, 136, "methods"),
     "deformers/algebra": tall("algebra", "sparse solvers, rotations", 56, 1890, 330, "methods"),
     "deformers/posing": tall("posing", "bones that follow the skin", 926, 1538, 200, "methods"),

@@ -17,11 +17,10 @@ HEAD = "| feature | numbers | Blender's data | what a user can do | how a user r
 
 # The page of each feature, and what the paths of its modules have in them; `$` is the end of a module's name.
 FEATURES = {
-    "[Bind, live](#bind-and-deform)": r"/skinning/|tasks/skin/|preview$|/carriers$|settings/objects$|/bind$|/looks$"
-    r"|ui/(panels|first|fine_tune)$",
-    "[Nodes](nodes.md)": r"^nodes/|/by_nodes$|/node_(setup|checks)$|/rigs/joints$|meshes/influences$",
-    "[Centers](centers.md)": r"center(s|_table)$|/joint_(limits|shares)$|nodes/limits$",
-    "[Twist](twist.md)": r"/(spread_)?twists?$|/fraction|/turns$|/twist_",
+    "[Bind, live](#bind-and-deform)": r"/skinning/|tasks/skin/|preview$|/(carriers|stretch_armatures|scaled_bones)$"
+    r"|/(bind|looks)$|settings/objects$|ui/(panels|first|fine_tune)$",
+    "[Centers](centers.md)": r"center(s|_table)$|/bulge_limit$",
+    "[Twist](twist.md)": r"/twists?$|/limbs$|/limb_choice$|/rolls$|/segments$",
     "[Particles](particles.md)": r"/particles|/geometry/solid",
     "[Bakes](#bakes)": r"/bak(e|ed|es|ing|e_arguments)($|/)|/point_caches$",
     "[Farm](farms.md)": r"/farm",

@@ -121,7 +121,7 @@ MAY_IMPORT = {
     "tasks/swing": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/motion"},
     "translations": set(),
     "viewport": {"deformers", "bridge", "tasks", "settings", "translations"},
-    "preview": {"deformers", "bridge", "tasks", "settings"},
+    "preview": {"deformers", "bridge", "nodes", "tasks", "settings"},
     "cli": {"deformers", "options", "bridge", "tasks", "settings", "translations"},
     "operators": {"deformers", "options", "bridge", "tasks", "settings", "viewport", "preview", "translations"},
     "ui": {"options", "settings", "tasks/", "tasks/subject", "tasks/patterns", "translations"},
