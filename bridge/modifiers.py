@@ -198,6 +198,15 @@ def add_modifier(
     return new
 
 
+def move_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, index: int) -> bpy.types.Modifier:
+    """Bring a modifier right to where `index` stands now; the modifier, by which it is known from then on."""
+    if (current := obj.modifiers.find(modifier.name)) == index:
+        return modifier
+    name = modifier.name
+    obj.modifiers.move(current, index - (current < index))  # what is taken from above moves the others up
+    return obj.modifiers[name]
+
+
 def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, successor: bpy.types.Modifier | None) -> None:
     """Remove a modifier, or switch off one that a library override has from its library.
 

@@ -17,7 +17,7 @@ from ...bridge.animation.curves import list_animated
 from ...bridge.arrays import read_array
 from ...bridge.meshes.data import mesh_of, read_vertex_groups
 from ...bridge.meshes.weights import write_weights
-from ...bridge.modifiers import LINEAR_GROUP, LINEAR_NAME, add_modifier, is_from_library, remove_modifier
+from ...bridge.modifiers import LINEAR_GROUP, LINEAR_NAME, add_modifier, is_from_library, move_modifier, remove_modifier
 from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers import Rest, SkinningError
@@ -162,12 +162,7 @@ def _ensure_linear(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) 
     own, index = list_own_armatures(obj), obj.modifiers.find(replaced.name) + 1
     if not own:
         return cast(bpy.types.ArmatureModifier, add_modifier(obj, LINEAR_NAME, "ARMATURE", index))
-    modifier = own[0]
-    if (current := obj.modifiers.find(modifier.name)) != index and not is_from_library(modifier):
-        name = modifier.name
-        obj.modifiers.move(current, index - (current < index))  # what is taken from above moves the others up
-        modifier = cast(bpy.types.ArmatureModifier, obj.modifiers[name])
-    return modifier
+    return own[0] if is_from_library(own[0]) else cast(bpy.types.ArmatureModifier, move_modifier(obj, own[0], index))
 
 
 def mute(bound: BoundObject, is_muted: bool) -> None:

@@ -10,7 +10,7 @@ from mathutils import Matrix
 
 from ...bridge.animation.curves import list_animated
 from ...bridge.meshes.weights import read_weights
-from ...bridge.modifiers import add_modifier, is_from_library, remove_modifier
+from ...bridge.modifiers import add_modifier, is_from_library, move_modifier, remove_modifier
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...bridge.rigs.scaled_bones import find_problem
 from ...bridge.rigs.stretch_armatures import (
@@ -70,7 +70,6 @@ class StretchSetup:
     choices: Choices
     groups: list[str]
     bound_space: Matrix
-    rest: None = None
 
 
 def prepare(skinned: SkinnedObject, method: str) -> StretchSetup:
@@ -170,10 +169,8 @@ def _place(
     """Put the modifier of a hidden armature to an index of the stack."""
     if modifier is None:
         modifier = add_modifier(obj, LABELS[hidden[ROLE_KEY]], "ARMATURE", index)
-    elif (current := obj.modifiers.find(modifier.name)) != index:
-        name = modifier.name
-        obj.modifiers.move(current, index - (current < index))  # what is taken from above moves the others up
-        modifier = obj.modifiers[name]
+    else:
+        modifier = move_modifier(obj, modifier, index)
     values = {"object": hidden, "use_deform_preserve_volume": hidden[ROLE_KEY] == RIGID, "use_multi_modifier": False}
     _write(modifier, values)
     return modifier
