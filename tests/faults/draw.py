@@ -1,8 +1,8 @@
 """Draw faults by a seed: single changes that cosmic-ray's operators make, spread over all folders of the product.
 
-    python tests/faults/draw.py --seed 34 --count 36 > tests/faults/drawn.toml
+    python tests/faults/draw.py --seed 34 --count 36 > dist/drawn.toml
 
-It needs cosmic-ray, which `python3 tools/environments.py faults` installs, and tests nothing: `run.py` does.
+It needs cosmic-ray, which `python3 tools/environments.py faults` installs. `run.py plant --table` plants them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
+from planting import Fault, name_change
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("deformers", "bridge", "nodes", "settings", "tasks", "viewport", "operators", "cli", "ui")
@@ -51,35 +52,28 @@ def is_code(changed: str, source: str) -> bool:
         return False
 
 
-def hunk(source: str, changed: str) -> tuple[str, str]:
-    """The lines that differ, before and after, with as many lines above as make them unique."""
-    old, new = source.splitlines(), changed.splitlines()
-    first = next(i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
-    last = next(i for i, (a, b) in enumerate(zip(reversed(old), reversed(new), strict=False)) if a != b)
-    while first and source.count("\n".join(old[first : len(old) - last])) > 1:
-        first -= 1
-    return "\n".join(old[first : len(old) - last]), "\n".join(new[first : len(new) - last])
+def draw(seed: int, count: int) -> list[Fault]:
+    """So many faults, each in another folder as long as there are any."""
+    choose = random.Random(seed)
+    left: list[list[Path]] = []
+    drawn: list[Fault] = []
+    while len(drawn) < count:
+        left = left or choose.sample(rooms(), len(rooms()))
+        path = choose.choice(left.pop())
+        source = path.read_text(encoding="utf-8")
+        if (changed := change(source, choose)) is not None:
+            drawn.append(name_change(f"drawn-{seed}-{len(drawn) + 1:02}", str(path.relative_to(ROOT)), source, changed))
+    return drawn
 
 
 def main() -> None:
-    """Print the table."""
+    """Print rows of the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=36)
     arguments = parser.parse_args()
-    choose = random.Random(arguments.seed)
-    print(f"# Drawn by: python tests/faults/draw.py --seed {arguments.seed} --count {arguments.count}")
-    left, drawn = [], 0
-    while drawn < arguments.count:
-        left = left or choose.sample(rooms(), len(rooms()))
-        path = choose.choice(left.pop())
-        source = path.read_text(encoding="utf-8")
-        changed = change(source, choose)
-        if changed is None:
-            continue
-        drawn += 1
-        before, after = hunk(source, changed)
-        print(f"\n[drawn-{drawn:02}]\nfile = '{path.relative_to(ROOT)}'\nold = '''\n{before}'''\nnew = '''\n{after}'''")
+    for fault in draw(arguments.seed, arguments.count):
+        print(fault.row())
 
 
 if __name__ == "__main__":

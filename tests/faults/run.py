@@ -4,9 +4,9 @@
     python tests/faults/run.py plant                 plant each fault; print which test finds it
     python tests/faults/run.py plant --only inputs-not-cleared drawn-07
 
-``--checkout FOLDER`` does so with the product and the tests of another checkout, to compare two sets of tests: faults
-come from the tables beside this file, `by_hand.toml` and `drawn.toml`. A fault that a Blender older than the newest is
-to find says ``blender = "4.2"``: the tests marked `versions` are tried there.
+``--checkout FOLDER`` does so with the product and the tests of another checkout, to compare two sets of tests.
+Faults come from `faults.toml` beside this file, or from a ``--table`` that `draw.py` has written. A fault that a
+Blender older than the newest has to find says ``blender = "4.2"``: the tests marked `versions` are tried there.
 
 The tests that reach a changed line are run, quick ones first, up to the first that fails; where the line runs only as
 its module is imported, those that reach most of the module. Coverage makes that seconds for each fault.
@@ -23,56 +23,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 import xml.etree.ElementTree
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from queue import SimpleQueue
 
 from coverage import CoverageData
+from planting import NEWEST, TABLE, Fault, read_faults
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-NEWEST = "5.2"
 PARTS = ("unit", "blender")
 WORKERS = 2
 TIMEOUT = 600
-
-
-@dataclass(frozen=True)
-class Fault:
-    """In `file`, the text `old`, which is there once, becomes `new`."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    blender: str = NEWEST
-    why: str = ""
-
-    def lines(self, source: str) -> range:
-        """Numbers of the lines that differ."""
-        first = source[: source.index(self.old)].count("\n") + 1
-        pairs = zip(self.old.splitlines(), self.new.splitlines(), strict=False)
-        same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
-        return range(first + same, first + self.old.count("\n") + 1)
-
-    def plant(self, checkout: Path) -> None:
-        """Raises ValueError where the text is missing or ambiguous."""
-        path = checkout / self.file
-        source = path.read_text(encoding="utf-8")
-        if source.count(self.old) != 1:
-            raise ValueError(f"{self.name}: its text is {source.count(self.old)} times in {self.file}")
-        path.write_text(source.replace(self.old, self.new), encoding="utf-8")
-
-
-def read_faults() -> list[Fault]:
-    tables = [tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8")) for name in ("by_hand", "drawn")]
-    return [Fault(name, **fault) for table in tables for name, fault in table.items()]
 
 
 def pytest_command(blender: str, *arguments: str | Path) -> list[str | Path]:
@@ -233,6 +198,7 @@ def main() -> int:
     parser.add_argument("action", choices=("record", "plant"))
     parser.add_argument("--checkout", type=Path, default=ROOT, help="whose product and tests; default: this one")
     parser.add_argument("--records", type=Path, default=ROOT / "dist" / "faults", help="folder of what was recorded")
+    parser.add_argument("--table", type=Path, default=TABLE, help="faults to plant")
     parser.add_argument("--only", nargs="*", help="names of faults")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of tests, as recorded, for one fault; 120")
     arguments = parser.parse_args()
@@ -240,7 +206,7 @@ def main() -> int:
     if arguments.action == "record":
         record(checkout, records)
         return 0
-    faults = [fault for fault in read_faults() if arguments.only is None or fault.name in arguments.only]
+    faults = [fault for fault in read_faults(arguments.table) if arguments.only is None or fault.name in arguments.only]
     plant_all(faults, checkout, records, arguments.limit)
     return 0
 
