@@ -1,7 +1,7 @@
 """Headless: `blender --command supple ...`, and `main(argv)` for Python on the bpy wheel.
 
-`arguments.py` has the commands, made of what is in `options.py`; `work.py` finds what they do, `messages.py` prints.
-Blender is needed where a command runs: wrong arguments are refused without it.
+`arguments.py` has the table of commands and `options.py` their arguments: wrong arguments are refused without Blender.
+`commands.py` and `bakes.py` run them, and `messages.py` prints.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     Parameters
     ----------
     argv : sequence of str
-        What follows `blender --command supple`, for instance `["info", "hero.blend", "--json"]`. The command opens its
+        Arguments after `blender --command supple`, such as `["info", "hero.blend", "--json"]`. The command opens its
         file in this Blender: unsaved changes are lost.
 
     Returns
@@ -43,9 +43,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
-        from .work import find_work
+        from . import bakes, commands
 
-        has_left_out = find_work(arguments.run)(arguments)
+        has_left_out = vars(commands).get(arguments.run, vars(bakes).get(arguments.run))(arguments)
     except SkinningError as error:
         return _fail(str(error), arguments)
     except MemoryError:
@@ -53,7 +53,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         tell("supple: error: Interrupted: nothing was written")
         return INTERRUPTED
-    except Exception:  # noqa: BLE001 - what a traceback quotes is escaped, too
+    except Exception:  # noqa: BLE001 - a bug: its traceback is printed, escaped
         for line in traceback.format_exc().splitlines():
             tell(line)
         return FAILED

@@ -1,4 +1,4 @@
-"""The commands of the command line, and what they take. Wrong arguments are refused without Blender."""
+"""The table of commands and their arguments. Wrong arguments are refused without Blender."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from ..deformers import COMPARED, DEFAULT_METHOD, METHODS
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.corrections.rotation_choice import ANGLES
 from ..options import LOOKS, CopyOptions, FitOptions, MotionOptions, SwingOptions, WeightOptions
+from ..tasks.bake.made_from import Inputs
 from ..tasks.farm.commands import CHUNK
 from ..tasks.farm.engines import ENGINES
 from .messages import PROGRESS, tell
 from .options import (
     CHOICES,
+    Argument,
     Command,
     OneOf,
     read_angle,
-    read_inputs,
     read_list_of_degrees,
     read_names,
     read_pair,
-    take,
+    refusing,
     take_frames,
     take_names,
     take_option,
@@ -32,37 +33,39 @@ from .options import (
 
 USAGE = 2
 
+# Keys of methods by their words, also by those of earlier versions.
 WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
-"""The methods of automatic weights by their words, former ones too."""
 
 FILE = take_path("file", "FILE.blend", "file to open")
 NEW_FILE = take_path("--output", "NEW.blend", "file to save", required=True)
-REPORT = take("--report", choices=("text", "json"), default="text", help="report format; text by default")
-ALL = take("--all", action="store_true", help="bake every bound mesh, and every mesh that --method can bind")
-BIND_FIRST = take("--method", choices=tuple(METHODS), help="method to bind with first; by default the bound method")
+REPORT = Argument("--report", choices=("text", "json"), default="text", help="report format; text by default")
+ARMATURE = Argument("--armature", metavar="NAME", help="armature; by default the only armature in the scene")
+ALL = Argument("--all", action="store_true", help="bake every bound mesh, and every mesh that --method can bind")
+BIND_FIRST = Argument("--method", choices=tuple(METHODS), help="method to bind with first; by default the bound method")
 CHOSEN = [take_option(option) for option in CHOICES.values()]
-EXPECT = take(
-    "--expect", type=read_inputs, metavar="INPUTS",
+EXPECT = Argument(
+    "--expect", type=refusing(Inputs.parse), metavar="INPUTS",
     help="continue only if the file, Supple and Blender match those of the farm job",
 )  # fmt: skip
-SHOWN_PROGRESS = take(
+SHOWN_PROGRESS = Argument(
     "--progress", choices=tuple(PROGRESS), default="percent",
     help="format of progress and errors, openjd for Open Job Description; percent by default",
 )  # fmt: skip
 
+# In the order of `--help`.
 COMMANDS = (
     Command(
         "info", "list the characters of a file and what can be bound", "show_info",
-        take("--json", action="store_true", help="print JSON"),
+        Argument("--json", action="store_true", help="print JSON"),
         EXPECT, SHOWN_PROGRESS, FILE,
     ),
     Command(
         "bind", "bind characters and save the file", "bind_characters",
         take_names("--object", "mesh to bind; all characters if not set"),
-        take("--method", choices=tuple(METHODS),
+        Argument("--method", choices=tuple(METHODS),
              help=f"skinning method; {DEFAULT_METHOD} by default"),
-        take("--evaluate", help=argparse.SUPPRESS),
-        take("--look", choices=tuple(key.lower() for key, look in LOOKS.items() if look.method),
+        Argument("--evaluate", help=argparse.SUPPRESS),
+        Argument("--look", choices=tuple(key.lower() for key, look in LOOKS.items() if look.method),
              help="flesh: also make the skin look like flesh, by corrective shape keys at the joints that gain most; "
                   "fast: mute these; published: DLBNT as the paper has it"),
         NEW_FILE, *CHOSEN, FILE,
@@ -77,30 +80,30 @@ COMMANDS = (
         OneOf((take_names("--object", "mesh to bake; by default the only bound mesh"), ALL)),
         BIND_FIRST,
         take_frames("frames to bake"),
-        take("--format", choices=("pc2", "shape-keys"), default="pc2", help="format of the bake; pc2 by default"),
+        Argument("--format", choices=("pc2", "shape-keys"), default="pc2", help="format of the bake; pc2 by default"),
         take_path("--output", "PATH", required=True,
                   text="PC2 file to write; a folder for several meshes or frame ranges; the .blend for shape keys"),
         take_path("--save", "NEW.blend", "also save a .blend file that plays the PC2 files"),
         SHOWN_PROGRESS,
-        take("--part", action="store_true",
+        Argument("--part", action="store_true",
              help="bake one of several parts to a folder unless it exists there; join the parts with supple join"),
         EXPECT, *CHOSEN, FILE,
     ),
     Command(
         "patterns", "write height maps of skin patterns, one file for each frame", "write_patterns",
-        take("--object", metavar="NAME", help="mesh with the patterns; by default the only mesh that has any"),
+        Argument("--object", metavar="NAME", help="mesh with the patterns; by default the only mesh that has any"),
         take_frames("frames to write"),
-        take("--format", choices=tuple(SUFFIXES), default="png16", help="file format; png16 by default"),
-        take("--width", type=int, default=1024, metavar="PIXELS", help="width and height; 1024 by default"),
+        Argument("--format", choices=tuple(SUFFIXES), default="png16", help="file format; png16 by default"),
+        Argument("--width", type=int, default=1024, metavar="PIXELS", help="width and height; 1024 by default"),
         take_path("--output", "FOLDER", "folder for the height maps", required=True),
         FILE,
     ),
     Command(
         "weights", "give meshes automatic weights and save the file", "weight_meshes",
         take_names("--object", "mesh to weight; by default all rigged meshes"),
-        take("--armature", metavar="NAME",
+        Argument("--armature", metavar="NAME",
              help="armature for meshes without one; by default the only armature in the scene"),
-        take("--method", choices=tuple(WEIGHT_METHODS),
+        Argument("--method", choices=tuple(WEIGHT_METHODS),
              metavar=f"{{{','.join(method.words[0] for method in AUTOMATIC_WEIGHTS.values())}}}",
              help="method for the weights; solid by default, or biharmonic with handles"),
         take_names("--handle", "empty to add as a point, or mesh to add as a cage"),
@@ -109,10 +112,10 @@ COMMANDS = (
     Command(
         "check", "measure how each method deforms a character's joints, and find faults", "check_character",
         take_names("--object", "mesh; by default all meshes in the scene"),
-        take("--methods", nargs="+", choices=tuple(METHODS), default=COMPARED,
+        Argument("--methods", nargs="+", choices=tuple(METHODS), default=COMPARED,
              help=f"methods to compare with the current method; {' '.join(COMPARED)} by default"),
         take_frames("frames to measure", "all actions"),
-        take("--bend", type=read_angle, metavar="DEGREES",
+        Argument("--bend", type=read_angle, metavar="DEGREES",
              help="also bend and twist each joint by this angle; by default 60 without --frames, and 0 with --frames"),
         take_path("--json", "OUT.json", "file for all measured values"),
         take_path("--sheet", "OUT.png", "image of the worst joints with each method"),
@@ -124,7 +127,7 @@ COMMANDS = (
         take_names("--object", "mesh; by default all bound meshes"),
         *take_options(CopyOptions),
         take_names("--action", "action to copy; all actions by default"),
-        take("--bend", dest="angle", type=read_angle, default=CopyOptions.angle, metavar="DEGREES",
+        Argument("--bend", dest="angle", type=read_angle, default=CopyOptions.angle, metavar="DEGREES",
              help="range of motion; 60 by default, 0 for none"),
         take_path("--output", "HERO.glb", "file to write; none by default"),
         take_path("--save", "NEW.blend", "also save the .blend file with the copy"),
@@ -133,21 +136,21 @@ COMMANDS = (
     Command(
         "correct", "make corrective shape keys from another method or mesh", "correct_meshes",
         take_names("--object", "mesh; by default all meshes that have an Armature modifier"),
-        take("--from", dest="source", default="PARTICLES", metavar="SOURCE",
+        Argument("--from", dest="source", default="PARTICLES", metavar="SOURCE",
              help="a method, or a mesh with the same vertices as the shape of the current pose; particles by default"),
-        take("--joints", type=read_names, default=(), metavar="BONE,BONE",
+        Argument("--joints", type=read_names, default=(), metavar="BONE,BONE",
              help="bones of the joints; those that gain most by default"),
-        take("--angles", type=read_list_of_degrees, default=ANGLES, metavar="DEGREES,DEGREES",
+        Argument("--angles", type=read_list_of_degrees, default=ANGLES, metavar="DEGREES,DEGREES",
              help=f"angles to bend joints by; {','.join(f'{angle:g}' for angle in ANGLES)} if not given"),
         NEW_FILE, FILE,
     ),
     Command(
         "motion", "compare actions frame by frame, make them loop, or join them", "move",
-        take("what", choices=("compare", "loop", "join"), help="what to do"),
+        Argument("what", choices=("compare", "loop", "join"), help="what to do"),
         FILE,
         take_names("--action", "action; use twice for two actions. By default the active action of the armature"),
-        take("--armature", metavar="NAME", help="armature; by default the only armature in the scene"),
-        take("--pair", type=read_pair, metavar="A:B",
+        ARMATURE,
+        Argument("--pair", type=read_pair, metavar="A:B",
              help="join: frame of each action at the seam. loop: first and last frame. By default "
                   "the most similar frames. Negative frames: --pair=-10:20"),
         *take_options(MotionOptions),
@@ -156,14 +159,14 @@ COMMANDS = (
     ),
     Command(
         "swing", "make tails, ears and hair lag behind the actions and swing", "swing",
-        take("--bones", type=read_names, default=(), metavar="BONE,BONE",
+        Argument("--bones", type=read_names, default=(), metavar="BONE,BONE",
              help="bones that swing; by default those that have the name of the part"),
-        take("--region", metavar="GROUP", help="vertex group of a mesh that swings as flesh, instead of bones"),
-        take("--armature", metavar="NAME", help="armature; by default the only armature in the scene"),
+        Argument("--region", metavar="GROUP", help="vertex group of a mesh that swings as flesh, instead of bones"),
+        ARMATURE,
         *take_options(SwingOptions),
         OneOf((
-            take("--update", action="store_true", help="compute the swing of the file again, by its own settings"),
-            take("--remove", action="store_true", help="remove the swing; with --bones, that of these bones"),
+            Argument("--update", action="store_true", help="compute the swing of the file again, by its own settings"),
+            Argument("--remove", action="store_true", help="remove the swing; with --bones, that of these bones"),
         )),
         NEW_FILE, REPORT, FILE,
     ),
@@ -171,18 +174,19 @@ COMMANDS = (
         "fit", "fit a skeleton into the meshes of one character", "fit_skeleton",
         take_names("--object", "mesh of the character; by default all visible meshes without an armature"),
         *take_options(FitOptions),
-        take("--make", action="store_true", help="also add weights, and bind the meshes"),
+        Argument("--make", action="store_true", help="also add weights, and bind the meshes"),
         NEW_FILE, REPORT, FILE,
     ),
     Command(
         "layers", "keep clothes outside of the body, and of each other", "keep_outside",
-        take("--armature", metavar="NAME", help="armature; by default the only armature in the scene"),
+        ARMATURE,
         OneOf((
-            take("--mend", action="store_true", help="move what sticks out of clothes at rest beneath them, first"),
-            take("--remove", action="store_true", help="take all of it off"),
+            Argument("--mend", action="store_true", help="move what sticks out of clothes at rest beneath them, first"),
+            Argument("--remove", action="store_true", help="take all of it off"),
         )),
-        take("--limbs", action="store_true", help="keep limbs out of each other, too"),
-        take("--bones", metavar="A,B", default="", help="the same, of these bones only; groups of bones by semicolons"),
+        Argument("--limbs", action="store_true", help="keep limbs out of each other, too"),
+        Argument("--bones", metavar="A,B", default="",
+                 help="the same, of these bones only; groups of bones by semicolons"),
         NEW_FILE, REPORT, FILE,
     ),
     Command(
@@ -207,19 +211,18 @@ COMMANDS = (
         OneOf((take_names("--object", "mesh to bake; may be used several times"), ALL), required=True),
         BIND_FIRST,
         take_frames("frames to bake"),
-        take("--chunk", type=int, default=CHUNK, metavar="N",
+        Argument("--chunk", type=int, default=CHUNK, metavar="N",
              help=f"frames to bake at a time; {CHUNK} by default"),
-        take("--engine", choices=tuple(ENGINES), required=True, help="render farm manager that runs the job"),
-        take("--render", action="store_true", help="also render the frames, from the bake"),
-        take("--allow-scripts", action="store_true",
+        Argument("--engine", choices=tuple(ENGINES), required=True, help="render farm manager that runs the job"),
+        Argument("--render", action="store_true", help="also render the frames, from the bake"),
+        Argument("--allow-scripts", action="store_true",
              help="let workers run scripts in the file, such as drivers in Python, even if this Blender does not"),
-        take("--no-task-chunking", action="store_true",
+        Argument("--no-task-chunking", action="store_true",
              help="with openjd: list the chunks in the job, for farms without the TASK_CHUNKING extension"),
         take_path("--output", "DIR", "folder of the job", required=True),
         *CHOSEN, FILE,
     ),
 )  # fmt: skip
-"""In the order of `--help`."""
 
 
 class _Parser(argparse.ArgumentParser):

@@ -1,10 +1,11 @@
-"""Bakes from the command line: what `bake`, `join` and `apply` do."""
+"""The commands of bakes: `bake`, `join`, `apply`, and `farm`, which has a farm run the others."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import bpy
@@ -22,7 +23,8 @@ from ..tasks.bake.made_from import Inputs
 from ..tasks.bake.parts import Part, bake_parts, plan_parts
 from ..tasks.bake.posed_frames import check_bakeable, choose_bakeable, find_meshes
 from ..tasks.bake.shape_keys import bake_shape_keys, check_keys_can_hold
-from ..tasks.farm.commands import RENDER_SCRIPT
+from ..tasks.farm.commands import RENDER_SCRIPT, FarmJob
+from ..tasks.farm.job import describe_scripts, find_objects, leave_out, write_job
 from ..tasks.left_out import LeftOut, choose_usable, describe_left_out
 from ..tasks.skin.baked import show_caches
 from ..tasks.skin.bind import bind_each, check_bindable
@@ -83,18 +85,7 @@ def bind_bakeable(
     frames: Sequence[int],
     check: Callable[[bpy.types.Object], object] = check_bakeable,
 ) -> tuple[list[bpy.types.Object], LeftOut]:
-    """The objects that can be baked, bound by a method if one is given, and the others.
-
-    Parameters
-    ----------
-    frames, check
-        See `choose_bakeable`.
-
-    Raises
-    ------
-    SkinningError
-        Where none can be baked.
-    """
+    """Bind objects if there is a method: those that can be baked, as `choose_bakeable` finds them, and the others."""
     objects, unbound = bind_each(objects, method) if method else (objects, [])
     objects, left_out = choose_bakeable(objects, bpy.context.scene, frames, check)
     return objects, unbound + left_out
@@ -103,7 +94,7 @@ def bind_bakeable(
 def _plan_folder(
     arguments: argparse.Namespace, inputs: Inputs | None, objects: list[bpy.types.Object], ranges: tuple[range, ...]
 ) -> list[tuple[range, dict[bpy.types.Object, Part]]]:
-    """What is to be baked to a folder, if any, in each range of frames, without parts that are there and whole."""
+    """The files to bake into a folder, for each range of frames, without complete parts that exist already."""
     if inputs is None or not _fills_folder(arguments):
         return []
     plans, choices = [], words_of_choices(arguments)
@@ -118,7 +109,7 @@ def _plan_folder(
 
 
 def _bake_plans(plans: list[tuple[range, dict[bpy.types.Object, Part]]], folder: Path) -> Iterator[int]:
-    """Bake what is to be baked in each range of frames, and yield how many frames are done."""
+    """Bake the files of each range of frames, and yield the number of finished frames."""
     before = 0
     for frames, parts in plans:
         for done in bake_parts(parts, bpy.context.scene, folder):
@@ -127,7 +118,7 @@ def _bake_plans(plans: list[tuple[range, dict[bpy.types.Object, Part]]], folder:
 
 
 def _save_playing(caches: dict[bpy.types.Object, list[tuple[Path, range]]], path: Path | None) -> None:
-    """Save the open file, set to play caches, before they are there: all files appear, or none."""
+    """Save the open file, set to play caches that do not exist yet: all files appear, or none."""
     if path is None:
         return
     for obj, own in caches.items():
@@ -137,7 +128,7 @@ def _save_playing(caches: dict[bpy.types.Object, list[tuple[Path, range]]], path
 
 
 def _list_meshes(arguments: argparse.Namespace) -> list[bpy.types.Object]:
-    """The meshes to bake, sorted by name where they are not named: bound, where no method is given to bind them by."""
+    """The meshes of `--object`, or all that are bound or, with `--method`, can be bound, sorted by name."""
     if arguments.object:
         objects = [find_object(name) for name in dict.fromkeys(arguments.object)]
         for obj in objects:
@@ -156,7 +147,7 @@ def _list_meshes(arguments: argparse.Namespace) -> list[bpy.types.Object]:
 
 
 def warn_of_scripts() -> None:
-    """Say so where Blender has not run Python of the file, such as drivers: what they drive stays as it was saved."""
+    """Warn if Blender has not run the file's Python, such as drivers: driven values stay as they were saved."""
     if bpy.app.autoexec_fail:
         tell(
             f"supple: warning: Blender has not run the file's Python ({bpy.app.autoexec_fail_message}), so bones or "
@@ -165,13 +156,13 @@ def warn_of_scripts() -> None:
 
 
 def _fills_folder(arguments: argparse.Namespace) -> bool:
-    """Whether a bake is of several files, which go to a folder."""
+    """Whether a bake has several files, which go to a folder."""
     several = arguments.all or arguments.part or len(arguments.object or ()) > 1 or len(arguments.frames or ()) > 1
     return arguments.format == "pc2" and several
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    """Raise SkinningError where a bake can not be written, or would take the place of what it is made from or for."""
+    """Raise SkinningError if a bake cannot be written, or would replace the .blend file that it is made from or for."""
     if _fills_folder(arguments) and os.path.exists(arguments.output):
         make_folder(arguments.output)
     else:
@@ -184,9 +175,9 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, which need not be there; some systems take "A" and "a" for one name."""
+    """Whether two paths lead to one file, which need not exist."""
     if os.path.exists(one) and os.path.exists(other):
-        return os.path.samefile(one, other)
+        return os.path.samefile(one, other)  # some systems take "A" and "a" for one name
     return os.path.realpath(one) == os.path.realpath(other)
 
 
@@ -208,12 +199,38 @@ def apply_bakes(arguments: argparse.Namespace) -> None:
         check_writable(path)
     open_file(arguments.file)
     applied = apply_caches(arguments.object, arguments.cache)
-    if arguments.render_script:
-        with open_replacing(arguments.render_script) as stream:
+    with open_replacing(arguments.render_script) if arguments.render_script else nullcontext() as stream:
+        if stream is not None:
             stream.write(RENDER_SCRIPT.read_bytes())
-            save_copy(arguments.output)
-    else:
         save_copy(arguments.output)
     for line in applied.describe_missing():
         tell(f"supple: {line}")
     answer(applied.describe())
+
+
+def make_job(arguments: argparse.Namespace) -> bool:
+    open_file(arguments.file)
+    job = FarmJob(
+        file=arguments.file.absolute(),
+        objects=tuple(dict.fromkeys(arguments.object or ())),
+        frames=choose_frames(bpy.context.scene, arguments.frames),
+        chunk=arguments.chunk,
+        choices=words_of_choices(arguments),
+        output=arguments.output.absolute(),
+        render=arguments.render,
+        task_chunking=not arguments.no_task_chunking,
+        runs_python=arguments.allow_scripts,
+    )
+    objects = find_objects(job)
+    choose_settings(objects, arguments)  # here to find what is wrong with them
+    lines: tuple[str, ...] = ()
+    if arguments.method:
+        objects, left_out = bind_bakeable(objects, arguments.method, all_frames(job.frames))
+        lines = describe_left_out(left_out)
+        job = leave_out(job, objects, left_out)
+        open_file(job.file)  # as it is, and workers read it
+    written, left_out = write_job(job, arguments.engine)
+    warn_of_scripts()
+    tell(f"supple: {describe_scripts(job)}")
+    answer(map(str, written))
+    return tell_left_out((*lines, *describe_left_out(left_out)))

@@ -1,6 +1,6 @@
-"""What the command line prints: results to standard output, and what a worker reads; all else to standard error.
+"""Printing: results, and lines for workers, go to standard output; all other lines go to standard error.
 
-Engines of farms read both, and names in files may be made for them: each line is escaped.
+Engines of farms read both, and a name in a file may imitate their lines: each line is escaped.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import TextIO
 from ..bridge.files.render_frames import guarded_output, print_line
 from ..deformers import SkinningError
 
+# Standard output and error while a command runs: other code cannot print to them then.
 _guarded: tuple[TextIO | None, TextIO | None] | None = None
-"""Standard output and error while a command runs, when what others print is kept from them."""
 
 
 @contextmanager
 def guarding_output() -> Iterator[None]:
-    """Let nothing but this module's lines get to standard output, nor as it is to standard error."""
+    """Let only the lines of this module reach standard output; other lines go to standard error, marked."""
     global _guarded
     with guarded_output() as _guarded:
         try:
@@ -41,7 +41,7 @@ def tell(text: str) -> None:
 
 
 def tell_left_out(lines: Iterable[str]) -> bool:
-    """Print which objects were left out, a line on each, to standard error; whether there are any."""
+    """Print a line on each object that was left out to standard error; whether there are any."""
     lines = list(lines)
     for line in lines:
         tell(f"supple: {line}")
@@ -49,68 +49,59 @@ def tell_left_out(lines: Iterable[str]) -> bool:
 
 
 def _print_line(text: str, stream: TextIO | None) -> None:
-    """Print one line; nobody may be there to read it."""
-    with suppress(OSError, ValueError):  # ValueError: it is closed
+    """Print one line, unless the stream is closed."""
+    with suppress(OSError, ValueError):  # ValueError: the stream is closed; OSError: its reader has ended
         print_line(text, stream)
 
 
 def answer(lines: Iterable[str]) -> None:
-    """Print the lines of a result to standard output; raises SkinningError where it does not get there whole."""
+    """Print the lines of a result to standard output; SkinningError if not all of them can be written."""
     stream = _streams()[0]
     try:
         for line in lines:
             print_line(line, stream)
     except (OSError, ValueError) as error:
-        with suppress(AttributeError, OSError, ValueError):  # else Python tries once more at its end, and says so
+        with suppress(AttributeError, OSError, ValueError):  # otherwise Python flushes again at exit, and complains
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise SkinningError(f"Cannot print the result ({error}): check where standard output goes") from error
 
 
 def answer_json(described: object) -> None:
-    """Print a result as JSON to standard output; raises SkinningError where it does not get there whole."""
+    """Print a result as JSON to standard output; raises as `answer`."""
     answer(json.dumps(described, indent=2).splitlines())
 
 
 def fail_openjd(text: str) -> None:
-    """Say why a task fails, to a worker of Open Job Description, which reads standard output."""
+    """Print the reason of a failure for a worker of Open Job Description, which reads standard output."""
     _print_line(f"openjd_fail: {text}", _streams()[0])
 
 
+# By the word of `--progress`, each called with the share that is done, 0 to 1.
 PROGRESS = {
     "percent": lambda share: tell(f"Progress: {100.0 * share:.1f}%"),
     "openjd": lambda share: _print_line(f"openjd_progress: {100.0 * share:.1f}", _streams()[0]),
 }
-"""How the share that is done is printed, 0 to 1; each farm reads another form."""
-
-BETWEEN_REPORTS = 1.0
-"""Seconds between two lines of progress."""
+REPORT_INTERVAL = 1.0  # seconds: farms store each line in the log of a task
 
 
 def report_steps(steps: Iterator[int], count: int, form: str = "percent") -> None:
-    """Go through steps that yield how many of `count` are done; print progress about each second, and at the end.
-
-    Parameters
-    ----------
-    form : str
-        Key of `PROGRESS`.
-    """
-    following = time.monotonic() + BETWEEN_REPORTS
+    """Take steps that yield the number of `count` that are done, and print progress in a form of `PROGRESS`."""
+    following = time.monotonic() + REPORT_INTERVAL
     for done in steps:
         if time.monotonic() >= following and done < count:
             PROGRESS[form](done / count)
-            following = time.monotonic() + BETWEEN_REPORTS
+            following = time.monotonic() + REPORT_INTERVAL
     PROGRESS[form](1.0)
 
 
-def tell_shares(what: str) -> Callable[[float], None]:
-    """What is told the share that is done, and prints each tenth of it to standard error."""
-    tenths = iter(range(1, 11))
-    following = next(tenths)
+def tell_shares(subject: str) -> Callable[[float], None]:
+    """Make a function of the share that is done, which prints each tenth of the subject to standard error."""
+    told = 0
 
     def progress(share: float) -> None:
-        nonlocal following
-        if 10.0 * share >= following:
-            tell(f"supple: {round(100.0 * share)} % of {what}")
-            following = next((tenth for tenth in tenths if tenth > 10.0 * share), 11)
+        nonlocal told
+        if int(10.0 * share) > told:
+            tell(f"supple: {round(100.0 * share)} % of {subject}")
+            told = int(10.0 * share)
 
     return progress

@@ -1,47 +1,44 @@
-"""What commands consist of: their arguments, those of a task's options among them, and what several commands take."""
+"""The parts of commands: arguments, those of a task's options among them, and readers of their values."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ..deformers import METHODS, SkinningError
 from ..deformers.option import Option
 from ..options import TaskOptions, rows_of
-from ..tasks.bake.made_from import Inputs
 from ..tasks.subject.frames import parse_frames
 
 _ALL = [option for method in METHODS.values() for option in method.choices if option.help]
+# Choices of methods, those of single methods first: the files of baked parts list them in this order.
 CHOICES = {option.name: option for option in sorted(_ALL, key=_ALL.count)}
-"""What methods let choose on the command line, that of single methods first: baked parts keep it in this order."""
-
-Chosen = TypeVar("Chosen", bound=TaskOptions)
 
 
-@dataclass(frozen=True)
 class Argument:
-    """An argument of a command: what `add_argument` takes."""
+    """Names and settings of an argument, as for `add_argument`."""
 
-    names: tuple[str, ...]
-    settings: dict[str, Any]
+    def __init__(self, *names: str, **settings: Any) -> None:
+        self.names, self.settings = names, settings
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """Arguments of which one is given, or none unless `required`."""
+    """Arguments that exclude each other; one is needed if `required`."""
 
     arguments: tuple[Argument, ...]
     required: bool = False
 
 
 class Command:
-    """A command: its word, what `--help` says, the name of the function that does it, and what it takes.
+    """A command: its word, its line of `--help`, the name of its function, and its arguments.
 
-    The function is in a module of `work.MODULES`, as it needs Blender. `former` is a word of earlier versions.
+    The function is in `commands` or `bakes`, which need Blender. `former` is a word of earlier versions.
     """
 
     def __init__(self, word: str, help: str, run: str, *arguments: Argument | OneOf, former: str = "") -> None:  # noqa: A002
@@ -58,10 +55,6 @@ class Command:
                 group.add_argument(*argument.names, **argument.settings)
 
 
-def take(*names: str, **settings: Any) -> Argument:
-    return Argument(names, settings)
-
-
 def take_option(option: Option) -> Argument:
     settings: dict[str, Any] = {"dest": option.name, "default": option.default, "help": option.help}
     if isinstance(option.default, bool):
@@ -71,7 +64,7 @@ def take_option(option: Option) -> Argument:
         settings |= {"choices": tuple(option.words), "default": default, "metavar": option.metavar}
     else:
         settings |= {"type": option.read or type(option.default), "metavar": option.metavar}
-    return take(option.flag or f"--{option.name.replace('_', '-')}", **settings)
+    return Argument(option.flag or f"--{option.name.replace('_', '-')}", **settings)
 
 
 def take_options(kind: type[TaskOptions]) -> list[Argument]:
@@ -80,42 +73,39 @@ def take_options(kind: type[TaskOptions]) -> list[Argument]:
 
 
 def take_path(flag: str, metavar: str, text: str, **settings: Any) -> Argument:
-    return take(flag, type=read_path, metavar=metavar, help=text, **settings)
+    return Argument(flag, type=read_path, metavar=metavar, help=text, **settings)
 
 
 def take_names(flag: str, text: str) -> Argument:
-    return take(flag, action="append", metavar="NAME", help=text)
+    return Argument(flag, action="append", metavar="NAME", help=text)
 
 
 def take_frames(text: str, otherwise: str = "frames of the scene") -> Argument:
     text = f"{text}; {otherwise} if not given. Below zero: --frames=-10-20"
-    return take("--frames", type=read_frames, metavar="A-B[:STEP]", help=text)
+    return Argument("--frames", type=refusing(parse_frames), metavar="A-B[:STEP]", help=text)
 
 
-def read_options(kind: type[Chosen], arguments: argparse.Namespace, **others: Any) -> Chosen:
-    """A task's options as they are given, and others that are no rows of the command line."""
-    given = {option: getattr(arguments, option.name) for option in rows_of(kind) if option.help}
-    return kind(**({option.name: option.words.get(value, value) for option, value in given.items()} | others))
+def read_options(kind: type[TaskOptions], arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of a task as they are written, by name."""
+    return {option.name: getattr(arguments, option.name) for option in rows_of(kind) if option.help}
 
 
 def words_of_choices(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The method and its choices that are given, as they were written: `("--method", "DLBNT", "--order", "HG")`."""
+    """The given method and choices, as they were written: `("--method", "DLBNT", "--order", "HG")`."""
     given = {name: value for name in ("method", *CHOICES) if (value := getattr(arguments, name)) is not None}
     return tuple(word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value)))
 
 
-def read_frames(text: str) -> tuple[range, ...]:
-    try:
-        return parse_frames(text)
-    except SkinningError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+def refusing(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A reader for argparse: it reports what the given reader raises as wrong usage."""
 
+    def read_argument(text: str) -> Any:
+        try:
+            return read(text)
+        except SkinningError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
 
-def read_inputs(text: str) -> Inputs:
-    try:
-        return Inputs.parse(text)
-    except SkinningError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    return read_argument
 
 
 def read_degrees(text: str) -> float:

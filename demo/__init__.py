@@ -1,1 +1,1 @@
-"""The demonstration: an arm built in code, posed farther than linear skinning can take, by four methods; measured."""
+"""The demonstration: an arm made in code and a dressed human, posed farther than linear skinning can take."""

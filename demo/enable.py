@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 @contextmanager
@@ -27,3 +29,8 @@ def supple_enabled() -> Iterator[None]:
             yield
         finally:
             checkout.disable()
+
+
+def load_api() -> Any:
+    """Import the api of the checkout that is enabled."""
+    return importlib.import_module("bl_ext.supple_checkout.supple.api")

@@ -16,18 +16,12 @@ FRAME_START, FRAME_END = 1, 60
 
 @dataclass(frozen=True)
 class KeyPose:
-    """A named pose: Euler angles in degrees (XYZ), scales, and shape key values; what is not named is at rest.
-
-    `place` is where the pose strains the skin most; `asked` is the share of its cross-section that the scaled bones
-    themselves ask for there.
-    """
+    """A named pose: Euler angles in degrees (XYZ), scales, and shape key values; other bones are at rest."""
 
     frame: int
     angles: Channels = field(default_factory=dict)
     scales: Channels = field(default_factory=dict)
     keys: dict[str, float] = field(default_factory=dict)
-    place: str = "forearm"
-    asked: float = 1.0
 
 
 def curled(amount: float) -> Channels:
@@ -46,24 +40,13 @@ def curled(amount: float) -> Channels:
 
 TWIST: Channels = {"forearm_twist": (0.0, 150.0, 0.0), "hand": (0.0, 25.0, 0.0)}
 STRETCH: Channels = {"forearm": (0.8, 1.4, 0.8), "hand": (1.5, 1.5, 1.5)}
-THINNED = 0.8 * 0.8
 
 POSES = {
     "rest": KeyPose(1),
-    "bend": KeyPose(
-        16, {"forearm": (130.0, 0.0, 0.0), **curled(0.85)}, keys={"Biceps": 1.0, "Grip": 0.6}, place="elbow"
-    ),
+    "bend": KeyPose(16, {"forearm": (130.0, 0.0, 0.0), **curled(0.85)}, keys={"Biceps": 1.0, "Grip": 0.6}),
     "twist": KeyPose(31, {**TWIST, **curled(0.25)}),
-    "stretch": KeyPose(
-        46,
-        {"forearm": (95.0, 0.0, 0.0), "hand": (-22.0, 0.0, 0.0), **curled(0.12)},
-        STRETCH,
-        place="elbow",
-        asked=THINNED,
-    ),
-    "all": KeyPose(
-        60, {"forearm": (110.0, 0.0, 0.0), **TWIST, **curled(0.6)}, STRETCH, {"Biceps": 1.0, "Grip": 1.0}, asked=THINNED
-    ),
+    "stretch": KeyPose(46, {"forearm": (95.0, 0.0, 0.0), "hand": (-22.0, 0.0, 0.0), **curled(0.12)}, STRETCH),
+    "all": KeyPose(60, {"forearm": (110.0, 0.0, 0.0), **TWIST, **curled(0.6)}, STRETCH, {"Biceps": 1.0, "Grip": 1.0}),
 }
 
 

@@ -1,17 +1,16 @@
-"""The comparison picture: key poses in rows, methods in columns, rendered by Workbench."""
+"""Pictures: poses in rows, methods in columns, rendered by Workbench."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import bpy
 from mathutils import Euler, Matrix, Vector
 
-from .subjects import SUPPLE_METHODS, Subject, show_pose
-
-COLUMN_WIDTH, LABEL_WIDTH, HEADER_HEIGHT, BORDER = 1.0, 0.30, 0.20, 0.06
+LABEL_WIDTH, HEADER_HEIGHT, BORDER = 0.30, 0.16, 0.04  # in widths of a column
 PIXELS_WIDE = 2200
 CLAY = (0.86, 0.58, 0.45, 1.0)
 INK = (0.02, 0.02, 0.03, 1.0)
@@ -33,42 +32,34 @@ class Row:
     center: tuple[float, float, float]
 
 
-ROWS = {
-    "bend": Row("bend\n130°", 0.66, (0.0, 8.0, 28.0), 1.6, (0.165, 0.0, 0.085)),
-    "twist": Row("twist\n175°", 0.36, (0.0, 0.0, 12.0), 1.2, (0.38, 0.0, -0.01)),
-    "stretch": Row("stretch\n1.4 ×", 0.62, (0.0, 47.0, 12.0), 1.08, (0.27, 0.0, 0.235)),
-}
+def render_sheet(
+    path: Path,
+    rows: dict[str, Row],
+    cells: dict[tuple[str, str], list[bpy.types.Mesh]],
+    colors: Sequence[tuple[float, ...]] = (CLAY,),
+) -> None:
+    """Render meshes into a PNG file.
 
-
-def render_comparison(subjects: list[Subject], captions: dict[tuple[str, str], str], path: Path) -> None:
-    """Render the poses of ROWS by each subject's method into a PNG file.
-
-    `captions` hold a line for each pose and method, to be printed under its cell.
+    Parameters
+    ----------
+    cells : dict
+        Meshes by the title of their column and the key of their row; as many as there are colors are shown.
     """
-    baked = {(pose, subject.method): bake_mesh(subject, pose) for pose in ROWS for subject in subjects}
-    scene = bpy.data.scenes.new("Comparison")
+    scene = bpy.data.scenes.new(path.stem)
     bpy.context.window.scene = scene
-    ink, clay = plain_material("Ink", INK), plain_material("Clay", CLAY)
-    width = LABEL_WIDTH + COLUMN_WIDTH * len(subjects)
-    for column, subject in enumerate(subjects):
-        left = LABEL_WIDTH + column * COLUMN_WIDTH
-        title = f"Supple {subject.method}" if subject.method in SUPPLE_METHODS else subject.method
-        add_text(scene, title, (left + COLUMN_WIDTH / 2.0, -HEADER_HEIGHT / 2.0), 0.075, ink)
+    ink, materials = plain_material("Ink", INK), [plain_material("Color", color) for color in colors]
+    titles = list(dict.fromkeys(title for title, _ in cells))
+    for column, title in enumerate(titles):
+        add_text(scene, title, (LABEL_WIDTH + column + 0.5, -HEADER_HEIGHT / 2.0), 0.06, ink)
     top = -HEADER_HEIGHT
-    for pose, row in ROWS.items():
-        add_text(scene, row.label, (LABEL_WIDTH / 2.0, top - row.height / 2.0), 0.06, ink)
-        for column, subject in enumerate(subjects):
-            middle = (LABEL_WIDTH + (column + 0.5) * COLUMN_WIDTH, top - row.height / 2.0)
-            add_mesh(scene, baked[pose, subject.method], row, middle, clay)
-            add_text(scene, captions[pose, subject.method], (middle[0], top - row.height + 0.035), 0.042, ink)
+    for key, row in rows.items():
+        add_text(scene, row.label, (LABEL_WIDTH / 2.0, top - row.height / 2.0), 0.05, ink)
+        for column, title in enumerate(titles):
+            for mesh, material in zip(cells[title, key], materials, strict=False):
+                add_mesh(scene, mesh, row, (LABEL_WIDTH + column + 0.5, top - row.height / 2.0), material)
         top -= row.height
-    add_camera(scene, width, -top + BORDER)
+    add_camera(scene, LABEL_WIDTH + len(titles), BORDER - top)
     render(scene, path)
-
-
-def bake_mesh(subject: Subject, pose: str) -> bpy.types.Mesh:
-    """Return a new mesh: the subject's evaluated one in a pose."""
-    return bpy.data.meshes.new_from_object(show_pose(subject, pose))
 
 
 def add_mesh(

@@ -1,6 +1,4 @@
-"""The demonstration: an arm posed by four methods, farther than linear skinning can take, and with skin patterns.
-
-What the methods make of it is measured, rendered, and baked.
+"""The demonstration: an arm posed by four methods, farther than linear skinning can take, and a dressed human.
 
 Run it in a Python that has Blender's module bpy: python -m demo.run --output build/demo
 """
@@ -21,7 +19,7 @@ from demo.enable import supple_enabled
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "demo", help="folder for what is made")
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "demo", help="folder for pictures and files")
     parser.add_argument("--vertices", type=int, default=22_000, help="about how many vertices the arm has")
     return parser.parse_args()
 

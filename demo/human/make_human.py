@@ -3,6 +3,7 @@
 Run it in a Python that has Blender 4.2's module bpy, whose files all later Blenders open:
 
     python demo/human/make_human.py .../mh_human_game.blend
+    zstd -d < human.blend | zstd --ultra -22 > smaller.blend && mv smaller.blend human.blend
 """
 
 from __future__ import annotations
