@@ -1,7 +1,7 @@
-"""What tasks let choose: frozen dataclasses whose fields are rows. Nothing here needs Blender.
+"""Options of tasks: frozen dataclasses whose fields are rows. Nothing here needs Blender.
 
-A row is declared here, and used where the task reads it. `settings/properties.py` makes properties of it, for settings
-and operators, `cli/options.py` an argument of the command line.
+A row is declared here, and used by the task that reads it. `settings/properties.py` turns it into properties of
+settings and operators, `cli/options.py` into an argument of the command line.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from .deformers import COMPARED, DEFAULT_METHOD, PUBLISHED_METHOD
 from .deformers.automatic_weights import METHODS
 from .deformers.option import Option
-from .deformers.swing.parts import PARTS
+from .deformers.swing.parts import SWING_PARTS
 from .deformers.weight_editing.edits import Mode
 
 
@@ -47,7 +47,7 @@ def row(default: Any, label: str = "", tooltip: str = "", **facts: Any) -> Any:
 
 @dataclass(frozen=True)
 class Look:
-    """What one sees of a character: a method with its defaults, with or without flesh; without one, it is muted."""
+    """How a character deforms: a method with its defaults, with or without flesh; without a method, it is muted."""
 
     key: str
     label: str
@@ -56,6 +56,7 @@ class Look:
     has_flesh: bool = False
 
 
+# In the order of menus; the command line has the keys in small letters.
 LOOKS = {
     look.key: look
     for look in (
@@ -72,21 +73,42 @@ LOOKS = {
         Look("BLENDER", "As Blender", "As Blender's own Armature modifier deforms the character, without Supple"),
     )
 }  # fmt: skip
-"""In the order of menus; the command line has the keys in small letters."""
 
 
 @dataclass(frozen=True)
 class TaskOptions:
-    """What is chosen for a task; raises SkinningError where a value is not allowed."""
+    """Options of a task; raises SkinningError for a value that is not allowed."""
 
     def __post_init__(self) -> None:
         for option in rows_of(type(self)):
             option.check(getattr(self, option.name))
 
 
+Chosen = TypeVar("Chosen", bound=TaskOptions)
+
+
 def rows_of(kind: type[TaskOptions]) -> list[Option]:
-    """What a user sets of a task's options, in order; fields that only scripts set are none."""
+    """The rows of a task's options, in order, without fields that only scripts set."""
     return [replace(each.metadata["option"], name=each.name) for each in fields(kind) if each.metadata]
+
+
+def make_options(kind: type[Chosen], **given: Any) -> Chosen:
+    """A task's options from plain values; words of the command line, in capital or small letters, count as keys.
+
+    Raises
+    ------
+    SkinningError
+        If a value is not allowed.
+    TypeError
+        If there is no such option.
+    """
+    words = {option.name: option.words for option in rows_of(kind)}
+    return kind(
+        **{
+            name: words.get(name, {}).get(value.lower(), value) if isinstance(value, str) else value
+            for name, value in given.items()
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -107,14 +129,14 @@ class RangeOfMotion(TaskOptions):
 
 @dataclass(frozen=True)
 class CheckOptions(RangeOfMotion):
-    """What a character is checked in, and by what.
+    """Options of a check.
 
     Attributes
     ----------
     methods : tuple of str
-        Keys of `METHODS`; that in use by each mesh is measured, too.
+        Keys of `METHODS` to measure, besides the method of each mesh.
     frames : sequence of int, or None
-        Of the scene, as played, instead of actions.
+        Frames of the scene, as played, instead of actions.
     """
 
     use_actions: bool = row(True, "Actions", "Also check a varied selection of frames from all actions of the armature")
@@ -124,14 +146,14 @@ class CheckOptions(RangeOfMotion):
 
 @dataclass(frozen=True)
 class CopyOptions(RangeOfMotion):
-    """What a copy of a character for game engines is made by.
+    """Options of a copy for game engines.
 
     Attributes
     ----------
     tolerance : float
         Meters.
     actions : tuple of str, or None
-        Names of those to be copied; all that move the armature's bones if None.
+        Names of the actions to copy; if None, all that move the armature's bones.
     """
 
     target: str = row(
@@ -216,7 +238,7 @@ class SwingOptions(TaskOptions):
         "AUTO", "Part", "The part, which decides how it swings",
         items=(
             ("AUTO", "By Name", "Tails, ears, hair, cloaks, antennae and flesh, by the names of the bones"),
-            *((key, part.label, part.tooltip) for key, part in PARTS.items()),
+            *((key, part.label, part.tooltip) for key, part in SWING_PARTS.items()),
         ),
         help="part, which decides how it swings; by the names of the bones if not given", metavar="PART",
     )  # fmt: skip
@@ -265,16 +287,16 @@ class SwingOptions(TaskOptions):
 
 @dataclass(frozen=True)
 class WeightOptions(TaskOptions):
-    """What a user can choose of automatic weights.
+    """Options of automatic weights.
 
     Attributes
     ----------
     method : str
-        "" for the default, or where there are points and cages the method that they need.
+        "" for the default; with points and cages, for the method that they need.
     mirror : bool
         Make the weights the same on both sides of the armature's X axis.
     choices : mapping of str to int
-        What is chosen for methods, by name of their choices; 0 or left out for a method's default.
+        Values of the methods' choices, by name; 0 or missing for a method's default.
     """
 
     method: str = row(
@@ -309,7 +331,7 @@ class WeightOptions(TaskOptions):
 
 @dataclass(frozen=True)
 class DragOptions(TaskOptions):
-    """How bones follow a dragged point of the skin, and what pins hold."""
+    """How bones follow a dragged point of the skin, and whether pins hold rotation."""
 
     solver: str = row(
         "ENERGY", "Bones That Follow", "Which bones follow the dragged point, and how",

@@ -1,4 +1,4 @@
-"""What Supple adds to Blender, in order."""
+"""The parts of Supple that Blender registers, in order."""
 
 from __future__ import annotations
 

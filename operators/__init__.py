@@ -1,69 +1,22 @@
-"""Operators: each reads its settings, calls one task, reports."""
+"""Operators: each reads its settings, calls one task and reports. Rooms are named for the work of a rigger."""
 
-from . import (
-    bake,
-    base,
-    bind,
-    character,
-    check,
-    corrections,
-    corrections_from,
-    drag_skin,
-    engine_copy,
-    example,
-    farm,
-    fit,
-    handles,
-    layers,
-    motion,
-    pattern_maps,
-    pattern_strokes,
-    patterns,
-    place_patterns,
-    reports,
-    side_by_side,
-    swing,
-    weight_brush,
-    weight_edits,
-    weight_lines,
-    weights,
-)
+import bpy
 
-PARTS = (
-    bind,
-    character,
-    bake,
-    reports,
-    side_by_side,
-    check,
-    corrections,
-    corrections_from,
-    engine_copy,
-    example,
-    fit,
-    farm,
-    motion,
-    swing,
-    patterns,
-    place_patterns,
-    pattern_strokes,
-    pattern_maps,
-    weights,
-    weight_edits,
-    weight_lines,
-    weight_brush,
-    drag_skin,
-    handles,
-    layers,
+from . import base, character, corrections, files, patterns, pose, skin, weights
+
+ROOMS = (skin, character, files, corrections, pose, patterns, weights)
+
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory(
+    tuple(each for room in ROOMS for each in room.CLASSES)
 )
 
 
 def register() -> None:
-    for part in PARTS:
-        part.register()
+    _register_classes()
+    patterns.library.register()
 
 
 def unregister() -> None:
     base.unregister()
-    for part in reversed(PARTS):
-        part.unregister()
+    patterns.library.unregister()
+    _unregister_classes()

@@ -1,44 +1,42 @@
-"""What takes seconds: computed by another Blender, with progress and Esc to cancel."""
+"""Operators that take seconds: another Blender computes, with progress and Esc to cancel."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, cast
 
 import bpy
 
-from ..tasks.steps import EditedMeanwhileError, Steps, StepsBeside, only, take_all
+from ..tasks.steps import EditedMeanwhileError, Steps, StepsBeside, take_all
 from .base import WaitingOperator
 
+# Seconds between two calls of `modal`
 CHECK_INTERVAL = 0.02
-"""Seconds after which steps go on."""
 
+# Minimum seconds between two changes of the status bar: each redraws Blender, which slows the computing down.
 STATUS_INTERVAL = 0.5
-"""Least seconds between two changes of the status bar: each has Blender draw it, which takes from the computing."""
 
 
 class ComputingOperator(WaitingOperator):
-    """Mix-in: takes long steps in one go from Python, and from the user interface between two drawings of the window.
+    """Mix-in: takes long steps in one go from Python, and between two redraws of the window from the user interface.
 
-    `run` calls `compute` with a function that touches nothing of Blender's, or `take` with steps (see `Steps`);
-    `finish` is called with what they have returned, and says what was done. Where a user waits, the first step is taken
-    once progress is shown, and it is shown until all that follows what was done has followed.
+    An operator has `list_steps`, or a `run` that calls `take` with steps (see `Steps`). `finish` is called with what
+    they return. If a user waits, progress is shown before the first step is taken, and until Blender has evaluated all
+    that depends on the change.
     """
 
+    # Seconds in which steps are taken before the window is drawn
     step_time = 0.05
-    """Seconds for which steps are taken before the window is drawn."""
+    # Whether the steps are sure to compute something: the other Blender is then started at once.
     computes = False
-    """Whether its steps are sure to have something computed: the other Blender is started right away then."""
 
+    # What is computed, as in "40 % of the weights"
     subject = ""
-    """What is computed, as in "40 % of ..."."""
-    canceled = ""
-    """What is reported after Esc."""
+    # The report after Esc
+    canceled = "Canceled: nothing was changed"
+    # Whether a user waits in front of a window: set by `watch`
     is_interactive = False
-    """Whether a user waits in front of a window: set by `watch`."""
     _steps: StepsBeside | None = None
-    """What is being done, until it ends."""
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.watch(context)
@@ -48,12 +46,15 @@ class ComputingOperator(WaitingOperator):
         """Note whether a user waits in front of a window."""
         self.is_interactive = not bpy.app.background and context.window is not None
 
-    def compute(self, context: bpy.types.Context, function: Callable[[Callable[[float], None]], Any]) -> Any:
-        """Compute, by another Blender where a user waits, and `finish`: see `Child.order`."""
-        return self.take(context, only(function))
+    def run(self, context: bpy.types.Context) -> Any:
+        return self.take(context, self.list_steps(context))
+
+    def list_steps(self, context: bpy.types.Context) -> Steps:
+        """The steps of the operator."""
+        raise AssertionError("each operator has its own")
 
     def take(self, context: bpy.types.Context, steps: Steps) -> Any:
-        """Take steps, a few at a time where a user waits, and `finish`: returns and raises as `run` does."""
+        """Take steps, a few at a time if a user waits, and `finish`: returns and raises as `run` does."""
         is_interactive, self.is_interactive = self.is_interactive, False  # Repeat Last and Redo execute this instance
         if not is_interactive:
             return self.finish(context, take_all(steps))
@@ -61,7 +62,7 @@ class ComputingOperator(WaitingOperator):
         self._status, self._status_time, self._start = "", 0.0, time.monotonic()
         self.begin_waiting(context, CHECK_INTERVAL, 100)
         self._waiting.ends.callback(self._steps.close)
-        self.show_progress(context)
+        self._show_progress(context, self._steps.share)
         context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
         return {"RUNNING_MODAL"}
 
@@ -69,44 +70,41 @@ class ComputingOperator(WaitingOperator):
         if event.type == "ESC":
             self.end(context)
             return self.attempt(self.stop)
-        return self._go_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
-
-    def _go_on(self, context: bpy.types.Context) -> set[str]:
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
         result = {"CANCELLED"}
         try:
-            result = self.attempt(lambda: self._advance(context))
+            result = self.attempt(lambda: self._advance(context, cast(StepsBeside, self._steps)))
         finally:
             if "RUNNING_MODAL" not in result:
                 self.end(context)
         return result
 
-    def _advance(self, context: bpy.types.Context) -> Any:
+    def _advance(self, context: bpy.types.Context, steps: StepsBeside) -> Any:
         """Take steps for a moment; after the last, `finish`. Returns and raises as `run` does."""
-        assert self._steps is not None  # until `end`
         try:
-            self._steps.take(self.step_time)
+            steps.take(self.step_time)
         except StopIteration as end:
             result = self.finish(context, end.value)
-            context.view_layer.update()  # what follows a change may take as long as the change
+            context.view_layer.update()  # evaluating the change may take as long as computing it
             return result
         except EditedMeanwhileError as error:
             self.tell(str(error), "WARNING")
             return self.stop()
-        self.show_progress(context)
+        self._show_progress(context, steps.share)
         return {"RUNNING_MODAL"}
 
     def stop(self) -> Any:
-        """After Esc, say that nothing was changed, unless something was: returns as `run` does."""
+        """After Esc, report that nothing was changed, unless something was: returns as `run` does."""
         self.tell(self.canceled)
         return {"CANCELLED"}
 
-    def finish(self, context: bpy.types.Context, result: Any) -> Any:
-        """Write what was computed: returns and raises as `run` does."""
-        raise AssertionError("each operator has its own")
+    def finish(self, _context: bpy.types.Context, result: Any) -> Any:
+        """Write the result, if the last step did not: returns and raises as `run` does."""
+        return result
 
-    def show_progress(self, context: bpy.types.Context) -> None:
-        """Show the progress, and how long it takes yet, under the mouse and in the status bar."""
-        share = self._steps.share if self._steps is not None else 0.0
+    def _show_progress(self, context: bpy.types.Context, share: float) -> None:
+        """Show the progress and the time that is left, at the mouse pointer and in the status bar."""
         done, now = round(100 * share), time.monotonic()
         status = f"{done} % of {self.subject}. Esc to cancel"
         if left := estimate_left(share, now - self._start):
@@ -116,7 +114,7 @@ class ComputingOperator(WaitingOperator):
             self.show_waiting(context, done, status)
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Blender ends the operator, as when another file is opened, or its dialog."""
+        """End because Blender ends the operator, such as when another file is opened, or its dialog is closed."""
         if self._steps is not None:
             self.end(context)
 
@@ -126,28 +124,19 @@ class ComputingOperator(WaitingOperator):
 
 
 class SlowOperator(ComputingOperator):
-    """Mix-in: what it does may take long, and cannot be cut into steps: where a user waits, progress is shown first."""
+    """Mix-in: `work` may take long, and cannot be divided into steps. If a user waits, progress is shown before."""
 
-    canceled = "Canceled: nothing was changed"
-
-    def run(self, context: bpy.types.Context) -> Any:
-        return self.take(context, self._work_later(context))
-
-    def _work_later(self, context: bpy.types.Context) -> Steps:
+    def list_steps(self, context: bpy.types.Context) -> Steps:
         yield None
         return self.work(context)
 
     def work(self, context: bpy.types.Context) -> Any:
-        """Do it: returns and raises as `run` does."""
+        """Do all of it: returns and raises as `run` does."""
         raise AssertionError("each operator has its own")
-
-    def finish(self, _context: bpy.types.Context, result: Any) -> Any:
-        """All is done."""
-        return result
 
 
 def estimate_left(share: float, seconds: float) -> int:
-    """Seconds that are left if the rest goes as what is done, by fives; 0 where there is no telling yet."""
+    """Seconds left if the rest takes as long as the part that is done, rounded to 5; 0 if it is too early to tell."""
     if share < 0.05 or seconds < 5.0:
         return 0
     return max(5, 5 * round(seconds * (1.0 - share) / share / 5.0))

@@ -1,4 +1,4 @@
-"""Tools that follow the mouse over the 3D View and the UV editor until they are confirmed or canceled."""
+"""Tools that follow the mouse in the 3D View and the UV editor until they are confirmed or canceled."""
 
 from __future__ import annotations
 
@@ -9,26 +9,20 @@ import bpy
 
 from ..bridge.held import Held
 from ..deformers import SkinningError
-from ..settings.character import find_pattern_mesh
-from ..settings.objects import settings_of
-from ..settings.patterns import PatternSettings
-from ..tasks.patterns.edit import check_index
 from ..tasks.steps import EditedMeanwhileError
 from ..translations import translate
-from ..viewport.pattern_view import PatternView
 from ..viewport.view import Mouse, read_mouse
 from .base import WaitingOperator
-from .patterns import PatternOperator, needs_mesh, needs_pattern
 
 MODES = ("OBJECT", "POSE", "PAINT_WEIGHT")
 
+# Events whose names start so are left to the editor.
 NAVIGATION = ("MIDDLEMOUSE", "WHEEL", "TRACKPAD", "MOUSEROTATE", "MOUSESMARTZOOM", "NDOF", "NUMPAD", "HOME", "TIMER")
-"""Starts of the names of events that are left to the editor."""
 
 PRESSED = ("PRESS", "DOUBLE_CLICK")
 
+# Seconds until a slow step starts, in which the window is redrawn with a message
 FOLLOWED_AFTER = 0.02
-"""Seconds in which a window shows that something follows."""
 
 CONFIRM = ("RET", "NUMPAD_ENTER", "SPACE")
 
@@ -36,18 +30,15 @@ CANCEL = ("ESC", "RIGHTMOUSE")
 
 
 class ModalTool(WaitingOperator):
-    """Mix-in: runs until it is confirmed or canceled, with a text that lists the keys.
+    """Mix-in: runs until it is confirmed or canceled, and shows its keys; without a window, `run` does it at once."""
 
-    Without a window `run` does what the operator's properties say.
-    """
-
+    # The message while the end of the tool takes long, such as "the skin follows"
     followed_by = ""
-    """What follows at the end and may take long, as in "the skin follows": it is said before."""
 
     _began: ExitStack
     _held: Held
+    # The result to return after the slow step at the end
     _result: set[str] | None = None
-    """How the tool ends, while what follows is waited for."""
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if context.window is None:
@@ -72,21 +63,21 @@ class ModalTool(WaitingOperator):
         return {"RUNNING_MODAL"}
 
     def prepare(self, context: bpy.types.Context) -> None:
-        """Read the scene, before anything is changed."""
+        """Read the scene before the tool changes anything."""
         self.begin(context)
 
     def begin(self, context: bpy.types.Context) -> None:
         """Get ready to follow the mouse."""
 
     def react(self, context: bpy.types.Context, event: bpy.types.Event, mouse: Mouse) -> set[str]:
-        """Follow an event; `mouse` is its position in the window."""
+        """Respond to an event; `mouse` is its position in the window."""
         raise AssertionError("each tool has its own")
 
     def restore(self) -> None:
-        """Undo what is not yet confirmed."""
+        """Undo changes that are not confirmed yet."""
 
     def keys(self) -> str:
-        """What keys do now."""
+        """The keys and their current effects."""
         raise AssertionError("each tool has its own")
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
@@ -98,7 +89,7 @@ class ModalTool(WaitingOperator):
             self._held.note()
 
     def _give_up(self, context: bpy.types.Context) -> set[str]:
-        """End the tool after somebody else has edited the file: what it has read may be freed, and is not touched."""
+        """End the tool after an edit by others, without touching data that Blender may have freed."""
         self.tell(str(EditedMeanwhileError()), "WARNING")
         with suppress(ReferenceError):
             self._end(context)
@@ -132,7 +123,7 @@ class ModalTool(WaitingOperator):
         return result
 
     def _let_follow(self, context: bpy.types.Context) -> set[str]:
-        """End the tool, and show progress until all has followed."""
+        """End the tool, and show progress until Blender has evaluated the change."""
         result, self._result = self._result, None
         assert result is not None  # as `modal` has seen
         try:
@@ -143,7 +134,7 @@ class ModalTool(WaitingOperator):
         return result
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """End the tool because Blender wants it, as when another file is opened."""
+        """End because Blender ends the tool, such as when another file is opened."""
         self._end(context)
         if self._result is not None:
             self.end_waiting(context)
@@ -153,13 +144,13 @@ class ModalTool(WaitingOperator):
         self.redraw(context)
 
     def show_message(self, context: bpy.types.Context, message: str | None = None) -> None:
-        """Show what keys do now, and a message on what is wrong."""
+        """Show the keys, or a message on a problem."""
         context.workspace.status_text_set(translate(self.keys()))
         if self._area is not None:
             self._area.header_text_set(translate(message or self.describe()))
 
     def describe(self) -> str:
-        """What is being done."""
+        """The current action."""
         return self.keys()
 
     def redraw(self, context: bpy.types.Context) -> None:
@@ -170,24 +161,4 @@ class ModalTool(WaitingOperator):
 
 
 def needs_mode(context: bpy.types.Context) -> str:
-    """A mode in which the skin is posed."""
     return "" if context.mode in MODES else "Go to Object, Pose or Weight Paint Mode first"
-
-
-class PatternTool(PatternOperator, ModalTool):
-    """Mix-in: a tool for the patterns of a mesh."""
-
-    requires = (needs_mesh, needs_pattern, needs_mode)
-
-    def prepare(self, context: bpy.types.Context) -> None:
-        self._obj = cast(bpy.types.Object, find_pattern_mesh(context))
-        self._settings = settings_of(self._obj)
-        check_index(self._obj, self._settings.active_pattern)
-        self._scene = PatternView(self._obj)
-        self.begin(context)
-        self._began.enter_context(self._scene.keep_rest())
-
-    @property
-    def pattern(self) -> PatternSettings:
-        """The active pattern."""
-        return self._scene.pattern

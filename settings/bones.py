@@ -1,11 +1,19 @@
-"""What Supple stores on a bone."""
+"""Settings of bones and armatures, and the data of swings."""
 
 from __future__ import annotations
 
 import bpy
 
 from .events import show_bones
-from .properties import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, PointerProperty, StringProperty
+from .properties import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    PointerProperty,
+    StringProperty,
+    factor,
+)
 
 SPREAD_ITEMS = (
     ("AUTO", "Auto", "Where a short bone follows a long bone, such as the hand after the forearm", "NONE", 0),
@@ -16,13 +24,6 @@ SPREAD_ITEMS = (
 
 def _show_change(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     settings.id_data.update_tag()  # skeletons are compared where an armature has changed
-
-
-SWING_KEY = "supple_swing"
-"""Custom property of an action with a swing: what it was computed from, as a digest; "" where nothing swings in it."""
-
-COPIED_KEY = "supple_copied_from"
-"""Custom property of an action that was copied from another file to swing: the full name of the linked one."""
 
 
 class SwingSettings(bpy.types.PropertyGroup):
@@ -59,13 +60,10 @@ class BoneSettings(bpy.types.PropertyGroup):
         description="With Centers, use a separate sharpness for this bone's joint with its parent",
         update=_show_change,
     )
-    sharpness: FloatProperty(
-        name="Sharpness",
-        description="How sharply this bone's joint with its parent bends: 0 is round, 1 is linear blending",
-        default=0.25,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
+    sharpness: factor(
+        0.25,
+        "Sharpness",
+        "How sharply this bone's joint with its parent bends: 0 is round, 1 is linear blending",
         update=_show_change,
     )
     spread_twist: EnumProperty(
@@ -91,26 +89,5 @@ class BoneSettings(bpy.types.PropertyGroup):
         description="This bone was added for a region that swings, and has weights of its parent",
         options={"HIDDEN"},
     )
-    has_lag: BoolProperty(
-        name="Swings",
-        description="A lag bone was made for this bone",
-        options={"HIDDEN"},
-    )
+    has_lag: BoolProperty(name="Swings", description="A lag bone was made for this bone", options={"HIDDEN"})
     swing: PointerProperty(type=SwingSettings, options={"HIDDEN"})
-
-
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory(
-    (SwingSettings, MadeBone, ArmatureSettings, BoneSettings)
-)
-
-
-def register() -> None:
-    _register_classes()
-    bpy.types.Bone.supple = PointerProperty(type=BoneSettings, name="Supple", description="Skin deformation")
-    bpy.types.Armature.supple = PointerProperty(type=ArmatureSettings, name="Supple", description="Skin deformation")
-
-
-def unregister() -> None:
-    del bpy.types.Armature.supple
-    del bpy.types.Bone.supple
-    _unregister_classes()

@@ -13,12 +13,12 @@ from ..deformers import Option
 from .choices import properties_of
 from .objects import PATTERN_OPTIONS, SKIN_OPTIONS, settings_of
 
+# Meshes of an armature, by `session_uid`, while a panel is drawn
 _listed: dict[int, list[bpy.types.Object]] = {}
-"""Meshes of an armature, by `session_uid`, while a panel is drawn."""
 
 
+# Constraints that make an object follow a bone
 HOLDING = {"ARMATURE", "CHILD_OF", "COPY_LOCATION", "COPY_TRANSFORMS"}
-"""Constraints by which an object goes along with a bone."""
 
 
 def find_armature(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -87,7 +87,7 @@ def listed_once(context: bpy.types.Context) -> Iterator[None]:
 
 
 def list_ticked(context: bpy.types.Context, armature: bpy.types.Object | None = None) -> list[bpy.types.Object]:
-    """Those of them that are ticked."""
+    """The ticked meshes of an armature, or of the active character."""
     return [obj for obj in list_meshes(context, armature) if settings_of(obj).is_ticked]
 
 
@@ -129,7 +129,7 @@ def _read_index(_character: bpy.types.PropertyGroup) -> int:
 
 
 def _write_index(character: bpy.types.PropertyGroup, index: int) -> None:
-    """Show a mesh: in Object Mode, where a mesh is active, by making it the active one."""
+    """Show a mesh in the panels; in Object Mode, make it active if a mesh is active."""
     context, obj = bpy.context, bpy.data.objects[index]
     character.shown = obj.name
     active = context.active_object
@@ -140,7 +140,7 @@ def _write_index(character: bpy.types.PropertyGroup, index: int) -> None:
 
 
 def _share(option: Option) -> dict[str, Any]:
-    """What reads a setting of the first of the ticked meshes, and gives it to all."""
+    """Functions that read a setting of the first ticked mesh, and write it to all ticked meshes."""
     name, items = option.name, option.items
     numbers = {item[0]: item[4] if len(item) > 4 else index for index, item in enumerate(items)}
     keys = {number: key for key, number in numbers.items()}
@@ -160,7 +160,7 @@ def _share(option: Option) -> dict[str, Any]:
 
 
 class CharacterSettings(bpy.types.PropertyGroup):
-    """`scene.supple_character`: nothing of it but what is shown is its own."""
+    """`scene.supple_character`: the shown mesh, and access to the settings of the ticked meshes."""
 
     shown: bpy.props.StringProperty(options={"HIDDEN"})
     index: bpy.props.IntProperty(name="Mesh", options={"HIDDEN"}, get=_read_index, set=_write_index)
@@ -172,23 +172,9 @@ TOOLTIPS = {
     "pattern_display": "Show patterns of the ticked meshes by moving the skin, or as bumps in the materials",
     "pattern_level": "Number of subdivisions of the ticked meshes before patterns displace them",
 }
+# Settings that all ticked meshes can get at once
 SHARED = properties_of(
     (replace(each, tooltip=TOOLTIPS.get(each.name, each.tooltip)) for each in (*SKIN_OPTIONS, *PATTERN_OPTIONS)), _share
 )
-"""Settings that ticked meshes can be given together."""
 
 CharacterSettings.__annotations__ |= {name: f"SHARED[{name!r}]" for name in SHARED}
-
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory((CharacterSettings,))
-
-
-def register() -> None:
-    _register_classes()
-    bpy.types.Scene.supple_character = bpy.props.PointerProperty(
-        type=CharacterSettings, name="Character", description="The character that the active object belongs to"
-    )
-
-
-def unregister() -> None:
-    del bpy.types.Scene.supple_character
-    _unregister_classes()

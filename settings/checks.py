@@ -1,11 +1,11 @@
-"""What is shown of a check of a character, and of heat on the skin: in the window, never saved."""
+"""Display of a check's results, and of heat on the skin: in the window, never saved."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
 
 from ..options import CheckOptions
 from .events import draw_nothing, redraw, unsaved
@@ -36,7 +36,7 @@ def _fold(settings: Any, _context: bpy.types.Context) -> None:
 
 
 class FindingSettings(bpy.types.PropertyGroup):
-    """A line of the list: which fault of the armature's report it is, and what is drawn of it."""
+    """A line of the list: the number of the fault in the armature's report, and its texts."""
 
     number: IntProperty(options={"HIDDEN"})
     mesh: StringProperty(name="Mesh", options={"HIDDEN"})
@@ -68,11 +68,7 @@ class CheckSettings(bpy.types.PropertyGroup):
         **unsaved("heat"),
     )
     other: EnumProperty(
-        name="From",
-        description="Method to compare with",
-        items=GHOST_ITEMS,
-        default=LINEAR,
-        update=_redraw,
+        name="From", description="Method to compare with", items=GHOST_ITEMS, default=LINEAR, update=_redraw
     )
     full: FloatProperty(
         name="Full",
@@ -86,43 +82,27 @@ class CheckSettings(bpy.types.PropertyGroup):
 
 
 def check_settings(context: bpy.types.Context) -> Any:
-    """What is shown of a check."""
+    """The display of the check's results."""
     return context.window_manager.supple_check
 
 
 def forget_check(manager: bpy.types.WindowManager) -> None:
-    """Drop the list, and switch heat off: another file has other characters, perhaps of the same names.
+    """Clear the list and turn heat off: another file has other characters, perhaps of the same names.
 
-    Blender 5.2 does so itself; 4.2 keeps what the window manager holds.
+    Blender 5.2 does so itself; 4.2 keeps data of the window manager.
     """
     close_check(manager.supple_check)
     draw_nothing()
 
 
 def close_check(settings: Any) -> None:
-    """Drop the list, and the heat that showed its faults."""
+    """Clear the list, and turn off the heat that showed its faults."""
     settings.armature, settings.is_open = "", False
     settings.findings.clear()
     cool(settings)
 
 
 def cool(settings: Any) -> None:
-    """Switch off the heat that shows faults; that of a comparison stays."""
+    """Turn off heat that shows faults; the heat of a comparison stays."""
     if settings.heat in ("STRETCH", "OVERLAP"):
         settings.heat = "NONE"
-
-
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory((FindingSettings, CheckSettings))
-
-
-def register() -> None:
-    _register_classes()
-    bpy.types.WindowManager.supple_check = PointerProperty(
-        type=CheckSettings, name="Supple Check", description="Display of check results, and of heat on the skin"
-    )
-
-
-def unregister() -> None:
-    draw_nothing()
-    del bpy.types.WindowManager.supple_check
-    _unregister_classes()

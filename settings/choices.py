@@ -1,26 +1,26 @@
-"""The choices of the methods of skinning as properties: made from what each method says about itself, and read back."""
+"""Choices of the skinning methods as properties, made from the options of each method, and read back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from math import isclose
 from typing import Any
 
 import bpy
 
-from ..deformers import METHODS, Method, Option, UnsupportedError
+from ..deformers import METHODS, Method, Option, SkinningError, UnsupportedError
 from .events import show_change
 from .properties import make_property
 
 METHOD_ITEMS = tuple((method.key, method.label, method.tooltip, "NONE", method.number) for method in METHODS.values())
 
+# Moments at which a choice may have a value of its own, in a property such as `iterations_bake`
 DRAGGING, BAKING = "dragging", "bake"
-"""Moments at which a choice may have a value of its own: in a property named for both, such as `iterations_bake`."""
 
 
 def options_of(methods: Iterable[Method]) -> list[Option]:
-    """What methods let choose, with its defaults. Two methods that share an option have one default for it."""
+    """Options of methods, with their defaults. Methods that share an option have one default for it."""
     return [replace(choice, default=method.default_of(choice)) for method in methods for choice in method.choices]
 
 
@@ -38,12 +38,12 @@ def properties_of(options: Iterable[Option], access: Callable[[Option], dict[str
 
 
 def store_of(settings: Any, method: Method) -> bpy.types.PropertyGroup:
-    """Where an object's settings keep the choices of a method."""
+    """The settings of an object that hold the choices of a method."""
     return settings.particles if method.fills_solid else settings
 
 
 def find_method(key: str) -> Method:
-    """The method of a key; raises UnsupportedError where there is none, as in files of a later version of Supple."""
+    """The method of a key; raises UnsupportedError for an unknown key, such as from a later version of Supple."""
     if key not in METHODS:
         raise UnsupportedError(
             f"This version of Supple has no such method: choose {', '.join(METHODS)}, and bind again"
@@ -57,12 +57,12 @@ def are_same(stored: Any, value: Any) -> bool:
 
 
 def read_params(settings: Any, key: str) -> Any:
-    """A method's `Params` as they are chosen, but for what holds for each pose by itself: that has its defaults.
+    """The chosen `Params` of a method; options of single poses have their defaults.
 
     Raises
     ------
     UnsupportedError
-        Where there is no such method.
+        If the method is unknown.
     """
     method = find_method(key)
     store = store_of(settings, method)
@@ -72,7 +72,7 @@ def read_params(settings: Any, key: str) -> Any:
 
 
 def read_pose_choices(settings: Any, key: str, moment: str = "") -> dict[str, Any]:
-    """What is chosen, by fields of `Params`, that holds for each pose by itself, at a moment such as `DRAGGING`."""
+    """Chosen values of options of single poses, by fields of `Params`, at a moment such as `DRAGGING`."""
     method = METHODS[key]
     store = store_of(settings, method)
     chosen = {}
@@ -81,3 +81,14 @@ def read_pose_choices(settings: Any, key: str, moment: str = "") -> dict[str, An
             own = f"{choice.name}_{moment}"
             chosen[choice.name] = getattr(store, own if hasattr(store, own) else choice.name)
     return chosen
+
+
+def write_choices(settings: Any, key: str, given: Mapping[str, Any]) -> None:
+    """Set choices of a method, given by name; SkinningError if the method has no such choice, or not such a value."""
+    method = find_method(key)
+    choices = {choice.name: choice for choice in method.choices}
+    for name, value in given.items():
+        if name not in choices:
+            raise SkinningError(f"{method.key} has no option for {name.replace('_', ' ')}: leave it out")
+        choices[name].check(value)
+        setattr(store_of(settings, method), name, value)

@@ -1,4 +1,4 @@
-"""What Supple stores of each correction on an object: a shape key that the rotation of bones brings in."""
+"""Settings of each correction of an object: a shape key driven by the rotation of bones."""
 
 from __future__ import annotations
 
@@ -34,15 +34,10 @@ class CorrectionSettings(bpy.types.PropertyGroup):
         name="Method", description="The method that deformed the skin when it was corrected", options={"HIDDEN"}
     )
     driven: StringProperty(
-        name="Driven",
-        description="Identifies its driver even if the shape key is renamed",
-        options={"HIDDEN"},
+        name="Driven", description="Identifies its driver even if the shape key is renamed", options={"HIDDEN"}
     )
     source: StringProperty(
         name="Source",
         description="The method that gave the correction its shape; empty if sculpted by hand",
         options={"HIDDEN"},
     )
-
-
-register, unregister = bpy.utils.register_classes_factory((CorrectionSettings,))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import bpy
 
 from ..options import DragOptions
@@ -18,7 +16,7 @@ from .properties import (
 
 
 class SkinPin(bpy.types.PropertyGroup):
-    """`object.supple.pins[...]` of an armature: a point of a skin that stays where it is while another is dragged."""
+    """`object.supple.pins[...]` of an armature: a point of the skin that stays in place during drags."""
 
     mesh: PointerProperty(type=bpy.types.Object)
     vertices: IntVectorProperty(size=3, options={"HIDDEN"})
@@ -30,19 +28,3 @@ class SkinPin(bpy.types.PropertyGroup):
 @with_options(DragOptions)
 class DragSettings(bpy.types.PropertyGroup):
     """`scene.supple_drag`"""
-
-
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory((SkinPin, DragSettings))
-scene: Any = bpy.types.Scene
-
-
-def register() -> None:
-    _register_classes()
-    scene.supple_drag = bpy.props.PointerProperty(
-        type=DragSettings, name="Supple Drag", description="Settings of dragging the skin"
-    )
-
-
-def unregister() -> None:
-    del scene.supple_drag
-    _unregister_classes()

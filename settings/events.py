@@ -1,4 +1,4 @@
-"""What a change of a setting sets off: listeners are called, unless they are muted, and views are drawn again."""
+"""Changes of settings: listeners are called, unless they are muted, and views are redrawn."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import bpy
 
+# Called with an object after a change of its settings
 listeners: list[Callable[[bpy.types.Object], None]] = []
-"""Called with an object whose settings were changed."""
 
+# Called with an object after a change of its patterns
 pattern_listeners: list[Callable[[bpy.types.Object], None]] = []
-"""Called with an object whose patterns were changed."""
 
+# Called with an armature's data after a change of *Spread Twist* of a bone
 bone_listeners: list[Callable[[bpy.types.Armature], None]] = []
-"""Called with an armature's data where it was chosen for a bone whether its twist is spread."""
 
 _muted = False
 
@@ -37,18 +37,18 @@ def are_muted() -> bool:
 
 
 def show_change(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Pass a change on, and have the depsgraph run: the live preview compares settings with those it has bound."""
+    """Pass on a change, and let the depsgraph run: the live preview compares settings with the bound ones."""
     settings.id_data.update_tag()
     _call(listeners, settings)
 
 
 def show_pattern(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Pass a change of a pattern on."""
+    """Pass on a change of a pattern."""
     _call(pattern_listeners, settings)
 
 
 def show_bones(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    """Pass a change of what is chosen for a bone on."""
+    """Pass on a change of a bone's setting."""
     settings.id_data.update_tag()  # skeletons are compared where an armature has changed
     _call(bone_listeners, settings)
 
@@ -58,12 +58,12 @@ def _call(called: list[Any], settings: bpy.types.PropertyGroup) -> None:
         listener(settings.id_data)
 
 
+# Values of properties that say what the window draws, by name
 _on: dict[str, int] = {}
-"""What is drawn in the window, by property."""
 
 
 def unsaved(name: str, off: int = 0) -> dict[str, Any]:
-    """What reads and writes a property that says what is drawn: no file holds it, and nothing is drawn once enabled."""
+    """Functions that read and write a property of the window: no file stores it, and it is off at the start."""
 
     def read(_owner: Any) -> Any:
         return _on.get(name, off)
@@ -75,12 +75,12 @@ def unsaved(name: str, off: int = 0) -> dict[str, Any]:
 
 
 def draw_nothing() -> None:
-    """Switch off what is drawn, as when another file is opened."""
+    """Turn off all drawings in the window, such as when another file is opened."""
     _on.clear()
 
 
 def redraw(manager: bpy.types.WindowManager, _context: bpy.types.Context) -> None:
-    """Draw all 3D Views again."""
+    """Redraw all 3D Views."""
     for window in manager.windows:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":

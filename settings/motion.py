@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import CollectionProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import CollectionProperty, IntProperty, StringProperty
 
 from ..options import MotionOptions
 from .properties import FloatProperty, with_options
@@ -38,7 +38,7 @@ class MotionSettings(bpy.types.PropertyGroup):
 
 
 def motion_settings(context: bpy.types.Context) -> Any:
-    """What is stored of motions in the scene."""
+    """The scene's settings of motions."""
     return context.scene.supple_motion
 
 
@@ -53,24 +53,9 @@ def find_transition(context: bpy.types.Context, armature: bpy.types.Object) -> A
 
 
 def find_names(context: bpy.types.Context, armature: bpy.types.Object) -> tuple[str, str]:
-    """The names of the actions that are chosen: what plays for none, and the first one again for no second."""
+    """The names of the chosen actions: the playing action if none is chosen, and the first again for no second."""
     settings = motion_settings(context)
     data = armature.animation_data
     playing = data.action.name if data is not None and data.action is not None else ""
     first = settings.first or playing
     return first, settings.second or first
-
-
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory((TransitionSettings, MotionSettings))
-
-
-def register() -> None:
-    _register_classes()
-    bpy.types.Scene.supple_motion = PointerProperty(
-        type=MotionSettings, name="Supple Motion", description="How motions are compared, looped and joined"
-    )
-
-
-def unregister() -> None:
-    del bpy.types.Scene.supple_motion
-    _unregister_classes()

@@ -1,4 +1,4 @@
-"""What Supple stores on an object, and how it is shown."""
+"""Settings of an object."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from ..deformers.method import BLENDER, PYTHON, STRETCH
 from .choices import METHOD_ITEMS, options_of, properties_of
 from .corrections import CorrectionSettings
 from .dragging import SkinPin
-from .events import redraw, show_change, show_pattern, unsaved
+from .events import show_change, show_pattern
 from .particles import ParticleSettings
-from .patterns import PatternSettings, StrokePoint
+from .patterns import PatternSettings
 from .properties import (
     BoolProperty,
     BoolVectorProperty,
     CollectionProperty,
     EnumProperty,
-    FloatProperty,
     FloatVectorProperty,
     IntProperty,
     IntVectorProperty,
     PointerProperty,
     StringProperty,
+    distance,
 )
 
 SETTINGS_VERSION = 8
 
+# Methods that fill the inside of a skin with particles
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
-"""Methods that fill the solid inside a skin with particles."""
 
 DISPLAY_ITEMS = (
     ("KIND", "Automatic", "Folds and bones as bumps in the materials, bulges as displacement"),
@@ -65,6 +65,7 @@ SKIN_OPTIONS = (
     ),
     *options_of(method for method in METHODS.values() if not method.fills_solid),
 )  # fmt: skip
+# Several meshes can get these options, and those of the skin, at once.
 PATTERN_OPTIONS = (
     Option(
         "pattern_display", "Show As", "Show patterns by moving the skin, or as bumps in its materials",
@@ -75,7 +76,6 @@ PATTERN_OPTIONS = (
         tooltip="Number of subdivisions of the skin, after all other modifiers, before patterns displace it",
     ),
 )  # fmt: skip
-"""These and those of the skin can be given to several meshes together."""
 
 
 LIMB_BONES = (
@@ -93,9 +93,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
         update=show_change,
     )
     is_ticked: BoolProperty(
-        name="Ticked",
-        description="Include this mesh in Bind, Bake and shared settings",
-        default=True,
+        name="Ticked", description="Include this mesh in Bind, Bake and shared settings", default=True
     )
     particles: PointerProperty(type=ParticleSettings)
     patterns: CollectionProperty(type=PatternSettings)
@@ -145,27 +143,20 @@ class ObjectSettings(bpy.types.PropertyGroup):
         description="Place among the layers, 1 for the outermost; 0 to find it from the meshes at rest",
         min=0,
     )
-    layer_gap: FloatProperty(
-        name="Gap",
-        description="Distance that is kept to other layers, on a character 1.8 m tall; where it is less at rest, that",
-        default=0.004,
-        min=0.0,
+    layer_gap: distance(
+        0.004,
+        "Gap",
+        "Distance that is kept to other layers, on a character 1.8 m tall; where it is less at rest, that",
         soft_max=0.02,
-        precision=4,
-        subtype="DISTANCE",
     )
-    layer_give: FloatProperty(
-        name="Give",
-        description="The farthest that this mesh moves back beneath tight clothes, on a character 1.8 m tall",
-        default=0.012,
-        min=0.0,
+    layer_give: distance(
+        0.012,
+        "Give",
+        "The farthest that this mesh moves back beneath tight clothes, on a character 1.8 m tall",
         soft_max=0.05,
-        precision=4,
-        subtype="DISTANCE",
     )
     layer_limbs: BoolProperty(
-        name="Limbs",
-        description="Keep limbs out of each other: each gives way by half, but for hands, which do not",
+        name="Limbs", description="Keep limbs out of each other: each gives way by half, but for hands, which do not"
     )
     limb_bones: StringProperty(name="Only Bones", description=LIMB_BONES)
     offers_layers: BoolProperty(options={"HIDDEN"})
@@ -187,29 +178,3 @@ def needs_supple(settings: ObjectSettings) -> bool:
 def settings_of(obj: bpy.types.Object) -> ObjectSettings:
     """Supple's settings of an object."""
     return obj.supple
-
-
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory(
-    (StrokePoint, PatternSettings, ParticleSettings, ObjectSettings)
-)
-
-
-def register() -> None:
-    _register_classes()
-    bpy.types.Object.supple = PointerProperty(type=ObjectSettings, name="Supple", description="Skin deformation")
-    bpy.types.WindowManager.supple_show_weights = bpy.props.BoolProperty(
-        name="Show Weights",
-        description="Color the posed skin by weight in Object Mode and Pose Mode",
-        update=redraw,
-        **unsaved("weights", off=False),
-    )
-    bpy.types.WindowManager.supple_weight_colors = bpy.props.EnumProperty(
-        name="Weight Colors", description="What the colors of the skin show", items=WEIGHT_COLOR_ITEMS, update=redraw
-    )
-
-
-def unregister() -> None:
-    del bpy.types.WindowManager.supple_weight_colors
-    del bpy.types.WindowManager.supple_show_weights
-    del bpy.types.Object.supple
-    _unregister_classes()

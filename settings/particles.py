@@ -1,4 +1,4 @@
-"""What Supple stores of an object's particles."""
+"""Settings of an object's particles."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ class ParticleSettings(bpy.types.PropertyGroup):
     """`object.supple.particles`"""
 
     count: IntProperty(
-        name="Particles",
-        description="Number of particles in the mesh",
-        get=lambda settings: settings.bound_count,
+        name="Particles", description="Number of particles in the mesh", get=lambda settings: settings.bound_count
     )
     iterations_dragging: IntProperty(
         name="Dragging",

@@ -1,9 +1,11 @@
-"""What Supple stores of each skin pattern on an object."""
+"""Settings of each skin pattern on an object."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import bpy
 
@@ -72,15 +74,18 @@ COMPRESSION_SETTINGS = (
     "driver", "compression_angle", "compression_start", "compression_full", "compression_gain",
     "compression_smoothing", "compression_spread",
 )  # fmt: skip
-"""Settings that say how compression brings a pattern out, and whether it does."""
 
 SPACES = tuple(item[0] for item in SPACE_ITEMS)
 
-Bool, Enum, Float, FloatVector, Pointer, String = (
-    partial(kind, update=show_pattern)
-    for kind in (BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, PointerProperty, StringProperty)
-)
-"""Properties whose changes are shown on the object."""
+Angle = partial(FloatProperty, subtype="ANGLE")
+Percent = partial(FloatProperty, subtype="PERCENTAGE", soft_min=0.0, soft_max=100.0)
+Share = partial(FloatProperty, subtype="FACTOR", min=0.0, max=1.0)
+Position = partial(FloatVectorProperty, precision=4)
+
+
+def setting(kind: Callable[..., Any], label: str, tooltip: str, **limits: Any) -> Any:
+    """Make a property whose changes are shown on the object."""
+    return kind(name=label, description=tooltip, update=show_pattern, **limits)
 
 
 def _is_still_image(_settings: PatternSettings, image: bpy.types.Image) -> bool:
@@ -97,128 +102,98 @@ class StrokePoint(bpy.types.PropertyGroup):
 class PatternSettings(bpy.types.PropertyGroup):
     """`object.supple.patterns[...]`"""
 
-    name: String(name="Name", description="Name of the pattern", default="Pattern")
+    name: setting(StringProperty, "Name", "Name of the pattern", default="Pattern")
     number: IntProperty(options={"HIDDEN"})
-    show: Bool(name="Show", description="Show this pattern on the skin", default=True)
-    kind: Enum(name="Kind", description="Effect of the height map on the skin", items=KIND_ITEMS)
-    image: Pointer(
-        name="Height Map",
-        description="Gray image whose values are heights",
+    show: setting(BoolProperty, "Show", "Show this pattern on the skin", default=True)
+    kind: setting(EnumProperty, "Kind", "Effect of the height map on the skin", items=KIND_ITEMS)
+    image: setting(
+        PointerProperty,
+        "Height Map",
+        "Gray image whose values are heights",
         type=bpy.types.Image,
         poll=_is_still_image,
     )
-    bone: String(name="Bone", description="Bone whose rotation drives the pattern, or whose limb presses into the skin")
-    first_bone: String(
-        name="From Bone",
-        description="First bone of a chain whose rotations add up; the last is the pattern's Bone. Empty: only Bone",
+    bone: setting(StringProperty, "Bone", "Bone whose rotation drives the pattern, or whose limb presses into the skin")
+    first_bone: setting(
+        StringProperty,
+        "From Bone",
+        "First bone of a chain whose rotations add up; the last is the pattern's Bone. Empty: only Bone",
     )
-    other_bone: String(
-        name="Other Bone", description="Bone against which the angle is measured, or whose limb presses, too"
+    other_bone: setting(
+        StringProperty, "Other Bone", "Bone against which the angle is measured, or whose limb presses, too"
     )
-    axis: Enum(name="Axis", description="Rotation axis of the bone that drives the pattern", items=AXIS_ITEMS)
-    direction: Enum(name="Direction", description="Direction of rotation that shows the pattern", items=DIRECTION_ITEMS)
-    law: Enum(name="Law", description="How much of the pattern shows at each angle", items=LAW_ITEMS)
-    start: Float(
-        name="Start",
-        description="Angle at which the pattern starts to appear",
-        subtype="ANGLE",
-        min=-math.pi,
-        max=math.pi,
+    axis: setting(EnumProperty, "Axis", "Rotation axis of the bone that drives the pattern", items=AXIS_ITEMS)
+    direction: setting(EnumProperty, "Direction", "Direction of rotation that shows the pattern", items=DIRECTION_ITEMS)
+    law: setting(EnumProperty, "Law", "How much of the pattern shows at each angle", items=LAW_ITEMS)
+    start: setting(Angle, "Start", "Angle at which the pattern starts to appear", min=-math.pi, max=math.pi)
+    full: setting(
+        Angle, "Full", "Angle at which the whole pattern is visible", default=math.pi / 2, min=-math.pi, max=math.pi
     )
-    full: Float(
-        name="Full",
-        description="Angle at which the whole pattern is visible",
-        subtype="ANGLE",
-        default=math.pi / 2,
-        min=-math.pi,
-        max=math.pi,
-    )
-    gain: Float(name="Gain", description="Factor k in k log(angle + 1)", default=1.0, soft_min=-4, soft_max=4)
-    driver: Enum(name="Driven By", description="What drives the pattern", items=DRIVER_ITEMS)
-    compression_angle: Float(
-        name="Along",
-        description="Direction in the height map along which compression is measured. Folds lie across it: 0 is "
-        "along the width, 90 along the height",
-        subtype="ANGLE",
+    gain: setting(FloatProperty, "Gain", "Factor k in k log(angle + 1)", default=1.0, soft_min=-4, soft_max=4)
+    driver: setting(EnumProperty, "Driven By", "What drives the pattern", items=DRIVER_ITEMS)
+    compression_angle: setting(
+        Angle,
+        "Along",
+        "Direction in the height map along which compression is measured. Folds lie across it: 0 is along the width, "
+        "90 along the height",
         default=math.pi / 2,
     )
-    compression_start: Float(
-        name="Start",
-        description="Compression or stretch at which the pattern starts to appear, or depth of the limb, in percent of "
-        "the pattern's smaller side",
-        subtype="PERCENTAGE",
+    compression_start: setting(
+        Percent,
+        "Start",
+        "Compression or stretch at which the pattern starts to appear, or depth of the limb, in percent of the "
+        "pattern's smaller side",
         default=5.0,
-        soft_min=0.0,
-        soft_max=100.0,
     )
-    compression_full: Float(
-        name="Full",
-        description="Compression or stretch at which the whole pattern is visible, or depth of the limb, in percent of "
-        "the pattern's smaller side",
-        subtype="PERCENTAGE",
+    compression_full: setting(
+        Percent,
+        "Full",
+        "Compression or stretch at which the whole pattern is visible, or depth of the limb, in percent of the "
+        "pattern's smaller side",
         default=30.0,
-        soft_min=0.0,
-        soft_max=100.0,
     )
-    compression_gain: Float(
-        name="Gain",
-        description="Factor k in k log(compression + 1), where 1 is the full length",
+    compression_gain: setting(
+        FloatProperty,
+        "Gain",
+        "Factor k in k log(compression + 1), where 1 is the full length",
         default=4.0,
         soft_min=-10,
         soft_max=10,
     )
-    compression_smoothing: Float(
-        name="Smoothing",
-        description="Radius over which compression is averaged, as a share of the smaller side of the pattern",
+    compression_smoothing: setting(
+        Share,
+        "Smoothing",
+        "Radius over which compression is averaged, as a share of the smaller side of the pattern",
         default=0.1,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
     )
-    compression_spread: Enum(
-        name="Amount", description="Whether compression drives each part of the pattern on its own", items=SPREAD_ITEMS
+    compression_spread: setting(
+        EnumProperty, "Amount", "Whether compression drives each part of the pattern on its own", items=SPREAD_ITEMS
     )
-    strength: Float(
-        name="Strength",
-        description="Height of white above black, in the object's units; negative values push in",
+    strength: setting(
+        partial(FloatProperty, subtype="DISTANCE", precision=4, step=1),
+        "Strength",
+        "Height of white above black, in the object's units; negative values push in",
         default=0.01,
-        subtype="DISTANCE",
-        precision=4,
-        step=1,
     )
-    softness: Float(
-        name="Soft Edge",
-        description="How far the pattern fades out from its edges: 1 reaches its middle",
-        default=0.2,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
+    softness: setting(
+        Share, "Soft Edge", "How far the pattern fades out from its edges: 1 reaches its middle", default=0.2
     )
-    depth: Float(
-        name="Depth",
-        description="Depth of the bone below the skin at rest: just under the skin at 1, fully visible at 0",
+    depth: setting(
+        Share,
+        "Depth",
+        "Depth of the bone below the skin at rest: just under the skin at 1, fully visible at 0",
         default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
     )
-    space: Enum(name="Place On", description="What to place the pattern on", items=SPACE_ITEMS)
-    location: FloatVector(
-        name="Location",
-        description="Center of the pattern on the mesh at rest",
-        subtype="TRANSLATION",
-        precision=4,
-    )
-    uv: FloatVector(name="UV", description="Center of the pattern in the UV map", size=2, precision=4, step=1)
-    turn: Float(name="Rotation", description="Counter-clockwise rotation of the pattern", subtype="ANGLE")
-    size: FloatVector(
-        name="Size",
-        description="Width and height, in the object's units or those of the UV map",
-        size=2,
+    space: setting(EnumProperty, "Place On", "What to place the pattern on", items=SPACE_ITEMS)
+    location: setting(Position, "Location", "Center of the pattern on the mesh at rest", subtype="TRANSLATION")
+    uv: setting(Position, "UV", "Center of the pattern in the UV map", size=2, step=1)
+    turn: setting(Angle, "Rotation", "Counter-clockwise rotation of the pattern")
+    size: setting(
+        partial(Position, size=2, step=1),
+        "Size",
+        "Width and height, in the object's units or those of the UV map",
         default=(0.1, 0.1),
         unit="LENGTH",
-        precision=4,
-        step=1,
     )
     uv_size: FloatVectorProperty(
         name="Size",
@@ -229,7 +204,7 @@ class PatternSettings(bpy.types.PropertyGroup):
         get=lambda pattern: pattern.size,
         set=lambda pattern, size: setattr(pattern, "size", size),
     )
-    flip: Bool(name="Flip", description="Mirror the height map left to right")
+    flip: setting(BoolProperty, "Flip", "Mirror the height map left to right")
     stroke: CollectionProperty(type=StrokePoint, options={"HIDDEN"})
     placed_in: StringProperty(options={"HIDDEN"})
     driven: StringProperty(options={"HIDDEN"})
@@ -238,18 +213,8 @@ class PatternSettings(bpy.types.PropertyGroup):
 
 
 def driving_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The armature whose bones drive an object's patterns: of its first Armature modifier, else its parent."""
+    """Find the armature whose bones drive an object's patterns: that of its first Armature modifier, or its parent."""
     for modifier in obj.modifiers:
         if modifier.type == "ARMATURE" and modifier.object is not None:
             return modifier.object
     return obj.parent if obj.parent is not None and obj.parent.type == "ARMATURE" else None
-
-
-def register() -> None:
-    bpy.types.WindowManager.supple_pattern_part = bpy.props.EnumProperty(
-        name="Settings of the Pattern", description="Which settings of the active pattern are shown", items=PART_ITEMS
-    )
-
-
-def unregister() -> None:
-    del bpy.types.WindowManager.supple_pattern_part

@@ -1,4 +1,4 @@
-"""Properties that a library override stores, which Blender else drops when the file is saved; and those of options."""
+"""Properties that library overrides keep when the file is saved, unlike Blender's own; and properties of options."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..options import TaskOptions, rows_of
 
 LARGEST_INT = 2**31 - 1
 
+# Blender stores infinity as this value in floats without limits of their own: checks still see it as infinite.
 CUT_OFF = 2.0 * LARGEST_NUMBER
-"""What Blender makes of infinity in floats without limits of their own: it counts as infinite still."""
 
 (
     BoolProperty, BoolVectorProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, IntVectorProperty,
@@ -43,7 +43,7 @@ Chosen = TypeVar("Chosen", bound=TaskOptions)
 def make_property(option: Option, is_stored: bool = True, **functions: Any) -> Any:
     """The property of an option, made with `functions` such as `update`.
 
-    A number that is one of a few is stored as an enum, for the panel; scripts give operators the number.
+    A number with `items` is stored as an enum, for the panel; scripts give operators the number.
     """
     default, keys = option.default, option.keys
     common: dict[str, Any] = {"name": option.label, "description": option.tooltip, **functions}
@@ -63,6 +63,18 @@ def make_property(option: Option, is_stored: bool = True, **functions: Any) -> A
     return FloatProperty(default=default, subtype=option.unit, **common, **limits, **shown)
 
 
+def factor(default: float, label: str, tooltip: str, **more: Any) -> Any:
+    """The property of a number from 0 to 1, drawn as a bar."""
+    return FloatProperty(name=label, description=tooltip, default=default, min=0.0, max=1.0, subtype="FACTOR", **more)
+
+
+def distance(default: float, label: str, tooltip: str, **more: Any) -> Any:
+    """The property of a length that is not negative, with digits for tenths of millimeters."""
+    return FloatProperty(
+        name=label, description=tooltip, default=default, min=0.0, precision=4, subtype="DISTANCE", **more
+    )
+
+
 def with_options(kind: type[TaskOptions]) -> Callable[[type], type]:
     """Give a class of settings, or an operator, the properties of a task's options, before its own."""
 
@@ -76,12 +88,12 @@ def with_options(kind: type[TaskOptions]) -> Callable[[type], type]:
 
 
 def find_nan(owner: Any, names: Collection[str] = ()) -> tuple[Any, bpy.types.FloatProperty] | None:
-    """The first property that is NaN, which limits let pass, and what has it: the owner, or what a collection holds.
+    """The first NaN, which limits do not stop: its owner and its property; collections are searched too.
 
     Parameters
     ----------
     names : collection of str
-        The properties that are looked at; all if not given.
+        The properties to look at; all if not given.
     """
     for prop in owner.bl_rna.properties:
         if names and prop.identifier not in names:
@@ -96,7 +108,7 @@ def find_nan(owner: Any, names: Collection[str] = ()) -> tuple[Any, bpy.types.Fl
 
 
 def draw_option(layout: bpy.types.UILayout, owner: Any, option: Option) -> None:
-    """Draw an option that has a column of names; a value that is a word to a user with this word before it."""
+    """Draw an option with its name in the left column; a value with a word shows the word before it."""
     name = option.name
     if option.word is None or getattr(owner, name) != option.word[0]:
         layout.prop(owner, name)
@@ -116,13 +128,13 @@ def _read(option: Option, owner: Any) -> Any:
 
 
 def read_options(kind: type[Chosen], owner: Any, **others: Any) -> Chosen:
-    """A task's options as settings or an operator have them, and others that are no properties."""
+    """A task's options, from settings or an operator and from `others` that are not properties."""
     chosen = {each.name: _read(each, owner) for each in rows_of(kind) if each.label}
     return kind(**(chosen | others))
 
 
 def copy_options(kind: type[TaskOptions], source: Any, target: Any, only_unset: bool = False) -> None:
-    """Give settings what an operator has, or the other way round; of an operator perhaps only what is not set."""
+    """Copy options between settings and an operator; with `only_unset`, those that the target does not set."""
     for each in rows_of(kind):
         if each.label and not (only_unset and target.properties.is_property_set(each.name)):
             is_enum = isinstance(getattr(target, each.name), str)

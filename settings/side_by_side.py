@@ -1,6 +1,6 @@
-"""Side by Side: which methods are shown beside the character as ghosts, and whether.
+"""Side by Side: the methods to show next to the character as ghosts, and whether they are shown.
 
-Of which armature they are shown is known only while Blender runs: a file never holds it, nor an undo step.
+The armature whose ghosts are shown is known only while Blender runs: no file and no undo step holds it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import bpy
 
 from ..deformers import DEFAULT_METHOD, METHODS
 from .character import find_armature, list_meshes
-from .events import redraw
 
+# Blender's own methods; all others are keys of `METHODS`.
 LINEAR, PRESERVE_VOLUME = "LINEAR", "PRESERVE_VOLUME"
-"""Blender's own methods; all others are keys of `METHODS`."""
 
+# Bits of a stored choice that are reserved for Blender's own methods
 OWN_BITS = 4
-"""Bits of a stored choice that are kept for Blender's own."""
 
+# Methods that can be shown. Methods whose poses take seconds cannot follow.
 GHOST_ITEMS = (
     (LINEAR, "Blender's Linear", "As Blender's Armature modifier deforms", "NONE", 1),
     (PRESERVE_VOLUME, "Preserve Volume", "As Blender's Armature modifier with Preserve Volume", "NONE", 2),
@@ -28,12 +28,13 @@ GHOST_ITEMS = (
         if not method.is_slow
     ),
 )
-"""What can be shown; methods whose poses take seconds can not follow."""
+
+FIRST_GHOSTS = {LINEAR, PRESERVE_VOLUME, DEFAULT_METHOD}
 
 GHOST_LABELS = {item[0]: item[1] for item in GHOST_ITEMS}
 
+# `session_uid` of the armature whose character has ghosts, as "armature"; empty if there are none
 _shown: dict[str, int] = {}
-"""`session_uid` of the armature whose character has ghosts, as "armature"; nothing while there are none."""
 
 
 def show_ghosts(armature: bpy.types.Object) -> None:
@@ -52,26 +53,10 @@ def has_ghosts(armature: bpy.types.Object | None = None) -> bool:
 
 
 def find_compared(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The armature whose ghosts are shown when Side by Side is pressed; None where nothing of a character is active."""
+    """The armature of the active character, whose ghosts Side by Side shows; None without a character."""
     return find_armature(context) if list_meshes(context) else None
 
 
 def find_shown_armature(objects: Iterable[bpy.types.Object]) -> bpy.types.Object | None:
     """The armature among these objects whose meshes have ghosts, if any."""
     return next((obj for obj in objects if has_ghosts(obj)), None) if _shown else None
-
-
-def register() -> None:
-    bpy.types.WindowManager.supple_ghosts = bpy.props.EnumProperty(
-        name="Ghosts",
-        description="Methods to show next to the character",
-        items=GHOST_ITEMS,
-        options={"ENUM_FLAG"},
-        default={LINEAR, PRESERVE_VOLUME, DEFAULT_METHOD},
-        update=redraw,
-    )
-
-
-def unregister() -> None:
-    del bpy.types.WindowManager.supple_ghosts
-    hide_ghosts()

@@ -5,21 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 import bpy
-from bpy.props import IntProperty, PointerProperty
+from bpy.props import IntProperty
 
 from ..deformers.automatic_weights import METHODS
 from ..options import WeightOptions, rows_of
-from .properties import FloatProperty, make_property, with_options
+from .properties import factor, make_property, with_options
 
+# Properties of the methods' choices: 0 stands for the method's default.
 CHOICES = {
     choice.name: make_property(replace(choice, default=0, lowest=0))
     for method in METHODS.values()
     for choice in method.choices
 }
-"""Properties of the methods' choices: 0 stands for the method's default."""
 
+# Mode of a click on the button: painted weights stay, and a mesh without weights gets all. Scripts replace by default.
 CLICKED_MODE = "UNWEIGHTED"
-"""Mode of a click that chooses none: painted weights stay, and a mesh without weights gets all. Scripts replace."""
+
+# Of the brush's operator too, which takes the values of the scene
+BRUSH_STRENGTH = factor(0.5, "Strength", "How much each touch of the brush smooths")
+BRUSH_REPEATS = IntProperty(
+    name="Repeats", description="Maximum smoothing distance of a stroke", default=16, min=1, soft_max=100, max=1000
+)
 
 (_MODE,) = (option for option in rows_of(WeightOptions) if option.name == "mode")
 
@@ -33,31 +39,8 @@ class WeightSettings(bpy.types.PropertyGroup):
     brush_radius: IntProperty(
         name="Radius", description="Radius of the brush", subtype="PIXEL", default=50, min=1, max=5000, soft_max=500
     )
-    brush_strength: FloatProperty(
-        name="Strength",
-        description="How much each touch of the brush smooths",
-        default=0.5,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-    )
-    brush_repeats: IntProperty(
-        name="Repeats", description="Maximum smoothing distance of a stroke", default=16, min=1, soft_max=100, max=1000
-    )
+    brush_strength: BRUSH_STRENGTH
+    brush_repeats: BRUSH_REPEATS
 
 
 WeightSettings.__annotations__ |= CHOICES
-
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory((WeightSettings,))
-
-
-def register() -> None:
-    _register_classes()
-    bpy.types.Scene.supple_weights = PointerProperty(
-        type=WeightSettings, name="Supple Weights", description="Settings of automatic weights"
-    )
-
-
-def unregister() -> None:
-    del bpy.types.Scene.supple_weights
-    _unregister_classes()

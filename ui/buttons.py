@@ -52,16 +52,16 @@ WEIGHT_EDITS = {
     "supple.weights_mirror": "MOD_MIRROR", "supple.weights_transfer": "MOD_DATA_TRANSFER",
     "supple.weights_clean": "TRASH",
 }  # fmt: skip
+# Operators of each menu, and their icons
 HANDLES = {"supple.handles_add": "MESH_CUBE", "supple.handles_remove": "X"}
-"""What each menu holds: operators and their icons."""
 
+# Operators that menus draw with options, or apart from the others; the last two are in the preferences
 ALONE = {
     "supple.correct_pose": "SCULPTMODE_HLT", "supple.corrections_from": "PARTICLES",
     "supple.example_add": "ARMATURE_DATA", "supple.fit_skeleton": "BONE_DATA", "supple.weights_smooth": "MOD_SMOOTH",
     "supple.weights_check": "VIEWZOOM", "supple.clear_pins": "UNPINNED", "supple.update": "FILE_REFRESH",
     "supple.asset_library_add": "ASSET_MANAGER", "supple.asset_library_remove": "TRASH",
 }  # fmt: skip
-"""What menus draw with options, or with others between; the last two in the preferences."""
 
 ICONS: dict[str, Any] = (
     FIRST | FINE_TUNE | CHECKS | CORRECTIONS | FLESH | COPIES | BAKES | OTHERS | MOTIONS | SWINGS | LAYERS | PLACES

@@ -1,9 +1,9 @@
-"""What the tab says of a character, and the list of its meshes: what is ticked, how it is deformed, how fast."""
+"""The character in the tab, and the list of its meshes: which are ticked, how they are deformed, how fast."""
 
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Any, Literal
 
 import bpy
 
@@ -13,23 +13,15 @@ from ..settings.objects import settings_of
 from ..tasks.reports import pose_times
 from ..tasks.subject.stack import is_former, read_milliseconds
 from ..translations import translate
+from .lists import SuppleList
 
 MOST_ROWS = 8
 
 
-class SUPPLE_UL_meshes(bpy.types.UIList):
+class SUPPLE_UL_meshes(SuppleList, bpy.types.UIList):
     """The meshes of the character, among all objects of the file"""
 
-    def draw_item(
-        self,
-        context: bpy.types.Context,
-        layout: bpy.types.UILayout,
-        _data: bpy.types.BlendData,
-        obj: bpy.types.Object,
-        _icon: int,
-        _active_data: bpy.types.PropertyGroup,
-        _active_property: str,
-    ) -> None:
+    def draw_row(self, context: bpy.types.Context, layout: bpy.types.UILayout, obj: Any, _index: int) -> None:
         layout.use_property_split = False
         row = layout.row(align=True)
         row.prop(settings_of(obj), "is_ticked", text="")
@@ -47,7 +39,7 @@ class SUPPLE_UL_meshes(bpy.types.UIList):
 
 
 def shorten_name(context: bpy.types.Context, obj: bpy.types.Object) -> str:
-    """Its name without what the names of all meshes of the character begin with, up to a mark: the list is narrow."""
+    """An object's name without the words that all names of the character begin with: the list is narrow."""
     names = [other.name for other in list_meshes(context)]
     common = os.path.commonprefix(names) if len(names) > 1 else ""  # noqa: RUF071  characters are what is meant
     end = max(common.rfind(mark) for mark in "_-. ") + 1
@@ -65,7 +57,7 @@ def find_icon(obj: bpy.types.Object) -> Literal["ERROR", "RADIOBUT_OFF", "FILE_C
 
 
 def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
-    """Milliseconds of the latest pose, or the method where meshes differ in it; or why there is neither."""
+    """Milliseconds of the latest pose, the method if meshes differ in it, or why there is neither."""
     settings = settings_of(obj)
     if not settings.is_bound:
         return translate("earlier version" if is_former(obj) else "not bound")
@@ -81,7 +73,7 @@ def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
 
 
 def find_trouble(meshes: list[bpy.types.Object]) -> str:
-    """What is wrong with the first mesh that has a problem; "" if none has."""
+    """The message of the first mesh that has a problem; "" if none has."""
     return next((settings_of(obj).message for obj in meshes if settings_of(obj).message), "")
 
 
@@ -100,7 +92,7 @@ def describe_character(context: bpy.types.Context) -> str:
 
 
 def read_time(context: bpy.types.Context, obj: bpy.types.Object) -> float | None:
-    """Milliseconds that a bound mesh took in its latest pose; None where it was not shown."""
+    """Milliseconds of a bound mesh in its latest pose; None if it was not shown."""
     taken = read_milliseconds(obj, context.view_layer.depsgraph)
     return None if taken is None else taken + (pose_times.find(obj) or 0.0)
 

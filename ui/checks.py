@@ -1,6 +1,8 @@
-"""Faults of the character in a list, and what can be done about them: a part of the first panel."""
+"""The list of the character's faults with their buttons, a part of the first panel."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import bpy
 
@@ -9,6 +11,7 @@ from ..settings.checks import check_settings
 from ..settings.objects import settings_of
 from ..translations import translate
 from .buttons import draw_button
+from .lists import SuppleList
 from .reports import draw_message
 
 
@@ -18,20 +21,10 @@ def read_dismissed(context: bpy.types.Context) -> set[str]:
     return set() if armature is None else set(settings_of(armature).dismissed.split("\n")) - {""}
 
 
-class SUPPLE_UL_findings(bpy.types.UIList):
+class SUPPLE_UL_findings(SuppleList, bpy.types.UIList):
     """The faults of a character, the worst first"""
 
-    def draw_item(
-        self,
-        context: bpy.types.Context,
-        layout: bpy.types.UILayout,
-        _data: bpy.types.PropertyGroup,
-        item: bpy.types.PropertyGroup,
-        _icon: int,
-        _active_data: bpy.types.PropertyGroup,
-        _active_property: str,
-        index: int,
-    ) -> None:
+    def draw_row(self, context: bpy.types.Context, layout: bpy.types.UILayout, item: Any, index: int) -> None:
         row = layout.row(align=True)
         row.active = item.key not in read_dismissed(context)
         parts = row.split(factor=0.42, align=True)
@@ -76,7 +69,7 @@ def draw_check(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
 
 
 def draw_findings(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    """The list of faults, what can be done about the active one, and the check again; if opened."""
+    """Draw the list of faults, buttons for the active fault, and the check again; if the list is open."""
     settings = check_settings(context)
     if not has_check(context) or not settings.is_open:
         return
@@ -94,7 +87,7 @@ def draw_findings(layout: bpy.types.UILayout, context: bpy.types.Context) -> Non
 
 
 def draw_active(layout: bpy.types.UILayout, context: bpy.types.Context, line: bpy.types.PropertyGroup) -> None:
-    """The active fault, and what can be done about it."""
+    """Draw the active fault and its buttons."""
     draw_message(layout, context, line.details, icon="INFO")
     row = layout.row(align=True)
     fix = row.row(align=True)

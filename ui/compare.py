@@ -1,4 +1,4 @@
-"""What opens beside Side by Side: which methods are shown, heat on the skin, and measures of this pose."""
+"""The popover next to Side by Side: the methods to show, heat on the skin, and measures of this pose."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from ..settings.character import find_shown
 from ..settings.checks import check_settings
 from ..tasks.reports import measure_reports
 from .buttons import draw_button
+from .panels import split_names
 from .reports import draw_message
 
+# Width of the popover, in heights of a button
 WIDTH = 15
-"""Of the popover, in heights of a button."""
 
 
 class VIEW3D_PT_supple_compare(bpy.types.Panel):
@@ -26,9 +27,7 @@ class VIEW3D_PT_supple_compare(bpy.types.Panel):
         layout, settings = self.layout, check_settings(context)
         layout.label(text="Side by Side")
         layout.column(align=True).prop(context.window_manager, "supple_ghosts", expand=True)
-        column = layout.column()
-        column.use_property_split = True
-        column.use_property_decorate = False
+        column = split_names(layout.column())
         column.prop(settings, "heat")
         if settings.heat == "DIFFERENCE":
             column.prop(settings, "other")

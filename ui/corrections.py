@@ -1,8 +1,8 @@
-"""The Corrections panel: shape keys that poses bring in, by joint; and in the first panel, the pose being corrected."""
+"""The Corrections panel: shape keys driven by poses, by joint; and in the first panel, the pose being corrected."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import bpy
 
@@ -18,6 +18,7 @@ from ..tasks.subject.corrected import (
 )
 from ..translations import translate
 from .buttons import draw_button
+from .lists import SuppleList
 from .menus import VIEW3D_MT_supple_correct
 from .panels import PartPanel
 from .reports import draw_hint, draw_message
@@ -32,26 +33,17 @@ READERS: dict[str, str] = {key: label for key, label, _ in READER_ITEMS}
 
 
 def describe_pose(correction: bpy.types.PropertyGroup) -> str:
-    """What brings a correction in, such as "forearm.L at 80°, Automatic"."""
+    """The driver of a correction, such as "forearm.L at 80°, Automatic"."""
     bones = ", ".join(list_bones(correction))
     reader = translate(READERS.get(correction.reader, ""))
     return f"{bones} at {measure_angle(correction):.0f}°, {reader}"
 
 
-class SUPPLE_UL_corrections(bpy.types.UIList):
+class SUPPLE_UL_corrections(SuppleList, bpy.types.UIList):
     """The corrections of a mesh, by joint and angle"""
 
-    def draw_item(
-        self,
-        _context: bpy.types.Context,
-        layout: bpy.types.UILayout,
-        data: bpy.types.PropertyGroup,
-        item: bpy.types.PropertyGroup,
-        _icon: int,
-        _active_data: bpy.types.PropertyGroup,
-        _active_property: str,
-    ) -> None:
-        obj = cast(bpy.types.Object, data.id_data)
+    def draw_row(self, _context: bpy.types.Context, layout: bpy.types.UILayout, item: Any, _index: int) -> None:
+        obj = cast(bpy.types.Object, item.id_data)
         key = find_key(obj, item.name)
         row = layout.row(align=True)
         row.active = key is not None and not key.mute
@@ -118,7 +110,7 @@ class VIEW3D_PT_supple_corrections(PartPanel, bpy.types.Panel):
         layout.menu(VIEW3D_MT_supple_correct.__name__, icon="ADD")
 
     def draw_active(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
-        """What can be done about the active correction, and what is wrong with it."""
+        """Draw the problem and the buttons of the active correction."""
         settings = settings_of(obj)
         active = settings.corrections[min(settings.active_correction, len(settings.corrections) - 1)]
         problem = describe_problem(obj, active)

@@ -1,4 +1,4 @@
-"""The Fine Tune panel: which meshes, by which method and settings, and Bind for what is ticked."""
+"""The Fine Tune panel: meshes, their method and settings, and Bind for the ticked meshes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ..settings.character import SHARED, find_shown, is_mixed, list_meshes, list
 from ..settings.choices import METHODS, Method
 from ..settings.objects import ObjectSettings, needs_supple, settings_of
 from ..settings.particles import ParticleSettings
+from ..tasks.features import LAYERS
 from ..tasks.reports import ParticleReport, particle_reports
-from ..tasks.subject.layered import find_notice
 from ..translations import translate
 from .buttons import draw_button
 from .character import draw_meshes
@@ -22,7 +22,7 @@ from .panels import (
     list_chosen,
     shown_settings,
 )
-from .reports import draw_hint, draw_message
+from .reports import draw_hint, draw_message, draw_notice
 
 SLOW = "Slow, for study only: each pose takes seconds. For everyday work, choose Particles"
 
@@ -69,7 +69,7 @@ class VIEW3D_PT_supple_fine_tune(PartPanel, bpy.types.Panel):
             self.draw_layers(context)
 
     def draw_particles(self, context: bpy.types.Context, settings: ObjectSettings, method: Method) -> None:
-        """What a mesh is filled with, the choices, and how particles are drawn."""
+        """Draw the number of particles, the choices of the method, and how particles are shown."""
         layout = self.layout
         report = particle_reports.find(settings.id_data)
         if not settings.is_bound:
@@ -95,7 +95,7 @@ class VIEW3D_PT_supple_fine_tune(PartPanel, bpy.types.Panel):
         column.prop(particles, "show_rest")
 
     def draw_bind(self, context: bpy.types.Context, settings: ObjectSettings, chosen: list[bpy.types.Object]) -> None:
-        """Bind and Unbind, for what is ticked."""
+        """Draw Bind and Unbind for the ticked meshes."""
         whole = is_whole(context)
         row = self.layout.row(align=True)
         text = "Bind Again" if chosen and all(settings_of(obj).is_bound for obj in chosen) else "Bind"
@@ -111,10 +111,9 @@ class VIEW3D_PT_supple_fine_tune(PartPanel, bpy.types.Panel):
             draw_button(row, "supple.unbind").whole = whole
 
     def draw_layers(self, context: bpy.types.Context) -> None:
-        """What keeps clothes outside of the body, and what is wrong with it."""
+        """Draw the menu of Stay Outside, and its problems."""
         self.layout.menu("VIEW3D_MT_supple_layers", icon="MOD_CLOTH")
-        if notice := find_notice(list_meshes(context)):
-            draw_message(self.layout, context, notice, icon="INFO")
+        draw_notice(self.layout, context, LAYERS)
 
 
 def describe(report: ParticleReport) -> str:

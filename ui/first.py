@@ -1,4 +1,4 @@
-"""The first panel of the Supple tab: one button before, and after it what one does with a character every day."""
+"""The first panel of the Supple tab: one button for a new character, and then its everyday tools."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ..options import LOOKS
 from ..settings.character import find_armature, list_meshes, listed_once
 from ..settings.objects import settings_of
 from ..settings.side_by_side import find_compared, has_ghosts
+from ..tasks.layers.present import list_layered
 from ..tasks.reports import version_reports
 from ..tasks.subject.corrected import list_under_way
-from ..tasks.subject.layered import list_layered
 from ..tasks.subject.looks import CUSTOM, FORMER, MIXED, read_look
 from ..tasks.subject.notices import list_notices
 from ..tasks.subject.stack import list_former
@@ -88,7 +88,7 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
         button.owner, button.kind = outermost.name, "offers_layers"
 
     def draw_nothing(self, context: bpy.types.Context) -> None:
-        """What to select, and an example."""
+        """Draw a hint on what to select, and an example."""
         if bpy.ops.supple.make.poll():
             draw_hint(self.layout, context, NOT_BOUND_YET)
             self.draw_make()
@@ -111,7 +111,7 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
         row.operator_menu_enum("supple.make", "look", text="", icon="DOWNARROW_HLT")
 
     def draw_bound(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
-        """The look, what it is compared with, and what is wrong."""
+        """Draw the look and the tools of a bound character."""
         layout, chosen = self.layout, list_chosen(context)
         row = layout.row()
         row.scale_y = 1.5
@@ -134,7 +134,7 @@ class VIEW3D_PT_supple(SupplePanel, bpy.types.Panel):
 
 
 def draw_side_by_side(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    """Side by Side, and what else characters are compared by."""
+    """Draw Side by Side, and the button of its popover."""
     row = layout.row(align=True)
     draw_button(row, "supple.side_by_side", depress=has_ghosts(find_compared(context)))
     row.popover(VIEW3D_PT_supple_compare.__name__, text="", icon="DOWNARROW_HLT")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 
 from ..settings.character import find_armature
@@ -12,6 +14,7 @@ from ..tasks.reports import farm_reports
 from ..tasks.subject.actions import list_seen_actions
 from ..translations import translate
 from .buttons import draw_button
+from .lists import SuppleList
 from .menus import VIEW3D_MT_supple_bake
 from .panels import PartPanel, is_whole, list_shown, shown_settings
 from .reports import draw_hint, draw_message
@@ -51,7 +54,7 @@ class VIEW3D_PT_supple_hand_over(PartPanel, bpy.types.Panel):
             draw_button(layout, "supple.make_independent")
 
     def draw_bake(self, context: bpy.types.Context, settings: bpy.types.PropertyGroup) -> None:
-        """What plays instead of Supple, and what was sent."""
+        """Draw the bake that plays instead of Supple, and the farm job."""
         layout = self.layout
         report = farm_reports.find(settings.id_data)
         if report:
@@ -76,19 +79,10 @@ class VIEW3D_PT_supple_hand_over(PartPanel, bpy.types.Panel):
         draw_message(layout, context, copy_settings(armature).report, icon="INFO")
 
 
-class SUPPLE_UL_actions(bpy.types.UIList):
+class SUPPLE_UL_actions(SuppleList, bpy.types.UIList):
     """The actions of a character, ticked where its copy shall have them"""
 
-    def draw_item(
-        self,
-        _context: bpy.types.Context,
-        layout: bpy.types.UILayout,
-        _data: bpy.types.BlendData,
-        action: bpy.types.Action,
-        _icon: int,
-        _active_data: bpy.types.PropertyGroup,
-        _active_property: str,
-    ) -> None:
+    def draw_row(self, _context: bpy.types.Context, layout: bpy.types.UILayout, action: Any, _index: int) -> None:
         layout.use_property_split = False
         row = layout.row(align=True)
         row.prop(action, "supple_is_copied", text="")

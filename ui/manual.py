@@ -6,6 +6,7 @@ import bpy
 
 from ..tasks.manifest import read_manifest
 
+# Operators and their pages; Blender uses the first pattern that matches.
 PAGES = (
     ("supple.weights_brush*", "weights.html#the-brush"),
     ("supple.weight_lines*", "weights.html#weight-lines"),
@@ -26,22 +27,21 @@ PAGES = (
     ("supple.side_by_side*", "side-by-side.html"),
     ("supple.engine_copy*", "engine-copy.html#make-one"),
     ("supple.send_to_farm*", "farms.html#before-the-first-job"),
-    ("supple.make_independent*", "how-it-works.html#make-independent"),
+    ("supple.make_independent*", "binding.html#make-independent"),
     ("supple.motion*", "motions.html"),
     ("supple.swing*", "swing.html"),
     ("supple.fit_skeleton*", "fit.html"),
     ("supple.layers*", "layers.html"),
     ("supple.drag_skin*", "posing.html"),
     ("supple.clear_pins*", "posing.html"),
-    ("supple.update*", "how-it-works.html#files-of-earlier-versions"),
-    ("supple.flip*", "how-it-works.html#looks"),
-    ("supple.bake*", "how-it-works.html#bakes"),
-    ("supple.clear_bake*", "how-it-works.html#bakes"),
-    ("supple.bind*", "how-it-works.html#what-bind-changes"),
-    ("supple.unbind*", "how-it-works.html#what-bind-changes"),
+    ("supple.update*", "binding.html#files-of-earlier-versions"),
+    ("supple.flip*", "binding.html#looks"),
+    ("supple.bake*", "binding.html#bakes"),
+    ("supple.clear_bake*", "binding.html#bakes"),
+    ("supple.bind*", "binding.html#what-bind-changes"),
+    ("supple.unbind*", "binding.html#what-bind-changes"),
     ("supple.*", "overview.html#first-result"),
 )
-"""Operators and their pages; the first that fits counts."""
 
 
 def find_page(page: str) -> str:
@@ -50,13 +50,13 @@ def find_page(page: str) -> str:
 
 
 def find_manual() -> str:
-    """Where the pages of this version are: the releases that mend it have the same."""
+    """The address of the pages of this version; bug-fix releases have the same pages."""
     manifest = read_manifest()
     return "{}{}.{}/".format(manifest["website"], *manifest["version"].split("."))
 
 
 def list_addresses() -> tuple[str, tuple[tuple[str, str], ...]]:
-    """What Blender looks up at F1."""
+    """The addresses that Blender opens at F1."""
     return find_manual(), tuple((f"bpy.ops.{pattern}", page) for pattern, page in PAGES)
 
 

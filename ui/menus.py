@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import bpy
 
@@ -10,47 +11,23 @@ from ..settings.character import find_pattern_mesh
 from ..settings.checks import check_settings
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
-from .buttons import (
-    BAKES,
-    CHECKS,
-    COPIES,
-    CORRECTIONS,
-    FINE_TUNE,
-    FIRST,
-    FLESH,
-    HANDLES,
-    LAYERS,
-    MOTIONS,
-    OTHERS,
-    PATTERNS,
-    PLACES,
-    SWINGS,
-    WEIGHT_EDITS,
-    WEIGHTS,
-    draw_button,
-)
+from . import buttons
+from .buttons import draw_button
 from .panels import is_whole
 from .tools import DragSkin
 
+# Left, right, below, above, then the corners
 PIE = (
     *("supple.bind", "supple.unbind", "supple.make", "supple.flip", "supple.side_by_side"),
     *("supple.check", "supple.bake_cache"),
 )
-"""What the pie menu holds: left, right, below, above, then the corners."""
 
-WHOLE = {
-    "supple.bind",
-    "supple.unbind",
-    "supple.bake_cache",
-    "supple.bake_shape_keys",
-    "supple.clear_bake",
-    "supple.send_to_farm",
-}
-"""Operators that are for all ticked meshes of a character, where there are several."""
+# Operators with a property for all ticked meshes of a character
+WHOLE = {"supple.bind", "supple.unbind", *buttons.BAKES, "supple.send_to_farm"}
 
 
 def draw_operators(layout: bpy.types.UILayout, names: Iterable[str], whole: bool = False) -> None:
-    """Draw operators of a menu, which ask what they have to ask."""
+    """Draw operators of a menu, with their dialogs."""
     layout.operator_context = "INVOKE_DEFAULT"
     for name in names:
         button = draw_button(layout, name)
@@ -69,7 +46,7 @@ class VIEW3D_MT_supple_fine_tune(bpy.types.Menu):
     bl_label = "Fine Tune"
 
     def draw(self, context: bpy.types.Context) -> None:
-        draw_operators(self.layout, FINE_TUNE, is_of_whole(context))
+        draw_operators(self.layout, buttons.FINE_TUNE, is_of_whole(context))
         self.layout.menu("VIEW3D_MT_supple_layers", icon="MOD_CLOTH")
 
 
@@ -79,7 +56,7 @@ class VIEW3D_MT_supple_layers(bpy.types.Menu):
     bl_label = "Stay Outside"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        draw_operators(self.layout, LAYERS)
+        draw_operators(self.layout, buttons.LAYERS)
 
 
 class VIEW3D_MT_supple_check(bpy.types.Menu):
@@ -88,7 +65,7 @@ class VIEW3D_MT_supple_check(bpy.types.Menu):
     bl_label = "Check"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        draw_operators(self.layout, CHECKS)
+        draw_operators(self.layout, buttons.CHECKS)
 
 
 class VIEW3D_MT_supple_check_options(bpy.types.Menu):
@@ -117,9 +94,9 @@ class VIEW3D_MT_supple_weights_edit(bpy.types.Menu):
         layout.operator_context = "INVOKE_DEFAULT"
         draw_button(layout, "supple.weights_smooth", text="Smooth Surface").method = "SURFACE"
         layout.operator("supple.weights_smooth", text="Smooth Solid", icon="META_BALL").method = "SOLID"
-        draw_operators(layout, WEIGHT_EDITS)
+        draw_operators(layout, buttons.WEIGHT_EDITS)
         layout.separator()
-        draw_operators(layout, HANDLES)
+        draw_operators(layout, buttons.HANDLES)
         layout.separator()
         layout.menu("VIEW3D_MT_supple_weights_check", icon="VIEWZOOM")
 
@@ -141,7 +118,7 @@ class VIEW3D_MT_supple_weights(bpy.types.Menu):
     bl_label = "Supple Weights"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        draw_operators(self.layout, WEIGHTS)
+        draw_operators(self.layout, buttons.WEIGHTS)
         self.layout.menu("VIEW3D_MT_supple_weights_edit", icon="GREASEPENCIL")
 
 
@@ -152,7 +129,7 @@ class VIEW3D_MT_supple_pattern(bpy.types.Menu):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, active = self.layout, find_pattern(context)
-        draw_operators(layout, PATTERNS)
+        draw_operators(layout, buttons.PATTERNS)
         chosen = context.window_manager.supple_preset
         if chosen.startswith("USER_"):
             layout.operator("supple.pattern_forget", icon="TRASH").preset = chosen
@@ -171,9 +148,9 @@ class VIEW3D_MT_supple_patterns(bpy.types.Menu):
     bl_label = "Patterns"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        draw_operators(self.layout, PLACES)
+        draw_operators(self.layout, buttons.PLACES)
         self.layout.separator()
-        draw_operators(self.layout, PATTERNS)
+        draw_operators(self.layout, buttons.PATTERNS)
 
 
 class VIEW3D_MT_supple_correct(bpy.types.Menu):
@@ -191,7 +168,7 @@ class VIEW3D_MT_supple_correct(bpy.types.Menu):
         draw_button(layout, "supple.corrections_from", text="From Particles...")
         layout.operator("supple.corrections_from", text="From Mesh...", icon="OUTLINER_OB_MESH").source = ""
         layout.separator()
-        draw_operators(layout, FLESH)
+        draw_operators(layout, buttons.FLESH)
 
 
 class VIEW3D_MT_supple_corrections(bpy.types.Menu):
@@ -202,7 +179,7 @@ class VIEW3D_MT_supple_corrections(bpy.types.Menu):
     def draw(self, _context: bpy.types.Context) -> None:
         self.layout.menu("VIEW3D_MT_supple_correct", icon="ADD")
         self.layout.separator()
-        draw_operators(self.layout, CORRECTIONS)
+        draw_operators(self.layout, buttons.CORRECTIONS)
 
 
 class VIEW3D_MT_supple_bake(bpy.types.Menu):
@@ -211,7 +188,7 @@ class VIEW3D_MT_supple_bake(bpy.types.Menu):
     bl_label = "Bake"
 
     def draw(self, context: bpy.types.Context) -> None:
-        draw_operators(self.layout, BAKES, is_of_whole(context))
+        draw_operators(self.layout, buttons.BAKES, is_of_whole(context))
 
 
 class VIEW3D_MT_supple_hand_over(bpy.types.Menu):
@@ -221,9 +198,9 @@ class VIEW3D_MT_supple_hand_over(bpy.types.Menu):
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.menu("VIEW3D_MT_supple_bake", icon="FILE_CACHE")
-        draw_operators(self.layout, OTHERS, is_of_whole(context))
+        draw_operators(self.layout, buttons.OTHERS, is_of_whole(context))
         self.layout.separator()
-        draw_operators(self.layout, COPIES)
+        draw_operators(self.layout, buttons.COPIES)
 
 
 class VIEW3D_MT_supple_swing(bpy.types.Menu):
@@ -232,7 +209,7 @@ class VIEW3D_MT_supple_swing(bpy.types.Menu):
     bl_label = "Swing"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        draw_operators(self.layout, SWINGS)
+        draw_operators(self.layout, buttons.SWINGS)
 
 
 class VIEW3D_MT_supple_motion(bpy.types.Menu):
@@ -241,7 +218,7 @@ class VIEW3D_MT_supple_motion(bpy.types.Menu):
     bl_label = "Motion"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        draw_operators(self.layout, MOTIONS)
+        draw_operators(self.layout, buttons.MOTIONS)
         self.layout.menu("VIEW3D_MT_supple_swing", icon="FORCE_HARMONIC")
 
 
@@ -266,7 +243,7 @@ class VIEW3D_MT_supple(bpy.types.Menu):
         layout.operator_context = "INVOKE_DEFAULT"
         draw_button(layout, "supple.make")
         layout.operator_menu_enum("supple.make", "look", text="Look", icon="OUTLINER_OB_ARMATURE")
-        draw_operators(layout, [name for name in FIRST if name != "supple.make"])
+        draw_operators(layout, [name for name in buttons.FIRST if name != "supple.make"])
         draw_button(layout, "supple.fit_skeleton")
         layout.operator_menu_enum("supple.fit_skeleton", "rig", text="Rig", icon="BONE_DATA")
         draw_button(layout, "supple.correct_pose")
@@ -280,11 +257,11 @@ class VIEW3D_MT_supple(bpy.types.Menu):
         layout.operator("wm.call_menu_pie", text="Pie Menu").name = VIEW3D_MT_supple_pie.__name__
 
 
+# The sub-menus, in the order of the panels
 PARTS = (
     "VIEW3D_MT_supple_check", "VIEW3D_MT_supple_fine_tune", "VIEW3D_MT_supple_weights", "VIEW3D_MT_supple_patterns",
     "VIEW3D_MT_supple_corrections", "VIEW3D_MT_supple_hand_over", "VIEW3D_MT_supple_motion",
 )  # fmt: skip
-"""The sub-menus, in the order of the panels."""
 
 
 def find_pattern(context: bpy.types.Context) -> PatternSettings | None:
@@ -296,30 +273,10 @@ def find_pattern(context: bpy.types.Context) -> PatternSettings | None:
     return settings.patterns[settings.active_pattern]
 
 
-def _draw_supple(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    menu.layout.separator()
-    menu.layout.menu("VIEW3D_MT_supple")
-
-
-def _draw_weights(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    menu.layout.separator()
-    menu.layout.menu("VIEW3D_MT_supple_weights")
-
-
-def _draw_parent(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    menu.layout.separator()
-    menu.layout.operator("supple.make", text="With Supple")
-
-
 def _draw_bakes(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
     if context.active_object is not None and settings_of(context.active_object).is_bound:
         menu.layout.separator()
-        draw_operators(menu.layout, (*BAKES, "supple.send_to_farm"), is_of_whole(context))
-
-
-def _draw_keys(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    menu.layout.separator()
-    draw_operators(menu.layout, ("supple.bake_shape_keys", "supple.correct_pose"))
+        draw_operators(menu.layout, (*buttons.BAKES, "supple.send_to_farm"), is_of_whole(context))
 
 
 def _draw_correcting(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
@@ -328,23 +285,33 @@ def _draw_correcting(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
         draw_operators(menu.layout, ("supple.correction_keep", "supple.correction_discard"))
 
 
-def _draw_example(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    menu.layout.separator()
-    draw_button(menu.layout, "supple.example_add")
+def _separated(draw: Callable[[bpy.types.UILayout], Any]) -> Callable[[bpy.types.Menu, bpy.types.Context], None]:
+    """Draw something below a separator in a menu of Blender."""
+
+    def draw_end(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
+        menu.layout.separator()
+        draw(menu.layout)
+
+    return draw_end
 
 
+_draw_supple = _separated(lambda layout: layout.menu("VIEW3D_MT_supple"))
+
+# Blender's menus, and the function that draws at the end of each
 PLACES_IN_BLENDER = (
     ("VIEW3D_MT_object", _draw_supple),
     ("VIEW3D_MT_pose", _draw_supple),
     ("VIEW3D_MT_sculpt", _draw_correcting),
     ("VIEW3D_MT_edit_mesh", _draw_correcting),
-    ("VIEW3D_MT_paint_weight", _draw_weights),
-    ("VIEW3D_MT_object_parent", _draw_parent),
+    ("VIEW3D_MT_paint_weight", _separated(lambda layout: layout.menu("VIEW3D_MT_supple_weights"))),
+    ("VIEW3D_MT_object_parent", _separated(lambda layout: layout.operator("supple.make", text="With Supple"))),
     ("VIEW3D_MT_object_animation", _draw_bakes),
-    ("VIEW3D_MT_armature_add", _draw_example),
-    ("MESH_MT_shape_key_context_menu", _draw_keys),
+    ("VIEW3D_MT_armature_add", _separated(lambda layout: draw_button(layout, "supple.example_add"))),
+    (
+        "MESH_MT_shape_key_context_menu",
+        _separated(lambda layout: draw_operators(layout, ("supple.bake_shape_keys", "supple.correct_pose"))),
+    ),
 )
-"""Blender's menus, and what is added to the end of each."""
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
     (

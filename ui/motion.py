@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 
 from ..options import MotionOptions, rows_of
 from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
 from ..settings.properties import draw_option
+from ..tasks.features import SWING
 from ..tasks.subject.corrected import list_under_way
-from ..tasks.subject.swung import find_notice
 from ..translations import translate
 from .buttons import draw_button
+from .lists import SuppleList
 from .panels import PartPanel, has_armature
-from .reports import draw_hint, draw_message
+from .reports import draw_hint, draw_message, draw_notice
 
 HINT = "Find similar frames, make actions loop, join them without pops or sliding feet, and make tails and ears swing"
 
 
-class SUPPLE_UL_transitions(bpy.types.UIList):
+class SUPPLE_UL_transitions(SuppleList, bpy.types.UIList):
     """Frames to pass from one action to the other, the best first"""
 
-    def draw_item(
-        self,
-        _context: bpy.types.Context,
-        layout: bpy.types.UILayout,
-        _data: bpy.types.PropertyGroup,
-        item: bpy.types.PropertyGroup,
-        _icon: int,
-        _active_data: bpy.types.PropertyGroup,
-        _active_property: str,
-    ) -> None:
+    def draw_row(self, _context: bpy.types.Context, layout: bpy.types.UILayout, item: Any, _index: int) -> None:
         columns = layout.split(factor=0.7)
         columns.label(text=translate(f"Frame {item.first} to {item.second}"), icon="ACTION_TWEAK", translate=False)
         difference = columns.row()
@@ -68,8 +62,7 @@ class VIEW3D_PT_supple_motion(PartPanel, bpy.types.Panel):
         if settings.report:
             draw_message(layout, context, settings.report, icon="INFO")
         layout.menu("VIEW3D_MT_supple_swing", icon="FORCE_HARMONIC")
-        if armature is not None and (notice := find_notice(armature, context.scene)):
-            draw_message(layout, context, notice, icon="INFO")
+        draw_notice(layout, context, SWING)
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_UL_transitions, VIEW3D_PT_supple_motion))

@@ -1,4 +1,4 @@
-"""What the panels of the Supple tab share: where they are, which mesh they are for, and how settings are drawn."""
+"""Shared by the panels of the Supple tab: their location, their mesh, and how settings are drawn."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..translations import translate
 from .manual import find_page
 from .reports import draw_message
 
+# Endings of the names of a choice's properties: a moment may have a value of its own.
 MOMENTS = ("", "_dragging", "_bake")
-"""Endings of the properties of one choice: each moment that has a value of its own."""
 
 
 class SupplePanel:
@@ -44,9 +44,14 @@ class PartPanel(SupplePanel):
 
     def start(self) -> bpy.types.UILayout:
         """The layout, with names and values in two columns."""
-        self.layout.use_property_split = True
-        self.layout.use_property_decorate = False
-        return self.layout
+        return split_names(self.layout)
+
+
+def split_names(layout: bpy.types.UILayout) -> bpy.types.UILayout:
+    """Draw names and values of a layout in two columns."""
+    layout.use_property_split = True
+    layout.use_property_decorate = False
+    return layout
 
 
 def shown_settings(context: bpy.types.Context) -> ObjectSettings | None:
@@ -86,7 +91,7 @@ def has_armature(context: bpy.types.Context) -> bool:
 def draw_choices(
     layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, method: Method, mixed: Container[str] = ()
 ) -> None:
-    """What a method lets choose, in its order: a column for each group of choices; `mixed` are said to be so."""
+    """Draw the choices of a method in its order, a column for each group; choices in `mixed` are marked."""
     for group, choices in groupby(method.choices, key=lambda choice: choice.group):
         column = layout.column(align=True) if group else layout
         for choice in choices:
@@ -99,17 +104,17 @@ def draw_choices(
                     draw_setting(row, store, name, name in mixed)
 
 
+# Labels and icons of buttons, by `SkinningError.remedy`
 REMEDIES: dict[str, tuple[str, Any]] = {
     "WEIGHTS": ("Automatic Weights", "MOD_VERTEX_WEIGHT"),
     "SWITCH_ON": ("Enable", "HIDE_OFF"),
     "OBJECT_MODE": ("Object Mode", "OBJECT_DATAMODE"),
     "UPDATE": ("Update", "FILE_REFRESH"),
 }
-"""Label and icon of what can be done about a message, by `SkinningError.remedy`."""
 
 
 def draw_problem(layout: bpy.types.UILayout, context: bpy.types.Context, obj: bpy.types.Object) -> None:
-    """Draw what is wrong with a mesh, and the button that does something about it."""
+    """Draw the problem of a mesh, and the button that fixes it."""
     settings = settings_of(obj)
     if not settings.message:
         return

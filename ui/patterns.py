@@ -10,40 +10,32 @@ import bpy
 from ..settings.character import find_pattern_mesh, is_mixed, list_ticked
 from ..settings.objects import ObjectSettings, settings_of
 from ..settings.patterns import PatternSettings, driving_armature
-from ..tasks.patterns.hints import describe_visibility
+from ..tasks.patterns.read import describe_visibility
 from .buttons import draw_button
+from .lists import SuppleList
 from .menus import VIEW3D_MT_supple_pattern
-from .panels import PartPanel, draw_setting
+from .panels import PartPanel, draw_setting, split_names
 from .reports import draw_message
 
 KIND_ICONS: dict[str, Any] = {"WRINKLE": "MOD_NOISE", "BULGE": "SPHERECURVE", "BONE": "BONE_DATA"}
 
 
 def find_settings(context: bpy.types.Context) -> ObjectSettings | None:
-    """Settings of the mesh whose patterns are edited."""
+    """Find the settings of the mesh whose patterns are edited."""
     obj = find_pattern_mesh(context)
     return None if obj is None else settings_of(obj)
 
 
 def find_shading(context: bpy.types.Context) -> str:
-    """How the 3D View is shaded that the panel is in."""
+    """Return the shading of the 3D View that has the panel."""
     space = context.space_data
     return space.shading.type if isinstance(space, bpy.types.SpaceView3D) else ""
 
 
-class SUPPLE_UL_patterns(bpy.types.UIList):
+class SUPPLE_UL_patterns(SuppleList, bpy.types.UIList):
     """Patterns of an object"""
 
-    def draw_item(
-        self,
-        _context: bpy.types.Context,
-        layout: bpy.types.UILayout,
-        _data: ObjectSettings,
-        item: PatternSettings,
-        _icon: int,
-        _active: ObjectSettings,
-        _active_name: str,
-    ) -> None:
+    def draw_row(self, _context: bpy.types.Context, layout: bpy.types.UILayout, item: Any, _index: int) -> None:
         split = layout.split(factor=0.6)
         split.prop(item, "name", text="", emboss=False, icon=KIND_ICONS.get(item.kind, "QUESTION"))
         row = split.row(align=True)
@@ -87,7 +79,7 @@ class VIEW3D_PT_supple_patterns(PartPanel, bpy.types.Panel):
             self.draw_active(context, settings.patterns[settings.active_pattern])
 
     def draw_shown(self, context: bpy.types.Context, settings: ObjectSettings) -> None:
-        """How patterns of a mesh are shown, and why one is not to be seen."""
+        """Draw how the patterns of a mesh are shown, and why the active pattern is not visible."""
         layout, obj = self.layout, cast(bpy.types.Object, settings.id_data)
         if 0 <= settings.active_pattern < len(settings.patterns):
             pattern = settings.patterns[settings.active_pattern]
@@ -95,9 +87,7 @@ class VIEW3D_PT_supple_patterns(PartPanel, bpy.types.Panel):
                 draw_message(layout, context, hint, icon="INFO")
         if settings.pattern_message:
             draw_message(layout, context, settings.pattern_message, closes=(obj, "pattern_message"))
-        column = layout.column()
-        column.use_property_split = True
-        column.use_property_decorate = False
+        column = split_names(layout.column())
         several = len(list_ticked(context)) > 1
         store = context.scene.supple_character if several else settings
         draw_setting(column, store, "pattern_display", several and is_mixed(context, "pattern_display"))
@@ -106,17 +96,14 @@ class VIEW3D_PT_supple_patterns(PartPanel, bpy.types.Panel):
         draw_setting(level, store, "pattern_level", several and is_mixed(context, "pattern_level"))
 
     def draw_active(self, context: bpy.types.Context, pattern: PatternSettings) -> None:
-        """A part of the active pattern's settings."""
+        """Draw a part of the active pattern's settings."""
         manager = context.window_manager
         self.layout.row(align=True).prop(manager, "supple_pattern_part", expand=True)
-        layout = self.layout.column()
-        layout.use_property_split = True
-        layout.use_property_decorate = False
-        PARTS[manager.supple_pattern_part](layout, context, pattern)
+        PARTS[manager.supple_pattern_part](split_names(self.layout.column()), context, pattern)
 
 
 def draw_placement(layout: bpy.types.UILayout, _context: bpy.types.Context, pattern: PatternSettings) -> None:
-    """Location, rotation and size of a pattern."""
+    """Draw location, rotation and size of a pattern."""
     row = layout.row(align=True)
     draw_button(row, "supple.pattern_place")
     draw_button(row, "supple.pattern_stroke")
@@ -127,7 +114,7 @@ def draw_placement(layout: bpy.types.UILayout, _context: bpy.types.Context, patt
 
 
 def draw_driver(layout: bpy.types.UILayout, context: bpy.types.Context, pattern: PatternSettings) -> None:
-    """What drives a pattern: the rotation of a bone, the compression of the skin, or a limb that presses into it."""
+    """Draw the driver of a pattern: the rotation of a bone, the compression of the skin, or a limb in it."""
     if pattern.note:
         draw_message(layout, context, pattern.note)
     layout.prop(pattern, "driver")
@@ -146,7 +133,7 @@ def draw_driver(layout: bpy.types.UILayout, context: bpy.types.Context, pattern:
 
 
 def draw_limbs(column: bpy.types.UILayout, pattern: PatternSettings) -> None:
-    """Draw which bones' limbs bring a pattern out."""
+    """Draw the bones whose limbs drive a pattern."""
     armature = driving_armature(pattern.id_data)
     for name in ("bone", "first_bone", "other_bone"):
         if armature is not None:
@@ -156,14 +143,14 @@ def draw_limbs(column: bpy.types.UILayout, pattern: PatternSettings) -> None:
 
 
 def draw_range(layout: bpy.types.UILayout, pattern: PatternSettings, heading: str) -> None:
-    """Draw from where to where what is measured brings a pattern out."""
+    """Draw the range of measured values over which a pattern appears."""
     column = layout.column(align=True, heading=heading)
     column.prop(pattern, "compression_start")
     column.prop(pattern, "compression_full" if pattern.law == "RANGE" else "compression_gain")
 
 
 def draw_joint(column: bpy.types.UILayout, pattern: PatternSettings) -> None:
-    """Draw which bone's rotation brings a pattern out."""
+    """Draw the joint whose rotation drives a pattern."""
     armature = driving_armature(pattern.id_data)
     if armature is not None:
         column.prop_search(pattern, "bone", armature.data, "bones")
@@ -177,7 +164,7 @@ def draw_joint(column: bpy.types.UILayout, pattern: PatternSettings) -> None:
 
 
 def draw_compression(layout: bpy.types.UILayout, pattern: PatternSettings) -> None:
-    """Draw how compression, or stretch, brings a pattern out."""
+    """Draw the settings of compression or stretch."""
     draw_range(layout, pattern, "Stretch" if pattern.driver == "STRETCH" else "Compression")
     layout.prop(pattern, "compression_angle")
     layout.row().prop(pattern, "compression_spread", expand=True)
@@ -187,7 +174,7 @@ def draw_compression(layout: bpy.types.UILayout, pattern: PatternSettings) -> No
 
 
 def draw_relief(layout: bpy.types.UILayout, _context: bpy.types.Context, pattern: PatternSettings) -> None:
-    """The height map of a pattern, and its effect on the skin."""
+    """Draw the height map of a pattern, and its effect on the skin."""
     layout.prop(pattern, "image")
     column = layout.column(align=True)
     column.prop(pattern, "strength")
@@ -196,11 +183,11 @@ def draw_relief(layout: bpy.types.UILayout, _context: bpy.types.Context, pattern
         column.prop(pattern, "depth")
 
 
+# By `window_manager.supple_pattern_part`
 PARTS: dict[str, Callable[[bpy.types.UILayout, bpy.types.Context, PatternSettings], None]] = {
     "PLACEMENT": draw_placement,
     "DRIVER": draw_driver,
     "RELIEF": draw_relief,
 }
-"""By `window_manager.supple_pattern_part`."""
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_UL_patterns, VIEW3D_PT_supple_patterns))

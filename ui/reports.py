@@ -10,18 +10,21 @@ from typing import Literal
 import bpy
 import blf
 
+from ..settings.character import find_armature, list_meshes
+from ..tasks.installed.engine import find_notice
+from ..tasks.installed.feature import Feature, Subject
 from ..translations import translate
 
 Icon = Literal["ERROR", "INFO"]
 
 EAST_ASIAN = r"[\u3000-\u9fff\uff00-\uffef]"
 NEVER_FIRST = r"[、。」』】ーゃゅょっャュョッ\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f]"
+# Pieces that a line is not broken in: words, or Japanese characters with marks that must not begin a line
 PIECES = re.compile(rf"[「『【]*(?:{EAST_ASIAN}|(?:(?!{EAST_ASIAN})\S)+){NEVER_FIRST}*|\s+")
-"""What a line is not broken in: a word, or a Japanese character with the marks that may not begin a line."""
 
+# Pixels of the sidebar, at a scale of 1, that have no text: of a panel, of a box with an icon, and of a box with a
+# button that closes it
 PLAIN, BOXED, CLOSED = 56.0, 86.0, 114.0
-"""Pixels of the sidebar's width, at a scale of 1, that no text can have: of a panel, in a box with an icon, and beside
-the button that closes it, too."""
 
 
 def wrap(text: str, width: float, measure: Callable[[str], float]) -> list[str]:
@@ -56,14 +59,14 @@ def _measure(piece: str, size: float) -> float:
 
 
 def fit(context: bpy.types.Context, text: str, margins: float = PLAIN) -> list[str]:
-    """Lines of a text that are no wider than the sidebar leaves room for."""
+    """Break a text into lines that fit the sidebar."""
     scale = context.preferences.system.ui_scale
     size = context.preferences.ui_styles[0].widget.points * scale
     return wrap(translate(text), context.region.width - margins * scale, lambda piece: _measure(piece, size))
 
 
 def draw_hint(layout: bpy.types.UILayout, context: bpy.types.Context, text: str) -> None:
-    """Draw what the setting above does."""
+    """Draw a hint on the setting above."""
     column = layout.column(align=True)
     column.active = False
     for line in fit(context, text):
@@ -91,3 +94,12 @@ def draw_message(
     if closes is not None:
         button = row.operator("supple.close_report", text="", icon="X", emboss=False)
         button.owner, button.kind = closes[0].name, closes[1]
+
+
+def draw_notice(layout: bpy.types.UILayout, context: bpy.types.Context, feature: Feature) -> None:
+    """Draw what no longer fits of a feature of the active character, and what to press."""
+    armature = find_armature(context)
+    if armature is None:
+        return
+    if notice := find_notice(feature, Subject(armature, tuple(list_meshes(context)))):
+        draw_message(layout, context, notice, icon="INFO")

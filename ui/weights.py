@@ -1,4 +1,4 @@
-"""The Weights panel: automatic weights, the report on them, and menus of what edits and checks weights."""
+"""The Weights panel: automatic weights, their report, and menus that edit and check weights."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""What all overlays share: the state of the GPU, shaders, colors, and what is installed and cached while they draw."""
+"""Drawing that overlays share: the state of the GPU, shaders, lines, discs, colors, and the handlers that draw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
 
 import bpy
 import gpu
@@ -14,59 +15,109 @@ from mathutils import Matrix
 
 from ..bridge.handlers import Handlers, install, uninstall
 
+T = TypeVar("T")
+
+# Lines are drawn this much nearer to the eye than the skin, as a fraction of the distance.
 LINE_SHIFT = 4e-3
-"""How much nearer to the eye lines are drawn than the skin, as a fraction of the distance."""
 
-GOLDEN_RATIO = 0.618034
-"""Step in hue from one joint to the next, in full circles: neighbors differ, and so do all joints of a hand."""
+# Discs are drawn this much nearer to the eye than their points, or round skin would hide them.
+DISC_SHIFT = 0.015
 
-CORNERS = 24
-"""Of a disc."""
+# Step in hue from one joint to the next, in full circles: neighbors differ, and so do all joints of a hand.
+HUE_STEP = 0.618034
 
+DISC_CORNERS = 24
 HIDDEN_OPACITY = 0.3
-"""Of what lies behind the skin."""
 
-TOWARD_EYE = 0.015
-"""How much nearer to the eye discs are drawn than their points, as a fraction of the distance: round skin would bury
-them else."""
+# Rows of the matrix from object to view space, as shaders name them
+TO_VIEW = ("toViewX", "toViewY", "toViewZ")
 
 
 class LazyShader:
-    """A shader that is compiled when first drawn with: there is no GPU while Blender registers extensions."""
+    """A shader that is compiled when it first draws: there is no GPU while Blender registers extensions."""
 
     def __init__(self, make: Callable[[], gpu.types.GPUShader]) -> None:
         self._make = make
         self.forget()
 
     def get(self) -> gpu.types.GPUShader | None:
-        """The shader; None where it could not be compiled, which raises once and not at every redraw."""
+        """The shader; None if it could not be compiled, which raises once and not at every redraw."""
         if not self._is_tried:
             self._is_tried = True
             self._shader = self._make()
         return self._shader
 
     def forget(self) -> None:
-        """Compile anew when asked next."""
+        """Compile again on the next `get`."""
         self._shader: gpu.types.GPUShader | None = None
         self._is_tried = False
 
 
+def compile_shader(
+    name: str,
+    passed: dict[str, str],
+    constants: dict[str, str],
+    inputs: dict[str, str],
+    rows: Sequence[str],
+    sources: tuple[str, str],
+    flat: Mapping[str, str] = MappingProxyType({}),
+    front: str = "",
+) -> gpu.types.GPUShader:
+    """Compile a shader that has `ModelViewProjectionMatrix` and writes `fragColor`.
+
+    Parameters
+    ----------
+    passed, flat : dict of str to str
+        Names and types of values passed from the vertex to the fragment shader: interpolated, and not.
+    constants, inputs : dict of str to str
+        Names and types of push constants and of vertex attributes.
+    rows : sequence of str
+        Names of the first three rows of a matrix, for `write_rows`.
+    sources : (str, str)
+        Source of the vertex and of the fragment shader.
+    front : str
+        If given, the share of the depth range that the shader writes its depth to, as `FRONT`.
+    """
+    between = cast(Any, gpu.types.GPUStageInterfaceInfo)(name)
+    for passed_name, kind in passed.items():
+        between.smooth(kind, passed_name)
+    for passed_name, kind in flat.items():
+        between.flat(kind, passed_name)
+    info = gpu.types.GPUShaderCreateInfo()
+    if front:
+        info.define("FRONT", front)
+        if hasattr(info, "depth_write"):  # only from Blender 4.3 on; before, spheres that intersect have no seam
+            info.depth_write("ANY")
+            info.define("WRITES_DEPTH", "1")
+    # Graphics cards guarantee 128 bytes of constants: there is no room for a second whole matrix.
+    kinds = {"ModelViewProjectionMatrix": "MAT4"} | dict.fromkeys(rows, "VEC4") | constants
+    for constant, kind in kinds.items():
+        info.push_constant(kind, constant)
+    for slot, (attribute, kind) in enumerate(inputs.items()):
+        info.vertex_in(slot, kind, attribute)
+    info.vertex_out(between)
+    info.fragment_out(0, "VEC4", "fragColor")
+    info.vertex_source(sources[0])
+    info.fragment_source(sources[1])
+    return gpu.shader.create_from_info(info)
+
+
 class Overlay:
-    """What an overlay installs while Supple is enabled.
+    """Functions that draw, and handlers, installed while Supple is enabled.
 
     Parameters
     ----------
     draw : sequence of (type of Space, callable) or (type of Space, callable, str)
-        Functions that draw, and the editors that they draw in; and when, if not "POST_VIEW": "POST_PIXEL" for text.
+        Editors, functions that draw in them, and the moment if it is not "POST_VIEW": "POST_PIXEL" for text.
     handlers : sequence of (str, callable)
-        Names of lists in `bpy.app.handlers`, and what they are given.
+        Names of lists in `bpy.app.handlers`, and functions to append.
     shader : LazyShader, optional
         Forgotten when the overlay is removed.
 
     Attributes
     ----------
     handles : list of (type of Space, handle)
-        Of the functions that draw now.
+        Blender's handles of the functions that draw.
     """
 
     def __init__(
@@ -93,15 +144,48 @@ class Overlay:
             self._shader.forget()
 
 
+def after_changes(function: Callable[..., None]) -> Handlers:
+    """Handlers that call a persistent function after changes of the frame or of data."""
+    return ("frame_change_post", function), ("depsgraph_update_post", function)
+
+
+@contextmanager
+def listed(shown: list[T], item: T) -> Iterator[None]:
+    """Keep an item in a list for a while, such as while a tool shows it."""
+    shown.append(item)
+    try:
+        yield
+    finally:
+        shown.remove(item)
+
+
 def find_view(context: bpy.types.Context) -> bpy.types.SpaceView3D | None:
-    """The 3D View that is drawn now; None where it shows no overlays, or another editor is drawn."""
+    """The 3D View that is drawn now; None if it shows no overlays, or another editor is drawn."""
     space = context.space_data
     return space if isinstance(space, bpy.types.SpaceView3D) and space.overlay.show_overlays else None
 
 
+def list_visible(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """The objects that are visible in the 3D View that is drawn now; none if it shows no overlays."""
+    space, layer = find_view(bpy.context), bpy.context.view_layer
+    if space is None or layer.depsgraph is None:
+        return []
+    return [obj for obj in objects if obj.visible_get(view_layer=layer, viewport=space)]
+
+
+@contextmanager
+def at_object(obj: bpy.types.Object, shift: float = 0.0) -> Iterator[None]:
+    """Draw in an evaluated object's space for a while, nearer to the eye by a fraction of the distance."""
+    with gpu.matrix.push_pop():
+        if shift:
+            shift_toward_eye(bpy.context.region_data, shift)
+        gpu.matrix.multiply_matrix(obj.evaluated_get(bpy.context.view_layer.depsgraph).matrix_world)
+        yield
+
+
 @contextmanager
 def drawing_state(depth: str | None = None, mask: bool | None = None) -> Iterator[None]:
-    """Blend colors for a while, with this depth test and with or without writing depth; None leaves it as it is."""
+    """Blend colors for a while, with a depth test and with or without writing depth; None changes nothing."""
     before = gpu.state.depth_test_get(), gpu.state.depth_mask_get(), gpu.state.blend_get()
     if depth is not None:
         gpu.state.depth_test_set(depth)
@@ -117,7 +201,7 @@ def drawing_state(depth: str | None = None, mask: bool | None = None) -> Iterato
 
 
 def shift_toward_eye(view: bpy.types.RegionView3D, share: float = LINE_SHIFT) -> None:
-    """Draw what follows nearer to the eye, by a fraction of the distance: on the same pixels, but before the skin."""
+    """Draw nearer to the eye from here on, by a fraction of the distance: on the same pixels, but before the skin."""
     if view.is_perspective:
         nearer = Matrix.Scale(1.0 - share, 4)
     else:
@@ -125,20 +209,14 @@ def shift_toward_eye(view: bpy.types.RegionView3D, share: float = LINE_SHIFT) ->
     gpu.matrix.load_matrix(nearer @ gpu.matrix.get_model_view_matrix())
 
 
-def declare_rows(info: gpu.types.GPUShaderCreateInfo, names: Sequence[str]) -> None:
-    """Give a shader the first three rows of a matrix: the 128 bytes that all graphics cards have hold no second one."""
-    for name in names:
-        info.push_constant("VEC4", name)
-
-
 def write_rows(shader: gpu.types.GPUShader, names: Sequence[str], matrix: Matrix) -> None:
-    """Set the rows that `declare_rows` has declared."""
+    """Set the rows of a matrix that `compile_shader` has declared."""
     for index, name in enumerate(names):
         shader.uniform_float(name, matrix[index])
 
 
 def draw_frontmost(batch: gpu.types.GPUBatch, shader: gpu.types.GPUShader) -> None:
-    """Draw a batch by its depth first, then in color: what lies behind its front does not shine through."""
+    """Draw a batch by its depth first, then in color, so that its back does not shine through."""
     gpu.state.color_mask_set(False, False, False, False)
     batch.draw(shader)
     gpu.state.color_mask_set(True, True, True, True)
@@ -154,7 +232,7 @@ def bind_line_shader() -> gpu.types.GPUShader:
 
 
 def make_line_batch(pieces: np.ndarray) -> gpu.types.GPUBatch:
-    """Pieces of lines, float array, shape (S, 2, 2 or 3), as a batch; in the plane at height 0 where they are flat."""
+    """A batch of line segments, shape (S, 2, 2 or 3); flat segments are drawn at height 0."""
     points = np.zeros((2 * len(pieces), 3), np.float32)
     points[:, : pieces.shape[2]] = pieces.reshape(-1, pieces.shape[2])
     return batch_for_shader(gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR"), "LINES", {"pos": points})
@@ -166,7 +244,7 @@ def draw_lines(shader: gpu.types.GPUShader, batch: gpu.types.GPUBatch, color: tu
     Parameters
     ----------
     shader : GPUShader
-        As `bind_line_shader` gives it.
+        From `bind_line_shader`.
     color : tuple of 4 floats
         RGBA.
     width : float
@@ -178,9 +256,9 @@ def draw_lines(shader: gpu.types.GPUShader, batch: gpu.types.GPUBatch, color: tu
 
 
 def build_disc(
-    center: np.ndarray, radius: float, color: tuple, corners: int = CORNERS
+    center: np.ndarray, radius: float, color: tuple, corners: int = DISC_CORNERS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A disc with a soft rim about a center (2,), as triangles: points (N, 2), pixels, and colors (N, 4)."""
+    """Triangles of a disc with a soft rim about a center (2,): points (N, 2), pixels, and colors (N, 4)."""
     angles = np.linspace(0.0, 2.0 * np.pi, corners + 1)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     inner, outer = center + (radius - 0.6) * ring, center + (radius + 0.6) * ring
@@ -194,42 +272,43 @@ def build_disc(
 
 
 def place_disc(
-    context: bpy.types.Context, point: np.ndarray, pixels: float, color: tuple[float, ...], corners: int = CORNERS
+    context: bpy.types.Context, point: np.ndarray, pixels: float, color: tuple[float, ...], corners: int = DISC_CORNERS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A disc that faces the eye, as triangles: points (N, 3), world space, and colors (N, 4)."""
+    """Triangles of a disc that faces the eye: points (N, 3), world space, and colors (N, 4)."""
     view: Any = context.region_data
     to_view = np.array(view.view_matrix)
     depth = float((np.array(view.perspective_matrix) @ np.append(point, 1.0))[3])
     pixel = 2.0 * abs(depth) / (context.region.width * view.window_matrix[0][0])
     eye = np.linalg.inv(to_view)[:3, 3]
-    nearer = point + TOWARD_EYE * ((eye - point) if view.is_perspective else view.view_distance * to_view[2, :3])
-    size = pixel * ((1.0 - TOWARD_EYE) if view.is_perspective else 1.0)
+    nearer = point + DISC_SHIFT * ((eye - point) if view.is_perspective else view.view_distance * to_view[2, :3])
+    size = pixel * ((1.0 - DISC_SHIFT) if view.is_perspective else 1.0)
     flat, tints = build_disc(np.zeros(2), pixels, (*color, 1.0), corners)
     return nearer + size * flat @ to_view[:2, :3], tints
 
 
 def draw_discs(
     discs: Sequence[tuple[np.ndarray, np.ndarray]],
-    depths: Sequence[tuple[str, float]] = (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)),
+    depths: Sequence[tuple[str | None, float]] = (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)),
+    mask: bool | None = False,
 ) -> None:
-    """Draw discs as `place_disc` gives them, at least one.
+    """Draw discs from `place_disc` or `build_disc`, at least one.
 
     Parameters
     ----------
     depths : sequence of (str, float)
-        Depth tests, and how opaque what passes them is: what lies behind a surface shines through faintly.
+        Depth tests, each with an opacity: by default, discs behind a surface shine through faintly.
     """
     points = np.concatenate([points for points, _ in discs]).astype(np.float32)
     colors = np.concatenate([colors for _, colors in discs]).astype(np.float32)
     shader = gpu.shader.from_builtin("SMOOTH_COLOR")
     for depth, opacity in depths:
-        with drawing_state(depth, mask=False):
+        with drawing_state(depth, mask):
             tints = colors * np.array((1.0, 1.0, 1.0, opacity), np.float32)
             batch_for_shader(shader, "TRIS", {"pos": points, "color": tints}).draw(shader)
 
 
 def color_joints(joints: np.ndarray) -> np.ndarray:
-    """A color for each joint, index array of shape (P,), the same in every file: RGB, float array, shape (P, 3)."""
-    hues = (np.asarray(joints)[:, None] * GOLDEN_RATIO) % 1.0
+    """A color for each joint index, shape (P,), the same in every file: RGB, shape (P, 3)."""
+    hues = (np.asarray(joints)[:, None] * HUE_STEP) % 1.0
     steps = (6.0 * hues + np.array((5.0, 3.0, 1.0))) % 6.0
     return 0.95 - 0.6 * np.clip(np.minimum(steps, 4.0 - steps), 0.0, 1.0)

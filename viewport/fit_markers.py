@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import bpy
 import numpy as np
@@ -18,26 +17,21 @@ from .drawing import (
     draw_lines,
     drawing_state,
     find_view,
+    listed,
     make_line_batch,
     place_disc,
 )
 from .view import Mouse, View
 
-RADIUS, RIM = 6.0, 1.8
-"""Of a marker, and width of the dark rim around it, pixels."""
-
-REACH = 14.0
-"""Pixels from a marker within which the mouse takes it."""
+# Pixels: the mouse grabs a marker within the grab radius
+RADIUS, RIM_WIDTH, LINE_WIDTH, GRAB_RADIUS = 6.0, 1.8, 2.0, 14.0
 
 COLOR, DOUBTFUL_COLOR, ACTIVE_COLOR = (0.25, 0.8, 1.0), (1.0, 0.45, 0.1), (1.0, 0.95, 0.5)
 RIM_COLOR, LINE_COLOR = (0.02, 0.02, 0.02), (0.25, 0.8, 1.0, 0.6)
 
-LINE_WIDTH = 2.0
-"""Pixels."""
-
 
 class FitMarkers:
-    """A fit that is shown.
+    """A fit with markers on its joints.
 
     Attributes
     ----------
@@ -53,7 +47,7 @@ class FitMarkers:
         """The joint whose marker is under the mouse, or ""."""
         distances = {name: self._measure(view, mouse, name) for name in self.fit.list_markers()}
         name = min(distances, key=lambda joint: distances[joint])
-        return name if distances[name] <= REACH * bpy.context.preferences.system.ui_scale else ""
+        return name if distances[name] <= GRAB_RADIUS * bpy.context.preferences.system.ui_scale else ""
 
     def _measure(self, view: View, mouse: Mouse, name: str) -> float:
         try:
@@ -63,26 +57,20 @@ class FitMarkers:
 
 
 _shown: list[FitMarkers] = []
-"""What is shown now, if anything is."""
 
 
-@contextmanager
-def shown_markers(markers: FitMarkers) -> Iterator[None]:
+def shown_markers(markers: FitMarkers) -> AbstractContextManager[None]:
     """Show markers for a while."""
-    _shown.append(markers)
-    try:
-        yield
-    finally:
-        _shown.remove(markers)
+    return listed(_shown, markers)
 
 
 def find_shown() -> FitMarkers | None:
-    """What is shown now."""
+    """The markers that are shown now, if any."""
     return _shown[-1] if _shown else None
 
 
 def draw_markers() -> None:
-    """Draw what is shown in a 3D View."""
+    """Draw the markers in a 3D View."""
     context = bpy.context
     markers = find_shown()
     if markers is None or find_view(context) is None:
@@ -96,7 +84,7 @@ def draw_markers() -> None:
     for name in fit.list_markers():
         fill = DOUBTFUL_COLOR if name in fit.doubtful else COLOR
         fill = ACTIVE_COLOR if active and name in (active, mirror_name(active)) else fill
-        for size, color in ((RADIUS + RIM, RIM_COLOR), (RADIUS, fill)):
+        for size, color in ((RADIUS + RIM_WIDTH, RIM_COLOR), (RADIUS, fill)):
             discs.append(place_disc(context, fit.locate(name), size * scale, color))
     draw_discs(discs, (("NONE", 1.0),))
 

@@ -8,11 +8,11 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
+# Share of the free part of a view that a sphere fills
 FILLED = 0.7
-"""Share of the free part that a sphere fills."""
 
+# Regions that may cover the view
 OVER = {"UI", "TOOLS", "HEADER", "TOOL_HEADER", "ASSET_SHELF", "ASSET_SHELF_HEADER"}
-"""Regions that may lie over the view."""
 
 
 def read_eye(space: bpy.types.SpaceView3D) -> np.ndarray:

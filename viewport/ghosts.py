@@ -1,8 +1,8 @@
-"""Side by Side: a character's meshes by other methods, drawn beside it in the 3D View, with their names.
+"""Side by Side: a character's meshes deformed by other methods, drawn next to it in the 3D View, with their names.
 
 Ghosts stand to the right of the character, whatever the view's angle, each as far from the next as the character is
-wide. They are drawn over the view and exist nowhere else: no render, no file and no undo step has them. Where nothing
-has moved, what was drawn last is drawn again.
+wide. They are drawn over the view and exist nowhere else: no render, no file and no undo step has them. They are made
+again only if something has moved.
 """
 
 from __future__ import annotations
@@ -39,25 +39,32 @@ from ..tasks.side_by_side.ghosts import (
 )
 from ..tasks.skin.poses import Poses
 from ..translations import translate
-from .drawing import LazyShader, Overlay, color_joints, declare_rows, drawing_state, find_view, write_rows
+from .drawing import (
+    TO_VIEW,
+    LazyShader,
+    Overlay,
+    after_changes,
+    color_joints,
+    compile_shader,
+    drawing_state,
+    find_view,
+    list_visible,
+    write_rows,
+)
 
+# Gap between two ghosts, as a fraction of the character's width
 GAP = 0.12
-"""Between two ghosts, as a fraction of the character's width."""
 
-SAMPLES = 1000
-"""Points of a mesh, about, that its width is measured by."""
+# About this many points of each mesh measure the width of the character.
+WIDTH_SAMPLES = 1000
 
-TO_VIEW = ("toViewX", "toViewY", "toViewZ")
-"""Names in the shader of the rows of the matrix from object to view space."""
-
+# Labels: font size and margin in pixels at a scale of 1, height of a line in font sizes
 FONT_SIZE, LINE_HEIGHT, MARGIN = 14.0, 1.4, 10.0
-"""Of labels: pixels; lines of text; pixels between a label and what it names, or the border of the view."""
 
-CLAY, TINGE = (0.64, 0.64, 0.64), 0.14
-"""Color of skins, and how much of the method's own color is added to it."""
+# The color of skins is clay, with a little of the method's color.
+CLAY, TINGE_WEIGHT = (0.64, 0.64, 0.64), 0.14
 
-OWN_COLOR = (0.92, 0.92, 0.92)
-"""Of the character's own label."""
+OWN_LABEL_COLOR = (0.92, 0.92, 0.92)
 
 VERTEX_SOURCE = """
 void main()
@@ -68,6 +75,7 @@ void main()
 }
 """
 
+# Lit from the eye's upper left; flat faces have the normal of their visible surface.
 FRAGMENT_SOURCE = """
 void main()
 {
@@ -79,19 +87,18 @@ void main()
   fragColor = vec4(pow(tint.rgb * light, vec3(2.2)), 1.0);  // 3D Views take linear color
 }
 """
-"""Lit from the eye's upper left; flat faces have the normal of what is seen of them."""
 
 
 @dataclass
 class DrawnGhost:
-    """What was made of a ghost when last drawn.
+    """A ghost as it was drawn last.
 
     Attributes
     ----------
     elements : GPUIndexBuf
-        Its triangles.
+        Triangles.
     points : float32 array, shape (V, 3)
-        Those that the batch has.
+        Points of the batch.
     """
 
     shape: GhostShape
@@ -102,16 +109,16 @@ class DrawnGhost:
 
 @dataclass(frozen=True)
 class Column:
-    """One method beside the character, or the character itself.
+    """The label of one method next to the character, or of the character itself.
 
     Attributes
     ----------
     lines : list of str
-        Its label, then what is to be known of it.
+        The label, followed by messages.
     color : tuple of 3 floats
         sRGB.
     top : Vector
-        World space: where the label is.
+        Position of the label, world space.
     """
 
     lines: list[str]
@@ -120,32 +127,25 @@ class Column:
 
 
 cache: WeakKeyDictionary[Ghost, DrawnGhost] = WeakKeyDictionary()
-"""What was made of each ghost."""
 
+# The largest width of the character so far, by armature and by the direction to the right in the view: ghosts that
+# followed the current width would shake in playback.
 _widths: PerObject[dict[tuple, float]] = PerObject()
-"""The largest width that a character has had since it has ghosts, so that these do not shake in playback: of its
-armature, by the direction that is to the right in the view."""
 
+# The columns of the current view: found when skins are drawn, and labeled later.
 _columns: list[Column] = []
-"""Of the view that is drawn: found while its skins are drawn, for the labels, which come later."""
 
 
 def make_shader() -> gpu.types.GPUShader:
     """Compile the shader of lit skin."""
-    between = cast(Any, gpu.types.GPUStageInterfaceInfo)("supple_ghosts")
-    between.smooth("VEC3", "facing")
-    between.smooth("VEC3", "seen")
-    info = gpu.types.GPUShaderCreateInfo()
-    info.push_constant("MAT4", "ModelViewProjectionMatrix")
-    declare_rows(info, TO_VIEW)
-    info.push_constant("VEC4", "tint")
-    info.vertex_in(0, "VEC3", "pos")
-    info.vertex_in(1, "VEC3", "normal")
-    info.vertex_out(between)
-    info.fragment_out(0, "VEC4", "fragColor")
-    info.vertex_source(VERTEX_SOURCE)
-    info.fragment_source(FRAGMENT_SOURCE)
-    return gpu.shader.create_from_info(info)
+    return compile_shader(
+        "supple_ghosts",
+        passed={"facing": "VEC3", "seen": "VEC3"},
+        constants={"tint": "VEC4"},
+        inputs={"pos": "VEC3", "normal": "VEC3"},
+        rows=TO_VIEW,
+        sources=(VERTEX_SOURCE, FRAGMENT_SOURCE),
+    )
 
 
 def color_ghost(key: str) -> tuple[float, ...]:
@@ -157,23 +157,23 @@ def draw() -> None:
     """Draw the ghosts in a 3D View."""
     _columns.clear()
     context = bpy.context
-    space, layer = find_view(context), context.view_layer
+    layer = context.view_layer
     armature = find_shown_armature(list_objects(layer))
     if not has_ghosts():
         forget()
-    if armature is None or space is None or layer.depsgraph is None:
+    if armature is None or find_view(context) is None or layer.depsgraph is None:
         return
     meshes = find_ghosted(armature, layer)
     own_label = describe_shown(meshes)
     keys = choose_ghosts(context.window_manager, own_label)
     keep_only(keys)
-    visible = [obj for obj in meshes if obj.visible_get(view_layer=layer, viewport=space)]
+    visible = list_visible(meshes)
     shader = lazy_shader.get()
     if not visible or shader is None:
         return
     view, poses = context.region_data, Poses(layer.depsgraph)
     step, top = place_ghosts(armature, visible, layer.depsgraph, view)
-    _columns.append(Column([own_label], OWN_COLOR, top))
+    _columns.append(Column([own_label], OWN_LABEL_COLOR, top))
     with drawing_state("LESS_EQUAL", mask=True):
         for number, key in enumerate(keys, 1):
             offset = number * step
@@ -187,7 +187,7 @@ def draw() -> None:
 
 
 def forget() -> None:
-    """Drop all that was made of ghosts."""
+    """Drop all batches and measures of ghosts."""
     keep_only(())
     cache.clear()
     _widths.clear()
@@ -199,19 +199,19 @@ def place_ghosts(
     depsgraph: bpy.types.Depsgraph,
     view: bpy.types.RegionView3D,
 ) -> tuple[Vector, Vector]:
-    """Where ghosts stand in a view.
+    """Place ghosts in a view.
 
     Parameters
     ----------
     meshes : sequence of Object
-        Those that are seen, as the depsgraph has them.
+        The visible meshes of the character.
 
     Returns
     -------
     step : Vector
-        World space: from each to the next.
+        From each ghost to the next, world space.
     top : Vector
-        Above the character's middle, as seen.
+        Above the middle of the character in the view, world space.
     """
     points = np.concatenate([_sample_points(obj, depsgraph) for obj in meshes])
     right, up, toward = np.array(view.view_rotation.to_matrix()).T
@@ -226,9 +226,9 @@ def place_ghosts(
 
 
 def _sample_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-    """Some points of a mesh as it is shown, or its origin if it has none; world space, shape (N, 3)."""
+    """Some points of an evaluated mesh, or its origin if it has none; world space, shape (N, 3)."""
     points = read_evaluated_points(obj, depsgraph)
-    points = points[:: 1 + len(points) // SAMPLES] if len(points) else np.zeros((1, 3))
+    points = points[:: 1 + len(points) // WIDTH_SAMPLES] if len(points) else np.zeros((1, 3))
     to_world = np.array(obj.evaluated_get(depsgraph).matrix_world)
     return points @ to_world[:3, :3].T + to_world[:3, 3]
 
@@ -241,20 +241,20 @@ def _draw_ghost(ghost: Ghost, to_world: Matrix, shader: gpu.types.GPUShader) -> 
         gpu.matrix.multiply_matrix(to_world)
         shader.bind()
         write_rows(shader, TO_VIEW, gpu.matrix.get_model_view_matrix())
-        tint = np.array(CLAY) + TINGE * np.array(color_ghost(ghost.key))
+        tint = np.array(CLAY) + TINGE_WEIGHT * np.array(color_ghost(ghost.key))
         shader.uniform_float("tint", (*tint.tolist(), float(drawn.shape.is_smooth)))
         drawn.batch.draw(shader)
 
 
 def update_drawn(ghost: Ghost) -> DrawnGhost | None:
-    """What to draw of a ghost, made again where it has moved; None for nothing."""
+    """The batch of a ghost, made again if it has moved; None for nothing to draw."""
     points, shape, known = ghost.points, ghost.shape, cache.get(ghost)
     if points is None or shape is None or not len(shape.triangles):
         return None
     if known is not None and known.points is points and known.shape is shape:
         return known
     is_same = known is not None and known.shape is shape
-    types = cast(Any, gpu.types)  # whose stubs know no arguments
+    types = cast(Any, gpu.types)  # its stubs know no arguments
     elements = known.elements if is_same else types.GPUIndexBuf(type="TRIS", seq=shape.triangles)
     arrays = {"pos": points, "normal": estimate_normals(shape.rings, points)}
     layout = types.GPUVertFormat()
@@ -269,7 +269,7 @@ def update_drawn(ghost: Ghost) -> DrawnGhost | None:
 
 
 def draw_labels() -> None:
-    """Draw the names of what stands in the 3D View, above each."""
+    """Draw labels above the character and its ghosts."""
     if not _columns or find_view(bpy.context) is None:
         return
     context = bpy.context
@@ -290,7 +290,7 @@ def draw_labels() -> None:
 
 
 def _draw_lines(lines: list[str], color: tuple[float, ...], top: Vector, highest: float, scale: float) -> None:
-    """Draw lines of text, the last one above a position, but the first one not above the highest."""
+    """Draw lines of text that end above a position, but do not begin above the highest position."""
     step = LINE_HEIGHT * FONT_SIZE * scale
     first = min(top.y + MARGIN * scale + step * (len(lines) - 1), highest)
     blf.color(0, color[0], color[1], color[2], 1.0)
@@ -319,8 +319,7 @@ def _on_load(*_) -> None:
 
 lazy_shader = LazyShader(make_shader)
 HANDLERS = (
-    ("frame_change_post", _on_change),
-    ("depsgraph_update_post", _on_change),
+    *after_changes(_on_change),
     ("load_post", _on_load),
     ("undo_post", _on_undo),
     ("redo_post", _on_undo),

@@ -23,31 +23,29 @@ from ..settings.engine_copy import list_copies
 from ..tasks.side_by_side.ghosts import hold_ghosts
 from ..tasks.side_by_side.heat import COPY, DIFFERENCE, color_heat, describe_heat
 from ..translations import translate
-from .drawing import Overlay, drawing_state, find_view, shift_toward_eye
+from .drawing import Overlay, after_changes, at_object, drawing_state, find_view, list_visible
 from .weights import draw_colored, lazy_shader
 
-SHIFT = 8e-4
-"""How much nearer to the eye heat is drawn than the skin, as a fraction of the distance: in front of weights."""
+# Heat is drawn this much nearer to the eye than the skin, as a fraction of the distance: in front of weights.
+HEAT_SHIFT = 8e-4
 
-BAR = (16.0, 160.0)
-"""Width and height of the legend's scale, pixels at a scale of 1."""
-
+# The legend, in pixels at a scale of 1: width and height of its color bar, its left bottom corner, height of text
+BAR_SIZE = (16.0, 160.0)
 LEFT, BOTTOM, TEXT = 24.0, 60.0, 12.0
-"""Where the legend begins, and the height of its text, pixels at a scale of 1."""
 
 
 @dataclass
 class DrawnHeat:
-    """What was made of an object when last drawn.
+    """An object's heat as it was drawn last.
 
     Attributes
     ----------
     key : tuple
-        All that colors depend on besides the shape.
+        Everything besides the shape that the colors depend on.
     is_stale : bool
         Whether the shape may have changed.
     message : str
-        Why there is none.
+        Why there is no batch.
     """
 
     key: tuple = ()
@@ -60,7 +58,7 @@ cache: PerObject[DrawnHeat] = PerObject(survives_undo=False)
 
 
 def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """Meshes that heat is drawn on: those of the character, if there is one and heat is on."""
+    """Meshes to draw heat on: those of the character, or of its engine copies, if heat is on."""
     heat = check_settings(context).heat
     if heat == "NONE" or context.active_object is None:
         return []
@@ -71,29 +69,24 @@ def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
 def draw() -> None:
     """Draw heat in a 3D View."""
     context = bpy.context
-    space, layer = find_view(context), context.view_layer
     shown = find_shown(context)
     cache.keep_only(shown)
     settings = check_settings(context)
     hold_ghosts({settings.other} if shown and settings.heat == DIFFERENCE else set())
-    if not shown or space is None or layer.depsgraph is None:
-        return
-    shader = lazy_shader.get()
+    visible = list_visible(shown)
+    shader = lazy_shader.get() if visible else None
     if shader is None:
         return
     with drawing_state("LESS_EQUAL", mask=True):
-        for obj in shown:
-            if obj.visible_get(view_layer=layer, viewport=space):
-                drawn = update_drawn(obj, context, shader)
-                if drawn.batch is not None:
-                    with gpu.matrix.push_pop():
-                        shift_toward_eye(context.region_data, SHIFT)
-                        gpu.matrix.multiply_matrix(obj.evaluated_get(layer.depsgraph).matrix_world)
-                        draw_colored(drawn.batch, shader, by_bone=True)
+        for obj in visible:
+            drawn = update_drawn(obj, context, shader)
+            if drawn.batch is not None:
+                with at_object(obj, HEAT_SHIFT):
+                    draw_colored(drawn.batch, shader, by_bone=True)
 
 
 def update_drawn(obj: bpy.types.Object, context: bpy.types.Context, shader: gpu.types.GPUShader) -> DrawnHeat:
-    """What to draw of an object, made again where its shape or the settings have changed."""
+    """The batch of an object, made again if its shape or the settings have changed."""
     settings, depsgraph = check_settings(context), context.view_layer.depsgraph
     drawn = cache.setdefault(obj.session_uid, DrawnHeat())
     key = (settings.heat, settings.other, settings.full)
@@ -118,14 +111,14 @@ def update_drawn(obj: bpy.types.Object, context: bpy.types.Context, shader: gpu.
 
 
 def draw_legend() -> None:
-    """Draw the scale of colors, and what could not be colored, over a 3D View."""
+    """Draw the color bar, and why meshes could not be colored, over a 3D View."""
     context = bpy.context
     if find_view(context) is None or not find_shown(context):
         return
     settings, scale = check_settings(context), context.preferences.system.ui_scale
     legend = describe_heat(settings.heat, settings.full, context.scene.unit_settings.scale_length)
     left, bottom = LEFT * scale, BOTTOM * scale
-    width, height = (scale * size for size in BAR)
+    width, height = (scale * size for size in BAR_SIZE)
     steps = np.linspace(bottom, bottom + height, len(legend.colors))
     corners = [(x, y) for y in steps.tolist() for x in (left, left + width)]
     colors = [(*color, 1.0) for color in (legend.colors**2.2).tolist() for _ in range(2)]
@@ -154,7 +147,7 @@ def _write(text: str, x: float, y: float, scale: float) -> None:
 
 @persistent
 def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Make colors anew where a shape may have changed."""
+    """Make colors again on the next redraw if a shape may have changed."""
     if cache and any(update.is_updated_geometry or update.is_updated_transform for update in depsgraph.updates):
         for drawn in cache.values():
             drawn.is_stale = True
@@ -165,10 +158,6 @@ def _on_load(*_) -> None:
     forget_check(bpy.context.window_manager)
 
 
-HANDLERS = (
-    ("load_post", _on_load),
-    ("frame_change_post", _on_change),
-    ("depsgraph_update_post", _on_change),
-)
+HANDLERS = (("load_post", _on_load), *after_changes(_on_change))
 overlay = Overlay(((bpy.types.SpaceView3D, draw), (bpy.types.SpaceView3D, draw_legend, "POST_PIXEL")), HANDLERS)
 register, unregister = overlay.register, overlay.unregister

@@ -1,8 +1,8 @@
 """Outlines of patterns: on the posed skin in the 3D View, and in the UV map in the UV editor.
 
-What is drawn on the skin is read from the evaluated mesh, whose corners have coordinates in the height maps: lines
-follow all that deforms, subdivides or multiplies the mesh. They are made again when the depsgraph has changed a shape,
-not at each redraw, and are not drawn while an animation plays.
+Lines on the skin are read from the evaluated mesh, whose corners have coordinates in the height maps: they follow all
+modifiers that deform, subdivide or duplicate the mesh. They are made again when the depsgraph has changed a shape, not
+at each redraw, and are not drawn while an animation plays.
 """
 
 from __future__ import annotations
@@ -20,35 +20,37 @@ from ..deformers import SkinningError
 from ..deformers.patterns.outlines import list_lines, outline_by_chart, outline_in_uv, outline_on_skin
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
-from ..tasks.patterns.layout import MeshCharts, charts_of, describe_layout, make_chart
-from ..tasks.patterns.placing.picking import find_patterned, read_skin
+from ..tasks.patterns.placing import find_patterned, read_skin
+from ..tasks.patterns.read import MeshCharts, charts_of, describe_layout, make_chart
 from .drawing import (
+    LINE_SHIFT,
     Overlay,
+    after_changes,
+    at_object,
     bind_line_shader,
     draw_lines,
     drawing_state,
-    find_view,
+    list_visible,
     make_line_batch,
-    shift_toward_eye,
 )
 
+# Color and width in pixels of lines, in the order of drawing. The active pattern has a dark rim, and no color that
+# Blender uses for selections.
 LAYERS = {
     "shadow": ((0.0, 0.0, 0.0, 0.5), 3.5),
     "active": ((0.35, 0.85, 1.0, 1.0), 1.8),
     "others": ((1.0, 1.0, 1.0, 0.4), 1.2),
 }
-"""Color and width in pixels of lines, in the order of drawing: the active pattern has a dark rim, and none of
-Blender's own colors of what is selected."""
 
 
 @dataclass
 class DrawnOutlines:
-    """What was made of an object's patterns when last drawn.
+    """An object's patterns as they were drawn last.
 
     Attributes
     ----------
     key : tuple
-        All that the lines depend on, besides the shape of the evaluated mesh.
+        Everything besides the shape of the evaluated mesh that the lines depend on.
     batches : dict of GPUBatch
         By the names of `LAYERS`.
     """
@@ -62,15 +64,15 @@ uv_cache: PerObject[DrawnOutlines] = PerObject(survives_undo=False)
 
 
 def outline_pattern_in_uv(charts: MeshCharts, pattern: PatternSettings, with_mark: bool) -> np.ndarray:
-    """Pieces of a pattern's outline in the UV map, float array, shape (S, 2, 2); none where the mesh has no UV map.
+    """Segments of a pattern's outline in the UV map, shape (S, 2, 2); none if the mesh has no UV map.
 
     Raises
     ------
     SkinningError
-        Where the pattern can not be laid on the mesh.
+        If the pattern cannot be placed on the mesh.
     """
     lines = list_lines(pattern.size, with_mark)
-    if charts.mesh.uv is None:
+    if charts.mesh.uv_map is None:
         return np.empty((0, 2, 2))
     if pattern.space == "UV":
         return outline_in_uv(np.array(pattern.uv), pattern.turn, pattern.size, lines)
@@ -78,7 +80,7 @@ def outline_pattern_in_uv(charts: MeshCharts, pattern: PatternSettings, with_mar
 
 
 def describe(obj: bpy.types.Object) -> tuple:
-    """All that an object's outlines depend on, besides its shape."""
+    """Everything besides the shape that an object's outlines depend on."""
     settings = settings_of(obj)
     patterns = tuple((pattern.show, pattern.number, describe_layout(pattern)) for pattern in settings.patterns)
     return settings.pattern_key, settings.pattern_state, settings.active_pattern, patterns
@@ -87,16 +89,12 @@ def describe(obj: bpy.types.Object) -> tuple:
 def draw_posed() -> None:
     """Draw outlines in a 3D View."""
     context = bpy.context
-    layer, space = context.view_layer, find_view(context)
+    layer = context.view_layer
     shown = find_patterned(context.active_object, layer)
     posed_cache.keep_only(shown)
-    if not shown or space is None or layer.depsgraph is None or context.screen.is_animation_playing:
-        return
-    for obj in shown:
-        if not obj.data.is_editmode and obj.visible_get(view_layer=layer, viewport=space):
-            with gpu.matrix.push_pop():
-                shift_toward_eye(context.region_data)
-                gpu.matrix.multiply_matrix(obj.evaluated_get(layer.depsgraph).matrix_world)
+    for obj in list_visible(shown) if shown and not context.screen.is_animation_playing else ():
+        if not obj.data.is_editmode:
+            with at_object(obj, LINE_SHIFT):
                 _draw_layers(update_posed(obj, layer.depsgraph), "LESS_EQUAL")
 
 
@@ -123,7 +121,7 @@ def _draw_layers(drawn: DrawnOutlines, depth: str) -> None:
 
 
 def update_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> DrawnOutlines:
-    """Outlines on an object's skin, made again where that is needed."""
+    """Outlines on an object's skin, made again if they have changed."""
     key, known = describe(obj), posed_cache.find(obj)
     if known is None or known.key != key:
         skin = read_skin(obj, depsgraph)
@@ -136,7 +134,7 @@ def update_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Drawn
 
 
 def update_in_uv(obj: bpy.types.Object) -> DrawnOutlines:
-    """Outlines in an object's UV map, made again where that is needed."""
+    """Outlines in an object's UV map, made again if they have changed."""
     key, known = describe(obj), uv_cache.find(obj)
     if known is None or known.key != key:
         known = uv_cache.keep(obj, DrawnOutlines(key, _make_uv_batches(obj)))
@@ -154,7 +152,7 @@ def _make_uv_batches(obj: bpy.types.Object) -> dict[str, gpu.types.GPUBatch]:
 def collect_lines(obj: bpy.types.Object, find: Callable[[PatternSettings, bool], np.ndarray]) -> dict[str, np.ndarray]:
     """Lines by the names of `LAYERS`, float32, shape (S, 2, 2 or 3), without empty layers.
 
-    `find` gives the lines of a pattern, with the mark if asked for it.
+    `find` takes a pattern and whether to add its mark, and returns the pattern's lines.
     """
     settings = settings_of(obj)
     found: dict[str, list[np.ndarray]] = {name: [] for name in LAYERS}
@@ -165,7 +163,7 @@ def collect_lines(obj: bpy.types.Object, find: Callable[[PatternSettings, bool],
         try:
             lines = find(pattern, is_active)
         except SkinningError:
-            continue  # it lies nowhere, and the panel says why
+            continue  # the panel has the message
         for name in ("shadow", "active") if is_active else ("others",):
             found[name].append(lines.astype(np.float32))
     return {name: np.concatenate(lines) for name, lines in found.items() if any(map(len, lines))}
@@ -184,12 +182,6 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
         posed_cache.clear()
 
 
-HANDLERS = (
-    ("frame_change_post", _on_change),
-    ("depsgraph_update_post", _on_change),
-)
-overlay = Overlay(
-    ((bpy.types.SpaceView3D, draw_posed), (bpy.types.SpaceImageEditor, draw_in_uv_editor)),
-    HANDLERS,
-)
+HANDLERS = after_changes(_on_change)
+overlay = Overlay(((bpy.types.SpaceView3D, draw_posed), (bpy.types.SpaceImageEditor, draw_in_uv_editor)), HANDLERS)
 register, unregister = overlay.register, overlay.unregister

@@ -7,7 +7,6 @@ pose is four corners for each.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
 
 import bpy
 import gpu
@@ -21,30 +20,31 @@ from ..tasks.skin.particles import PlacedParticles, find_shown_objects, read_par
 from .drawing import (
     LazyShader,
     Overlay,
+    at_object,
     color_joints,
-    declare_rows,
+    compile_shader,
     draw_frontmost,
     drawing_state,
-    find_view,
+    list_visible,
     write_rows,
 )
 
+# The square that a sphere is painted on
 CORNERS = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], np.float32)
-"""Corners of the square that a sphere is painted on."""
-
 TRIANGLES = np.array([(0, 1, 2), (0, 2, 3)], np.int32)
 
+# Bones can be seen through the spheres.
 OPACITY = 0.7
-"""Opacity of the spheres nearest to the eye: bones behind them can be seen."""
 
+# Colors from the smallest radius to the largest, in even steps to the eye
 RAMP = np.array(
     [(0.84, 0.19, 0.15), (0.99, 0.68, 0.38), (1.0, 1.0, 0.75), (0.57, 0.77, 0.87), (0.27, 0.46, 0.71)], np.float32
 )
-"""Colors from the smallest radius to the largest, even steps to the eye."""
-
+# Rows of the matrix from view to object space, as the shader names them
 VIEW_TO_OBJECT = ("viewToX", "viewToY", "viewToZ")
-"""Names in the shader of the rows of the matrix from view to object space."""
 
+# Puts the square where it just covers the sphere, in a thin slice of depth in front of everything else. Both shaders
+# work in object space, where spheres are round whatever the scale of the object.
 VERTEX_SOURCE = """
 void main()
 {
@@ -65,11 +65,8 @@ void main()
   gl_Position.z = FRONT * gl_Position.z - (1.0 - FRONT) * gl_Position.w;
 }
 """
-"""Puts the square where it just covers the sphere, in a thin slice of depth in front of all else.
 
-All in object space, where spheres are round whatever the scale of the object.
-"""
-
+# Finds where the ray through a pixel meets the sphere, lit from the eye's upper right.
 FRAGMENT_SOURCE = """
 void main()
 {
@@ -94,12 +91,11 @@ void main()
 #endif
 }
 """
-"""Where the ray through a pixel meets the sphere, lit from the eye's upper right."""
 
 
 @dataclass
 class DrawnParticles:
-    """What was made of an object's particles when last drawn."""
+    """An object's particles as they were drawn last."""
 
     particles: PlacedParticles
     color: str
@@ -108,30 +104,20 @@ class DrawnParticles:
 
 def make_shader() -> gpu.types.GPUShader:
     """Compile the shader of the spheres."""
-    between = cast(Any, gpu.types.GPUStageInterfaceInfo)("supple_sphere")
-    between.smooth("VEC3", "position")
-    between.flat("VEC4", "sphere")
-    between.flat("VEC4", "tint")
-    info = gpu.types.GPUShaderCreateInfo()
-    info.define("FRONT", "0.01")
-    if hasattr(info, "depth_write"):  # from Blender 4.3 on; before, spheres that meet have no seam
-        info.depth_write("ANY")
-        info.define("WRITES_DEPTH", "1")
-    info.push_constant("MAT4", "ModelViewProjectionMatrix")
-    declare_rows(info, VIEW_TO_OBJECT)
-    info.push_constant("BOOL", "isPerspective")
-    info.vertex_in(0, "VEC4", "ball")
-    info.vertex_in(1, "VEC4", "color")
-    info.vertex_in(2, "VEC2", "corner")
-    info.vertex_out(between)
-    info.fragment_out(0, "VEC4", "fragColor")
-    info.vertex_source(VERTEX_SOURCE)
-    info.fragment_source(FRAGMENT_SOURCE)
-    return gpu.shader.create_from_info(info)
+    return compile_shader(
+        "supple_sphere",
+        passed={"position": "VEC3"},
+        flat={"sphere": "VEC4", "tint": "VEC4"},
+        constants={"isPerspective": "BOOL"},
+        inputs={"ball": "VEC4", "color": "VEC4", "corner": "VEC2"},
+        rows=VIEW_TO_OBJECT,
+        sources=(VERTEX_SOURCE, FRAGMENT_SOURCE),
+        front="0.01",
+    )
 
 
 def build_squares(particles: PlacedParticles, colors: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """What the shader draws.
+    """Vertex attributes and triangles for the shader.
 
     Parameters
     ----------
@@ -174,29 +160,20 @@ def draw() -> None:
     """Draw the particles of all objects that show them in this 3D View."""
     shown = find_shown_objects()
     cache.keep_only(shown)
-    space, layer = find_view(bpy.context), bpy.context.view_layer
-    if not shown or space is None:
-        return
-    compiled, depsgraph = lazy_shader.get(), layer.depsgraph
-    if compiled is None or depsgraph is None:
+    visible = list_visible(shown)
+    shader = lazy_shader.get() if visible else None
+    if shader is None:
         return
     with drawing_state("LESS_EQUAL", mask=True):
-        for obj in shown:
-            if obj.visible_get(view_layer=layer, viewport=space):
-                _draw_object(obj, depsgraph, compiled)
-
-
-def _draw_object(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shader: gpu.types.GPUShader) -> None:
-    drawn = update_drawn(obj, depsgraph, shader)
-    if drawn is None:
-        return
-    with gpu.matrix.push_pop():
-        gpu.matrix.multiply_matrix(obj.evaluated_get(depsgraph).matrix_world)
-        draw_spheres(drawn.batch, shader)
+        for obj in visible:
+            drawn = update_drawn(obj, bpy.context.view_layer.depsgraph, shader)
+            if drawn is not None:
+                with at_object(obj):
+                    draw_spheres(drawn.batch, shader)
 
 
 def draw_spheres(batch: gpu.types.GPUBatch, shader: gpu.types.GPUShader) -> None:
-    """Draw squares with the matrices that are set: the model's is that of the object."""
+    """Draw spheres with the current matrices, in object space."""
     shader.bind()
     write_rows(shader, VIEW_TO_OBJECT, gpu.matrix.get_model_view_matrix().inverted_safe())
     shader.uniform_bool("isPerspective", gpu.matrix.get_projection_matrix()[3][3] == 0.0)
@@ -206,7 +183,7 @@ def draw_spheres(batch: gpu.types.GPUBatch, shader: gpu.types.GPUShader) -> None
 def update_drawn(
     obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shader: gpu.types.GPUShader
 ) -> DrawnParticles | None:
-    """What to draw of an object, made again where its particles or their colors have changed."""
+    """The batch of an object, made again if its particles or their colors have changed; None for nothing to draw."""
     drawn = cache.find(obj)
     color = settings_of(obj).particles.color
     try:

@@ -1,4 +1,4 @@
-"""An object's skin and patterns under the mouse, and what the mouse does to them: dragged, rotated, scaled, stroked."""
+"""An object's skin and patterns under the mouse, which drags, rotates, scales and draws patterns."""
 
 from __future__ import annotations
 
@@ -17,36 +17,29 @@ from ..deformers.patterns.strokes import draw_band, measure_line
 from ..deformers.patterns.surface_points import SurfacePoint, locate_point, locate_uv
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
-from ..tasks.patterns.layout import charts_of
-from ..tasks.patterns.placing.picking import find_covering, read_skin
-from ..tasks.patterns.placing.place import measure_aspect, put, read_layout, rotate_and_scale
+from ..tasks.patterns.placing import find_covering, measure_aspect, put, read_layout, read_skin, rotate_and_scale
+from ..tasks.patterns.read import charts_of
 from .drawing import bind_line_shader, draw_lines, drawing_state, make_line_batch
 from .view import Mouse, View
 
-PRECISE = 0.1
-"""Fraction of the mouse's movement that counts while Shift is held."""
+PRECISION_FACTOR = 0.1  # of the mouse's movement while Shift is held
 
-THRESHOLD = 3.0
-"""Pixels that the mouse goes before it drags a pattern that a click has chosen; also between points of a stroke."""
+MIN_DRAG = 3.0  # pixels before a pattern that a click has chosen follows, and between points of a stroke
 
-SIDE_STEP = 1e-3
-"""Fraction of a pattern's sides that is projected to find how the pattern is oriented on the screen."""
+SIDE_STEP = 1e-3  # share of a pattern's sides that is projected to find its orientation on the screen
 
-SHORTEST_STROKE = 8.0
-"""Pixels below which a stroke is taken for a click."""
+MIN_STROKE = 8.0  # pixels; a shorter one is a click
 
-MARGIN = 0.08
-"""Share of a region along its borders in which the middle of a pattern is not well seen."""
+MARGIN = 0.08  # share of a region along its borders in which a pattern does not count as visible
 
-CLOSEST, FARTHEST = 3.0, 8.0
-"""How far the view is from a pattern that it is brought to, in widths of the pattern."""
+VIEW_DISTANCES = 3.0, 8.0  # minimum and maximum, in widths of the pattern that is brought into view
 
+# color and width in pixels of a stroke while it is drawn: its rim, then itself
 STROKE_LAYERS = (((0.0, 0.0, 0.0, 0.5), 4.0), ((0.35, 0.85, 1.0, 1.0), 2.0))
-"""Color and width in pixels of a stroke that is being drawn: its rim and itself."""
 
 
 class PatternView:
-    """The skin of an object, with its patterns, as editors show it."""
+    """The skin of an object with its patterns, as editors show it."""
 
     def __init__(self, obj: bpy.types.Object) -> None:
         self.obj = obj
@@ -59,16 +52,16 @@ class PatternView:
         return self._settings.patterns[self._settings.active_pattern]
 
     def keep_rest(self) -> AbstractContextManager[None]:
-        """A context in which the skin's positions at rest are known."""
+        """Return a context in which the skin's positions at rest are known."""
         return with_rest_positions(self.obj)
 
     def read_skin(self, context: bpy.types.Context) -> tuple[PosedSkin, Matrix]:
-        """The skin as it is shown now, and its matrix from object to world space."""
+        """Read the skin as it is shown, and its matrix from object to world space."""
         depsgraph = context.evaluated_depsgraph_get()
         return read_skin(self.obj, depsgraph), self.obj.evaluated_get(depsgraph).matrix_world
 
     def locate(self, context: bpy.types.Context, view: View, mouse: Mouse) -> SurfacePoint | None:
-        """The surface point that is seen at a position in the window; None beside the mesh."""
+        """Find the surface point at a position in the window; None if it is not on the mesh."""
         if view.is_flat:
             try:
                 return locate_uv(self.mesh, view.to_uv(mouse), near=np.array(self.pattern.location))
@@ -78,18 +71,18 @@ class PatternView:
         return None if hit is None else locate_point(self.mesh, hit.rest)
 
     def find_covering(self, point: SurfacePoint) -> int:
-        """Index of the pattern that covers a surface point; -1 where none does."""
+        """Find the index of the pattern that covers a surface point; -1 if there is none."""
         return find_covering(self.obj, charts_of(self.obj), point)
 
     def find_center(self, context: bpy.types.Context, view: View, mouse: Mouse) -> tuple[np.ndarray, float]:
-        """Where the active pattern's center nearest to the mouse is seen, and the sign of rotations there.
+        """Find the copy of the active pattern's center nearest to the mouse, and the sign of rotations there.
 
         Returns
         -------
         center : float array, shape (2,)
             Pixels of the window, or UV.
         sign : float
-            1 where the pattern rotates on the screen as it does on the skin, -1 where it is seen mirrored.
+            1, or -1 if the pattern is mirrored on the screen.
         """
         if view.is_flat:
             return np.array(self.pattern.uv), 1.0
@@ -106,12 +99,12 @@ class PatternView:
 
 
 def bring_into_view(context: bpy.types.Context, scene: PatternView) -> None:
-    """Rotate and move the 3D View to the active pattern, where its middle can not be seen there.
+    """Rotate and move the 3D View to the active pattern, if its center is not visible.
 
     Raises
     ------
     SkinningError
-        Where the skin can not be read as it is shown.
+        If the skin cannot be read as it is shown.
     """
     area, space = context.area, context.space_data
     if area is None or not isinstance(space, bpy.types.SpaceView3D) or space.region_3d is None:
@@ -128,12 +121,13 @@ def bring_into_view(context: bpy.types.Context, scene: PatternView) -> None:
         view.view_perspective = "PERSP"
     view.view_rotation = normal.to_track_quat("Z", "Y")
     view.view_location = matrix @ Vector(shown[0].point.tolist())
-    view.view_distance = min(max(view.view_distance, CLOSEST * along.length), FARTHEST * along.length)
+    nearest, farthest = (widths * along.length for widths in VIEW_DISTANCES)
+    view.view_distance = min(max(view.view_distance, nearest), farthest)
     view.update()
 
 
 def _is_seen(view: View, skin: PosedSkin, matrix: Matrix, shown: ShownPoint) -> bool:
-    """Whether a point of a pattern is in the view, and no other part of the skin is before it."""
+    """Whether a point of a pattern is in the view, and no other part of the skin hides it."""
     try:
         pixel = view.project(shown.point, matrix)
     except SkinningError:
@@ -146,23 +140,23 @@ def _is_seen(view: View, skin: PosedSkin, matrix: Matrix, shown: ShownPoint) -> 
 
 
 def cast_mouse(view: View, mouse: Mouse, skin: PosedSkin, matrix: Matrix) -> SkinHit | None:
-    """What of a skin is seen at a position in the window; `matrix` leads from its object to world space."""
+    """Find the point of a skin at a position in the window; `matrix` is that from object to world space."""
     origin, direction = view.ray(mouse)
     to_object = np.array(matrix.inverted_safe())
     return cast_ray(skin, *carry_ray(to_object, np.array(origin), np.array(direction)))
 
 
 class PatternDrag:
-    """The active pattern dragged by the mouse.
+    """Drags the active pattern with the mouse.
 
     Parameters
     ----------
     view : View
-        In which it is dragged.
+        The view under the mouse.
     mouse : Mouse
-        Where it was pressed.
+        Position at which it was pressed.
     is_held : bool
-        Whether it stays where it is until the mouse has gone `THRESHOLD`.
+        Whether the pattern stays until the mouse has moved by `MIN_DRAG`.
     """
 
     def __init__(self, scene: PatternView, view: View, mouse: Mouse, is_held: bool) -> None:
@@ -171,12 +165,12 @@ class PatternDrag:
         self._mouse, self._target = mouse, mouse.copy()
 
     def follow(self, context: bpy.types.Context, mouse: Mouse | None = None, precise: bool = False) -> bool:
-        """Move the pattern after the mouse, or to where the mouse last was: whether it was moved."""
+        """Move the pattern to the mouse, or to its last position. Returns whether it was moved."""
         mouse = self._mouse if mouse is None else mouse
-        if self.is_held and np.linalg.norm(mouse - self._mouse) < THRESHOLD:
+        if self.is_held and np.linalg.norm(mouse - self._mouse) < MIN_DRAG:
             return False
         self.is_held = False
-        self._target += (mouse - self._mouse) * (PRECISE if precise else 1.0)
+        self._target += (mouse - self._mouse) * (PRECISION_FACTOR if precise else 1.0)
         self._mouse = mouse
         point = self._scene.locate(context, self._view, self._target)
         if point is not None:
@@ -185,24 +179,24 @@ class PatternDrag:
 
 
 class RotateAndScale:
-    """The active pattern rotated or scaled by the mouse, about its center on the screen.
+    """Rotates or scales the active pattern with the mouse, about its center on the screen.
 
     Parameters
     ----------
     mouse : Mouse
-        Where it begins.
+        Position at the start.
     scales : bool
-        Whether it is scaled, not rotated.
+        Whether it scales, and does not rotate.
 
     Attributes
     ----------
     before : tuple
-        How the pattern lay, for `write_layout`.
+        The layout at the start, for `write_layout`.
 
     Raises
     ------
     SkinningError
-        Where the pattern is not seen, or the mouse is at its center.
+        If the pattern is not visible, or the mouse is at its center.
     """
 
     def __init__(self, context: bpy.types.Context, scene: PatternView, view: View, mouse: Mouse, scales: bool) -> None:
@@ -216,28 +210,28 @@ class RotateAndScale:
         self._angle, self._factor, self._axes = 0.0, 1.0, np.ones(2)
 
     def _locate(self, mouse: Mouse) -> np.ndarray:
-        """The mouse in the space that the pattern is rotated in: pixels of the window, or UV."""
+        """Find the mouse in the space of the rotation: pixels of the window, or UV."""
         return self._view.to_uv(mouse) if self._view.is_flat else mouse
 
     def follow(self, mouse: Mouse, precise: bool) -> None:
-        """Add the angle and the ratio of distances by which the mouse has moved about the center."""
+        """Add the angle, and the ratio of distances, by which the mouse has moved about the center."""
         at = self._locate(mouse)
         before, after = (complex(*(position - self._center)) for position in (self._at, at))
         if not (abs(before) and abs(after)):
             return
-        share = PRECISE if precise else 1.0
+        share = PRECISION_FACTOR if precise else 1.0
         step = after / before
         self._angle += share * self._sign * math.atan2(step.imag, step.real)
         self._factor *= abs(step) ** share
         self._at = at
 
     def toggle_axis(self, axis: str) -> None:
-        """Scale only the width, "X", or the height, "Y"; both again where that was so already."""
+        """Scale only the width, "X", or the height, "Y", or both again at the second call."""
         axes = np.array([axis == "X", axis == "Y"], float)
         self._axes = np.ones(2) if (axes == self._axes).all() else axes
 
     def apply(self) -> None:
-        """Rotate or scale the pattern; it is not shown so before `update`."""
+        """Rotate or scale the pattern. `update` shows it."""
         if self.scales:
             rotate_and_scale(self._scene.pattern, self.before, factors=self._factor**self._axes)
         else:
@@ -245,7 +239,7 @@ class RotateAndScale:
 
 
 class DrawnStroke:
-    """A stroke that is drawn on the skin, shown as a band in the 3D View from when this is made until `remove`."""
+    """A stroke that is being drawn on the skin, shown as a band in the 3D View until `remove`."""
 
     def __init__(self, scene: PatternView) -> None:
         self._scene = scene
@@ -265,12 +259,12 @@ class DrawnStroke:
 
     @property
     def is_too_short(self) -> bool:
-        """Whether it is rather a click."""
-        return len(self._hits) < 2 or self._length < SHORTEST_STROKE
+        """Whether it counts as a click."""
+        return len(self._hits) < 2 or self._length < MIN_STROKE
 
     @property
     def points(self) -> list[np.ndarray]:
-        """Points on the mesh at rest, float64 arrays, shape (3,), object space."""
+        """Points on the mesh at rest: float64 arrays, shape (3,), object space."""
         return [hit.rest for hit in self._hits]
 
     @property
@@ -285,9 +279,9 @@ class DrawnStroke:
         self.follow(mouse, is_last=True)
 
     def follow(self, mouse: Mouse, is_last: bool = False) -> bool:
-        """Add a point where the mouse is on the skin, and far enough from the last point: whether it was added."""
+        """Add the point under the mouse, if it is far enough from the last one. Returns whether it was added."""
         step = float(np.linalg.norm(mouse - self._mouse))
-        if self._view is None or (step < THRESHOLD and not is_last):
+        if self._view is None or (step < MIN_DRAG and not is_last):
             return False
         hit = cast_mouse(self._view, mouse, self._skin, self._matrix)
         if hit is None or (self._hits and not step):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import bpy
@@ -13,36 +12,27 @@ from bpy.app.handlers import persistent
 from ..bridge.meshes.skin_points import SkinPoint, locate_point
 from ..bridge.per_object import PerObject
 from ..tasks.pose.pins import list_pins
-from .drawing import CORNERS, Overlay, draw_discs, find_view, place_disc
+from .drawing import DISC_CORNERS, Overlay, after_changes, draw_discs, find_view, listed, place_disc
 
 TOOL = "supple.drag_skin"
 
-RADIUS = 6.0
-"""Of a pin, pixels."""
+# Pixels
+RADIUS, RIM_WIDTH = 6.0, 1.8
 
-SQUARE, WIDER = 4, 1.3
-"""Corners of a pin that holds the rotation, too; how much wider it is drawn, to look as large."""
-
-RIM = 1.8
-"""Width of the dark rim around it, pixels."""
+# A pin that also holds the rotation has 4 corners, and is drawn larger by this factor to look as large as a round one.
+SQUARE_CORNERS, SQUARE_FACTOR = 4, 1.3
 
 PIN_COLOR, DRAGGED_COLOR, RIM_COLOR = (0.25, 0.8, 1.0), (1.0, 0.85, 0.1), (0.02, 0.02, 0.02)
 
+# The pins of each armature, and their positions, until something moves
 _located: PerObject[tuple[tuple, list[np.ndarray | None]]] = PerObject(survives_undo=False)
-"""What was drawn of each armature, by `session_uid`, until something moves: its pins, and where they are."""
 
 _dragged: list[SkinPoint] = []
-"""The point that is dragged, if any is."""
 
 
-@contextmanager
-def dragged_point(point: SkinPoint) -> Iterator[None]:
+def dragged_point(point: SkinPoint) -> AbstractContextManager[None]:
     """Show a point as dragged for a while."""
-    _dragged.append(point)
-    try:
-        yield
-    finally:
-        _dragged.remove(point)
+    return listed(_dragged, point)
 
 
 def is_tool_active(context: bpy.types.Context) -> bool:
@@ -62,19 +52,18 @@ def draw_pins() -> None:
         return
     scale = context.preferences.system.ui_scale
     discs = [
-        place_disc(context, point, size * scale * (WIDER if corners == SQUARE else 1.0), color, corners)
+        place_disc(context, point, size * scale * (SQUARE_FACTOR if corners == SQUARE_CORNERS else 1.0), color, corners)
         for point, fill, corners in find_drawn(armature, layer)
-        for size, color in ((RADIUS + RIM, RIM_COLOR), (RADIUS, fill))
+        for size, color in ((RADIUS + RIM_WIDTH, RIM_COLOR), (RADIUS, fill))
     ]
-    if not discs:
-        return
-    draw_discs(discs)
+    if discs:
+        draw_discs(discs)
 
 
 def find_drawn(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[tuple[np.ndarray, tuple, int]]:
-    """Where pins and the dragged point are, world space, their colors, and the corners of what they are drawn as.
+    """Positions of pins and of the dragged point, world space, their colors and corners.
 
-    They are found again only where something has moved.
+    Positions are read again only after something has moved.
     """
     pins = list_pins(armature, layer)
     points = [*(pin.point for pin in pins), *_dragged]
@@ -82,21 +71,18 @@ def find_drawn(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[t
     known = _located.find(armature)
     if known is None or known[0] != key:
         known = _located.keep(armature, (key, [locate_point(point, layer.depsgraph) for point in points]))
-    looks = [(PIN_COLOR, SQUARE if pin.holds_rotation else CORNERS) for pin in pins]
-    looks += [(DRAGGED_COLOR, CORNERS)] * len(_dragged)
+    looks = [(PIN_COLOR, SQUARE_CORNERS if pin.holds_rotation else DISC_CORNERS) for pin in pins]
+    looks += [(DRAGGED_COLOR, DISC_CORNERS)] * len(_dragged)
     return [(point, *look) for point, look in zip(known[1], looks, strict=True) if point is not None]
 
 
 @persistent
 def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Forget where pins are on skins that may have moved."""
+    """Forget positions of pins on skins that may have moved."""
     if _located and depsgraph.updates:
         _located.clear()
 
 
-HANDLERS = (
-    ("frame_change_post", _on_change),
-    ("depsgraph_update_post", _on_change),
-)
+HANDLERS = after_changes(_on_change)
 overlay = Overlay(((bpy.types.SpaceView3D, draw_pins),), HANDLERS)
 register, unregister = overlay.register, overlay.unregister

@@ -17,12 +17,12 @@ from mathutils import Vector
 
 from ..deformers import SkinningError
 
+# Position in the window, pixels: float64 array, shape (2,)
 Mouse = np.ndarray
-"""Position in the window, pixels: float64 array, shape (2,)."""
 
 
 def read_mouse(event: bpy.types.Event) -> Mouse:
-    """Where the mouse was at an event."""
+    """The position of the mouse at an event."""
     return np.array([event.mouse_x, event.mouse_y], float)
 
 
@@ -59,19 +59,19 @@ class View:
         return region_2d_to_origin_3d(*pixel), region_2d_to_vector_3d(*pixel)
 
     def carry(self, mouse: Mouse, point: np.ndarray) -> np.ndarray:
-        """Where the mouse takes a point, shape (3,), world space, that keeps its distance from the view."""
+        """Move a point, shape (3,), world space, to the mouse; it keeps its distance from the view."""
         x, y = self.locate(mouse).tolist()
         return np.array(region_2d_to_location_3d(self.region, self.view, (x, y), Vector(point.tolist())))
 
     def measure(self, mouse: Mouse, point: np.ndarray, pixels: float) -> float:
-        """How long, in world space, what has so many pixels is as far away as a point under the mouse, shape (3,)."""
+        """The length in world space, at the distance of a point (3,) under the mouse, of a number of pixels."""
         x, y = self.locate(mouse).tolist()
         here = Vector(point.tolist())
         beside = cast(Vector, region_2d_to_location_3d(self.region, self.view, (x + pixels, y), here))
         return (beside - here).length
 
     def project(self, point: np.ndarray, matrix: Any) -> np.ndarray:
-        """The position in the window, shape (2,), at which a point is seen.
+        """The position in the window, shape (2,), of a point.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class View:
         Raises
         ------
         SkinningError
-            Where the point is behind the eye.
+            If the point is behind the eye.
         """
         pixel = location_3d_to_region_2d(self.region, self.view, matrix @ Vector(point.tolist()))
         if pixel is None:

@@ -13,13 +13,13 @@ from ..deformers.patterns.picking import carry_ray, cast_ray
 from ..tasks.weights.strokes import SmoothStroke
 from .view import Mouse, View
 
+# Distance between two touches of the brush, in its radii
 SPACING = 0.25
-"""Distance between two touches of the brush, in its radii."""
 
 
 @dataclass(frozen=True)
 class Touch:
-    """Where the brush has touched the skin, shape (3,), and its radius there; world space."""
+    """A touch of the brush: its position on the skin, shape (3,), and its radius; world space."""
 
     location: np.ndarray
     radius: float
@@ -46,7 +46,7 @@ class BrushOnSkin:
         self._last: Mouse | None = None
 
     def follow(self, view: View, mouse: Mouse, strength: float) -> list[Touch]:
-        """Touch the skin from where the mouse was up to where it is, and write the weights: where it was touched."""
+        """Touch the skin along the mouse's path since the last call, and write the weights; returns the touches."""
         touches = []
         for position in self._walk(mouse):
             touch = self._find_touch(view, position)

@@ -1,4 +1,4 @@
-"""Weight lines dragged by the mouse: what its steps and those of its wheel do to the handles."""
+"""Drag weight lines with the mouse and its wheel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..deformers.weight_editing.line_moves import LARGEST_OFFSET, HandleMoves
+from ..deformers.weight_editing.line_moves import MAX_OFFSET, HandleMoves
 from ..deformers.weight_editing.lines import JointLines
 from ..tasks.weights.line_mirror import LineMirror
 from ..tasks.weights.lines import WeightLines
@@ -16,17 +16,17 @@ from .view import View
 from .weight_line_view import LinePick, LinesInView
 from .weights import WeightsTool, show_tool
 
+# Share of the mouse's movement that counts while Shift is held
 PRECISE_SHARE = 0.1
-"""Share of the mouse's movement that counts while Shift is held."""
 
+# A handle is pushed farther than the mouse by up to this share of the reach, because lines on large triangles lag.
 LARGEST_LAG = 0.03
-"""How far a handle is pushed after the mouse where the line lags behind, in shares of the reach."""
 
+# A step of the wheel makes the falloff wider by this factor.
 WHEEL_FACTOR = 1.1
-"""How much wider a step of the wheel makes the falloff."""
 
+# A handle of the falloff keeps at least this share of its first distance from the line.
 SMALLEST_FALLOFF = 0.05
-"""A handle beside the line is not dragged nearer to it than this share of its distance when the drag began."""
 
 
 @dataclass
@@ -36,18 +36,17 @@ class LineDrag:
     Attributes
     ----------
     view : View
-        Where the drag began.
+        The view in which the drag began.
     moves : HandleMoves
-        Of the joint, when the drag began; falloff that the wheel changes meanwhile included.
+        Moves of the joint at the beginning of the drag, with later changes of the falloff by the wheel.
     mouse, pointer : float arrays, shape (2,)
-        Where the mouse was last, and where it would be if it had always moved as slowly as Shift makes it count: pixels
-        of the window.
+        The last position of the mouse, and the same slowed down by Shift; pixels of the window.
     start : float
-        Where the mouse was along the limb when the drag began, object units from where the line was at first.
+        Position of the mouse along the limb at the beginning, relative to the unmoved line, object units.
     ahead : float
-        How much farther the handle was.
+        Distance of the handle ahead of the mouse at the beginning.
     lag : float
-        How far the handle is pushed after the mouse, object units.
+        Distance that the handle is pushed ahead of the mouse, object units.
     """
 
     picked: LinePick
@@ -108,7 +107,7 @@ class WeightLineTool:
         )
 
     def hover(self, view: View | None, mouse: np.ndarray) -> bool:
-        """Highlight what is under the mouse, pixels of the window, shape (2,); whether that is new."""
+        """Highlight the handle or line under the mouse, pixels of the window, shape (2,); returns whether it is new."""
         found = self._pick(view, mouse)
         if found == self._view.hovered:
             return False
@@ -121,7 +120,7 @@ class WeightLineTool:
         return None if view is None or view.is_flat else self._view.pick(view, mouse)
 
     def press(self, context: bpy.types.Context, view: View | None, mouse: np.ndarray, is_whole: bool) -> bool:
-        """Begin to drag what is under the mouse, the whole line if wanted; whether anything is there."""
+        """Begin to drag the handle under the mouse, or the whole line; returns whether there is one."""
         picked = self._pick(view, mouse)
         if picked is None or view is None:
             return False
@@ -138,7 +137,7 @@ class WeightLineTool:
         self._past.append(dict(self._lines.moves))
 
     def drag(self, context: bpy.types.Context, mouse: np.ndarray, is_precise: bool) -> None:
-        """Drag what was pressed to where the mouse is now."""
+        """Drag the pressed handle to the mouse."""
         drag = self._drag
         if drag is None:
             return
@@ -156,7 +155,7 @@ class WeightLineTool:
             if abs(first) > 0 and (now - middle) / first > SMALLEST_FALLOFF:
                 moves = replace(moves, widths=drag.moves.scale_widths(drag.handles, (now - middle) / first).widths)
         else:
-            limit = LARGEST_OFFSET * joint.field.reach
+            limit = MAX_OFFSET * joint.field.reach
             moved = drag.moves.add_offset(drag.handles, now - drag.start + drag.lag, limit)
             moves = replace(moves, offsets=moved.offsets)
         self._change(joint, moves)
@@ -166,7 +165,7 @@ class WeightLineTool:
             drag.lag = float(np.clip(drag.lag + 0.5 * behind, -limit, limit))
 
     def turn_wheel(self, is_up: bool) -> None:
-        """Widen or narrow the falloff of what is dragged, else of the line under the mouse, else of the joint."""
+        """Widen or narrow the falloff of the dragged handles, or the line under the mouse, or the joint."""
         picked, drag = self._view.picked, self._drag
         joint = self._lines.joints[picked.joint if picked is not None else self._view.joint]
         handles: Any = ...
@@ -182,7 +181,7 @@ class WeightLineTool:
         self._change(joint, moves)
 
     def _change(self, joint: JointLines, moves: HandleMoves) -> None:
-        """Move a joint's lines, and those of the other side where that is wanted."""
+        """Move a joint's lines, and their mirror image if Mirror is on."""
         self._lines.moves[joint.bone] = moves
         if self._mirror is not None:
             self._mirror.mirror_moves(joint)
@@ -208,7 +207,7 @@ class WeightLineTool:
 
 
 def _find_active_joint(lines: WeightLines) -> int:
-    """Index of the joint of the armature's active bone; 0 where that has no line."""
+    """Index of the joint of the armature's active bone; 0 if it has no line."""
     active = lines.armature.data.bones.active
     names = [lines.names[joint.bone] for joint in lines.joints]
     return names.index(active.name) if active is not None and active.name in names else 0

@@ -1,4 +1,4 @@
-"""Weight lines and their handles as 3D Views show them: where they are, and what is under the mouse."""
+"""Weight lines and their handles in 3D Views: their positions, and picking them with the mouse."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from bpy_extras.view3d_utils import region_2d_to_origin_3d, region_2d_to_vector_
 from mathutils import Vector
 
 from ..deformers import SkinningError
-from ..deformers.weight_editing.line_fields import HANDLES
+from ..deformers.weight_editing.line_fields import HANDLES_PER_LINE
 from ..deformers.weight_editing.line_moves import trace_handle_path
 from ..deformers.weight_editing.line_picking import pick_distance, pick_segment
 from ..tasks.weights.lines import WeightLines, read_posed_points
 from .view import View
 from .weight_lines import Drawing, LineDrawings, project
 
+# The mouse picks handles and lines within these distances, pixels.
 NEAR_HANDLE, NEAR_LINE = 14.0, 8.0
-"""Pixels from a handle, and from a line, within which the mouse picks it."""
 
+# Points this far below the skin, relative to the size of the mesh, still count as visible: handles lie a little below
+# round skin.
 HIDING_DEPTH = 0.01
-"""Points so far below the skin, in shares of the mesh's size, are still in sight: handles lie a little below round
-skin."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class LinePick:
     @property
     def indices(self) -> tuple[int, int]:
         """The index of the line of the joint, and of the handle on that line."""
-        return divmod(self.handle, HANDLES)
+        return divmod(self.handle, HANDLES_PER_LINE)
 
 
 class LinesInView:
-    """The weight lines of a mesh in 3D Views, drawn from when this is made until `remove`.
+    """The weight lines of a mesh in 3D Views, drawn until `remove`.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class LinesInView:
     Attributes
     ----------
     hovered, dragged : LinePick or None
-        What is under the mouse, and what the mouse drags.
+        The picks under the mouse and of the current drag.
     """
 
     def __init__(self, lines: WeightLines, depsgraph: bpy.types.Depsgraph, joint: int) -> None:
@@ -80,7 +80,7 @@ class LinesInView:
 
     @property
     def picked(self) -> LinePick | None:
-        """What the mouse drags, else what is under it."""
+        """The dragged handle, or the handle under the mouse."""
         return self.dragged or self.hovered
 
     def update_lines(self) -> None:
@@ -96,7 +96,7 @@ class LinesInView:
         return self._posed.astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
     def update_drawings(self) -> None:
-        """Bring the drawings to where the skin is now."""
+        """Move the drawings to the current pose."""
         try:
             world = self._read_world_points(bpy.context.view_layer.depsgraph)
         except SkinningError:
@@ -175,19 +175,19 @@ class LinesInView:
     def find_distance(
         self, picked: LinePick, view: View, depsgraph: bpy.types.Depsgraph, mouse: np.ndarray, last: float | None
     ) -> float:
-        """How far along the limb the mouse is on the path of a handle.
+        """The position of the mouse along the limb, on the path of a handle.
 
         Parameters
         ----------
         mouse : float array, shape (2,)
             Pixels of the window.
         last : float, optional
-            Where the handle is along the limb; read from the lines if not given.
+            The last position of the handle; read from the lines if not given.
 
         Returns
         -------
         float
-            From where the line was at first, object units: positive towards the child.
+            Relative to the unmoved line, object units: positive toward the child.
         """
         segments, distances = self._trace_path(picked, self._read_world_points(depsgraph))
         pixels = project(view.region, view.view, segments)

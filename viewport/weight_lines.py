@@ -9,38 +9,42 @@ from typing import Any
 import bpy
 import gpu
 import numpy as np
-from gpu_extras.batch import batch_for_shader
 
 from ..deformers.weight_editing.line_picking import project_points
-from .drawing import bind_line_shader, build_disc, drawing_state, shift_toward_eye
+from .drawing import (
+    bind_line_shader,
+    build_disc,
+    draw_discs,
+    draw_lines,
+    drawing_state,
+    make_line_batch,
+    shift_toward_eye,
+)
 
 HIDDEN_OPACITY = 0.1
-"""Of lines behind the skin."""
 
+# Lines of joints that are not under the mouse are fainter.
 INACTIVE_OPACITY = 0.45
-"""Of lines of joints that are not under the mouse."""
 
+# A joint has three lines: the line itself, and its falloff toward the parent and toward the child.
 COLORS = ((1.0, 1.0, 1.0), (0.25, 0.55, 1.0), (1.0, 0.4, 0.2))
-"""Of a line itself, and of those beside it towards the parent and towards the child."""
 
 WIDTHS = (3.0, 1.8, 1.8)
-"""Of the same lines, pixels."""
 
+# Pixels
 RADII = (6.5, 4.5, 4.5)
-"""Of their handles, pixels."""
 
 HIGHLIGHT = (1.0, 0.85, 0.1)
-"""Color of the handle under the mouse."""
 
 
 @dataclass
 class Drawing:
-    """What is drawn of one joint.
+    """Lines and handles of one joint.
 
     Attributes
     ----------
     lines : list of 3 float32 arrays, shape (S, 2, 3)
-        Segments of the line and of the two beside it, world space.
+        Segments of the line and of the two lines of its falloff, world space.
     handles : list of 3 float64 arrays, shape (H, 3)
         World space.
     is_active : bool
@@ -54,18 +58,18 @@ class Drawing:
 
 @dataclass
 class LineDrawings:
-    """Draws lines and handles, from when it is made until `remove`.
+    """Draws lines and handles until `remove`.
 
     Attributes
     ----------
     update : callable
-        Called before each drawing: brings what follows up to date.
+        Called before each redraw, to update the attributes below.
     is_in_sight : callable
-        Whether a view of a region shows a point in world space: takes the region, its view and the point.
+        Takes a region, its view and a point in world space, and returns whether the view shows the point.
     path : float32 array, shape (S, 2, 3)
         The path that a handle is dragged on, world space.
     highlighted : tuple of (joint, line, handle) or None
-        Which handle is under the mouse.
+        The handle under the mouse.
     """
 
     update: Callable[[], None]
@@ -99,7 +103,7 @@ class LineDrawings:
     def _draw_handles(self) -> None:
         region, view = bpy.context.region, bpy.context.region_data
         scale = bpy.context.preferences.system.ui_scale
-        points, colors = [], []
+        discs = []
         for joint, drawing in enumerate(self.drawings):
             for line in (1, 2, 0):
                 if not drawing.is_active and line:
@@ -112,15 +116,10 @@ class LineDrawings:
                     color = HIGHLIGHT if is_highlighted else COLORS[line]
                     radius = scale * RADII[line] * (1.25 if is_highlighted else 1.0)
                     for fill, size in (((0.0, 0.0, 0.0), radius + 1.5 * scale), (color, radius)):
-                        disc, tints = build_disc(pixel, size, (*fill, 1.0 if drawing.is_active else INACTIVE_OPACITY))
-                        points.append(disc)
-                        colors.append(tints)
-        if not points:
-            return
-        shader = gpu.shader.from_builtin("SMOOTH_COLOR")
-        data = {"pos": np.concatenate(points).astype(np.float32), "color": np.concatenate(colors).astype(np.float32)}
-        with drawing_state():
-            batch_for_shader(shader, "TRIS", data).draw(shader)
+                        opacity = 1.0 if drawing.is_active else INACTIVE_OPACITY
+                        discs.append(build_disc(pixel, size, (*fill, opacity)))
+        if discs:
+            draw_discs(discs, ((None, 1.0),), mask=None)
 
 
 def _draw_joint(shader: gpu.types.GPUShader, drawing: Drawing, opacity: float) -> None:
@@ -131,11 +130,8 @@ def _draw_joint(shader: gpu.types.GPUShader, drawing: Drawing, opacity: float) -
 
 
 def _draw_segments(shader: gpu.types.GPUShader, segments: np.ndarray, color: tuple, width: float) -> None:
-    if not len(segments):
-        return
-    shader.uniform_float("color", color)
-    shader.uniform_float("lineWidth", width * bpy.context.preferences.system.ui_scale)
-    batch_for_shader(shader, "LINES", {"pos": segments.reshape(-1, 3)}).draw(shader)
+    if len(segments):
+        draw_lines(shader, make_line_batch(segments), color, width * bpy.context.preferences.system.ui_scale)
 
 
 def project(region: bpy.types.Region, view: bpy.types.RegionView3D, points: np.ndarray) -> np.ndarray:

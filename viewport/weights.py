@@ -1,49 +1,45 @@
 """Weights of chosen bones in the 3D View, as colors on the posed skin: in Object and Pose Mode.
 
-Drawn are the meshes that the active armature deforms, or the active mesh. Shape and weights are read apart, each only
-when the depsgraph says that it has changed: a pose changes no weights.
+The overlay draws the meshes that the active armature deforms, or the active and selected meshes. It reads shape and
+weights separately, each only after the depsgraph has reported a change: a pose changes no weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
 
 import bpy
 import gpu
 import numpy as np
 from bpy.app.handlers import persistent
 from gpu_extras.batch import batch_for_shader
-from mathutils import Matrix
 
 from ..bridge.meshes.data import VertexGroups
 from ..bridge.meshes.shown_weights import ShownShape, read_shown_groups, read_shown_shape
 from ..bridge.per_object import PerObject
 from ..tasks.subject.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from .drawing import (
+    TO_VIEW,
     LazyShader,
     Overlay,
+    after_changes,
+    at_object,
     color_joints,
-    declare_rows,
+    compile_shader,
     draw_frontmost,
     drawing_state,
-    find_view,
-    shift_toward_eye,
+    list_visible,
     write_rows,
 )
 
+# Colors are drawn this much nearer to the eye than the skin, as a fraction of the distance: clothes are farther away.
 COLOR_SHIFT = 5e-4
-"""How much nearer to the eye colors are drawn than the skin, as a fraction of the distance: less than clothes are."""
 
 MODES = ("OBJECT", "POSE")
-"""Modes of the active object in which weights are drawn."""
 
+# Value of vertices without weights
 UNWEIGHTED = -1.0
-"""Value of vertices without weights."""
-
-TO_VIEW = ("toViewX", "toViewY", "toViewZ")
-"""Names in the shader of the rows of the matrix from object to view space."""
 
 VERTEX_SOURCE = """
 void main()
@@ -55,6 +51,7 @@ void main()
 }
 """
 
+# Blender's own colors of weights, from blue through green to red; vertices without weights have magenta stripes.
 FRAGMENT_SOURCE = """
 vec3 heat(float weight)
 {
@@ -78,19 +75,16 @@ void main()
   fragColor = vec4(pow(color * light, vec3(2.2)), opacity);  // 3D Views take linear color
 }
 """
-"""Blender's own colors of weights, from blue through green to red; no weight at all is striped in magenta."""
 
 
 @dataclass
 class DrawnWeights:
-    """What was made of an object when last drawn.
+    """An object's weights as they were drawn last; fields are None if they must be made again.
 
     Attributes
     ----------
-    groups : VertexGroups or None
-        Each is None where it has to be read again.
     key : tuple
-        All else that colors depend on.
+        Everything besides the groups that the colors depend on.
     colors : tuple of float32 arrays
         Values, shape (V',), and tints, shape (V', 3).
     """
@@ -104,14 +98,14 @@ class DrawnWeights:
 
 @dataclass(frozen=True)
 class WeightsTool:
-    """A tool that changes weights while it runs, and has them sooner than the mesh.
+    """A tool that changes weights while it runs, and knows them sooner than the mesh.
 
     Attributes
     ----------
     read : callable
-        Gives the entries of the mesh's vertex groups.
+        Returns the entries of the mesh's vertex groups.
     choose : callable
-        Gives the names of the bones whose weights count.
+        Returns names of the bones whose weights are colored.
     """
 
     read: Callable[[], VertexGroups]
@@ -120,46 +114,36 @@ class WeightsTool:
 
 cache: PerObject[DrawnWeights] = PerObject(survives_undo=False)
 tools: PerObject[WeightsTool] = PerObject(survives_undo=False)
-"""Tools that change weights now, by the `session_uid` of their objects."""
 
 
 def make_shader() -> gpu.types.GPUShader:
     """Compile the shader of colored skin."""
-    between = cast(Any, gpu.types.GPUStageInterfaceInfo)("supple_weights")
-    between.smooth("VEC3", "facing")
-    between.smooth("VEC3", "tint")
-    between.smooth("FLOAT", "shade")
-    info = gpu.types.GPUShaderCreateInfo()
-    info.push_constant("MAT4", "ModelViewProjectionMatrix")
-    declare_rows(info, TO_VIEW)
-    info.push_constant("BOOL", "byBone")
-    info.vertex_in(0, "VEC3", "pos")
-    info.vertex_in(1, "VEC3", "normal")
-    info.vertex_in(2, "FLOAT", "value")
-    info.vertex_in(3, "VEC3", "color")
-    info.vertex_out(between)
-    info.fragment_out(0, "VEC4", "fragColor")
-    info.vertex_source(VERTEX_SOURCE)
-    info.fragment_source(FRAGMENT_SOURCE)
-    return gpu.shader.create_from_info(info)
+    return compile_shader(
+        "supple_weights",
+        passed={"facing": "VEC3", "tint": "VEC3", "shade": "FLOAT"},
+        constants={"byBone": "BOOL"},
+        inputs={"pos": "VEC3", "normal": "VEC3", "value": "FLOAT", "color": "VEC3"},
+        rows=TO_VIEW,
+        sources=(VERTEX_SOURCE, FRAGMENT_SOURCE),
+    )
 
 
 def color_weights(groups: VertexGroups, count: int, bones: list[int], chosen: list[int]) -> tuple:
-    """Find the values and tints by which the shader colors vertices.
+    """Compute the values and tints that the shader colors vertices by.
 
     Parameters
     ----------
     groups : VertexGroups
-        Of the mesh as it is shown.
+        Entries of the evaluated mesh.
     count : int
-        Vertices.
+        Number of vertices.
     bones, chosen : lists of int
-        Groups of deforming bones, and of the chosen bones.
+        Indices of the groups of deforming bones, and of the chosen bones.
 
     Returns
     -------
     values : float32 array, shape (V',)
-        Sum of the weights of the chosen bones, at most 1; `UNWEIGHTED` where no bone has any.
+        Sum of the weights of the chosen bones, at most 1; `UNWEIGHTED` for vertices without weights.
     tints : float32 array, shape (V', 3)
         The bones' own colors, mixed by their weights.
     """
@@ -174,14 +158,14 @@ def color_weights(groups: VertexGroups, count: int, bones: list[int], chosen: li
 
 
 def show_tool(obj: bpy.types.Object, tool: WeightsTool) -> Callable[[], None]:
-    """Draw an object's weights as a tool has them, until what is returned is called."""
+    """Draw an object's weights as a tool knows them, until the returned function is called."""
     uid = obj.session_uid
     tools[uid] = tool
     return lambda: tools.pop(uid, None) and None
 
 
 def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """Meshes whose weights are to be drawn: the active one and the selected ones, or those of the active armature."""
+    """Meshes to draw: the active and selected meshes, or those that the active armature deforms."""
     active = context.active_object
     if not context.window_manager.supple_show_weights or active is None or active.mode not in MODES:
         return []
@@ -196,34 +180,25 @@ def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
 def draw() -> None:
     """Draw weights in a 3D View."""
     context = bpy.context
-    space, layer = find_view(context), context.view_layer
     shown = find_shown(context)
     cache.keep_only(shown)
-    if not shown or space is None or layer.depsgraph is None:
+    visible = list_visible(shown)
+    shader = lazy_shader.get() if visible else None
+    if shader is None:
         return
     by_bone = context.window_manager.supple_weight_colors == "BONES"
     tool = next((tools[obj.session_uid] for obj in shown if obj.session_uid in tools), None)
     chosen = tool.choose() if tool else find_chosen_bones(context.active_object)
-    compiled = lazy_shader.get()
-    if compiled is None:
-        return
     with drawing_state("LESS_EQUAL", mask=True):
-        for obj in shown:
-            if obj.visible_get(view_layer=layer, viewport=space):
-                batch = update_drawn(obj, layer.depsgraph, chosen, compiled).batch
-                if batch is not None:
-                    _draw_batch(batch, obj.evaluated_get(layer.depsgraph).matrix_world, compiled, by_bone)
-
-
-def _draw_batch(batch: gpu.types.GPUBatch, to_world: Matrix, shader: gpu.types.GPUShader, by_bone: bool) -> None:
-    with gpu.matrix.push_pop():
-        shift_toward_eye(bpy.context.region_data, COLOR_SHIFT)
-        gpu.matrix.multiply_matrix(to_world)
-        draw_colored(batch, shader, by_bone)
+        for obj in visible:
+            batch = update_drawn(obj, context.view_layer.depsgraph, chosen, shader).batch
+            if batch is not None:
+                with at_object(obj, COLOR_SHIFT):
+                    draw_colored(batch, shader, by_bone)
 
 
 def draw_colored(batch: gpu.types.GPUBatch, shader: gpu.types.GPUShader, by_bone: bool) -> None:
-    """Draw colored skin with the matrices that are set: the model's is that of the object."""
+    """Draw colored skin with the current matrices, in object space."""
     shader.bind()
     write_rows(shader, TO_VIEW, gpu.matrix.get_model_view_matrix())
     shader.uniform_bool("byBone", by_bone)
@@ -233,7 +208,7 @@ def draw_colored(batch: gpu.types.GPUBatch, shader: gpu.types.GPUShader, by_bone
 def update_drawn(
     obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, chosen: list[str], shader: gpu.types.GPUShader
 ) -> DrawnWeights:
-    """What to draw of an object, made again where shape, weights or choice have changed."""
+    """The batch of an object, made again if its shape, weights or the chosen bones have changed."""
     drawn = cache.setdefault(obj.session_uid, DrawnWeights())
     if drawn.shape is None:
         drawn.shape, drawn.batch = read_shown_shape(obj, depsgraph), None
@@ -260,7 +235,7 @@ def update_drawn(
 
 @persistent
 def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Forget shapes that may have changed, and weights where a mesh itself has."""
+    """Forget shapes that may have changed; weights only if a mesh itself has changed."""
     for update in depsgraph.updates if cache else ():
         if not update.is_updated_geometry:
             continue
@@ -271,9 +246,6 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 
 
 lazy_shader = LazyShader(make_shader)
-HANDLERS = (
-    ("frame_change_post", _on_change),
-    ("depsgraph_update_post", _on_change),
-)
+HANDLERS = after_changes(_on_change)
 overlay = Overlay(((bpy.types.SpaceView3D, draw),), HANDLERS, lazy_shader)
 register, unregister = overlay.register, overlay.unregister
