@@ -26,14 +26,15 @@ from .settings.events import are_muted, bone_listeners, listeners, pattern_liste
 from .settings.objects import settings_of
 from .tasks.check.lines import follow_fixes
 from .tasks.corrections.names import follow_names
-from .tasks.patterns import show
+from .tasks.features import FEATURES
+from .tasks.installed.engine import follow
+from .tasks.patterns import write as show
 from .tasks.skin import changes, overrides
 from .tasks.skin.bind import count_changes, follow_settings, follow_spread
 from .tasks.skin.evaluators import EVALUATORS, find_evaluator
 from .tasks.skin.former import hide_groups, migrate
 from .tasks.skin.hidden import list_hidden, own_hidden, show_returned, unlock_interfaces
 from .tasks.skin.step import Step, is_without_changes
-from .tasks.subject import swung
 from .tasks.subject.stack import (
     armature_modifiers,
     check_not_copied,
@@ -69,7 +70,7 @@ class _Watch:
         self.hidden: set[int] = set()
         """What `list_hidden` gave before undo."""
         self.idle_since: int | None = None
-        """The count of changes since which no bound object needs anything for another pose; None where one may."""
+        """The count of changes since which no bound object needs anything for another pose; None if one may."""
 
     def bound_objects(self) -> list[bpy.types.Object]:
         """Bound objects that can be changed; looked for anew when objects were added, removed, renamed or bound."""
@@ -108,11 +109,11 @@ class _Watch:
 
 _watch = _Watch()
 
+# Seconds between two looks whether the user still drags
 BETWEEN_LOOKS = 0.1
-"""Seconds between two looks whether the user still drags."""
 
+# Starts of the names of operators that move bones, or paint weights, with the mouse
 DRAGGING_OPERATORS = ("TRANSFORM_OT_", "POSE_OT_", "PAINT_OT_weight_")
-"""Starts of the names of operators that move bones, or paint weights, with the mouse."""
 
 
 def _adopt(obj: bpy.types.Object, taken: set) -> None:
@@ -132,7 +133,7 @@ def _report(obj: bpy.types.Object, step: Callable[[], object]) -> None:
 
 
 def _try(obj: bpy.types.Object, step: Callable[[], object]) -> object:
-    """Run a step for an object: what it returns; False where something is wrong, which the panel shows."""
+    """Run a step for an object: what it returns; False if something is wrong, which the panel shows."""
     try:
         return _guard(obj, step)
     except SkinningError as error:
@@ -260,7 +261,7 @@ def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     is_posing = dragging and not moves_meshes(updates)
     changed = set() if is_without_changes() else find_changes(updates, is_posing)
     if not is_frame and depsgraph.mode != "RENDER":
-        swung.note_changes(updates)
+        follow(FEATURES, [data for data, _ in updates])
     if is_posing and not changed and _watch.is_idle():
         return
     _watch.idle_since = None
@@ -275,7 +276,7 @@ def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
         if not bound:
             _watch.idle_since = count_changes()
             return
-    with reading_meshes_once(is_in_stroke=dragging):
+    with reading_meshes_once():
         changed = changes.leave_out_same(changed, bound)
         is_pose_alone = (is_frame or is_posing) and not changed
         _follow_bound(bound, Step(depsgraph, changed, is_pose_alone, dragging))

@@ -17,13 +17,13 @@ def read_array(items: Any, field: str, width: int = 0, kind: type[np.generic] = 
     field : str
         One of their properties.
     width : int
-        Numbers in it, 0 where it is a plain number.
+        Numbers in it, 0 if it is a plain number.
     kind : type
         Of the array's entries.
 
     Returns
     -------
-    array, shape (N, width), or (N,) where the width is 0
+    array, shape (N, width), or (N,) if the width is 0
     """
     values = np.empty((len(items), width) if width else len(items), kind)
     items.foreach_get(field, values.ravel())
@@ -41,6 +41,6 @@ def write_array(items: Any, field: str, values: np.ndarray, kind: type[np.generi
         One of their properties.
     values : array, shape (N,) or (N, width)
     kind : type
-        What Blender stores: arrays of it are passed on as they are.
+        Type that Blender stores: such arrays are passed on without a copy.
     """
     items.foreach_set(field, np.ascontiguousarray(values, kind).ravel())

@@ -1,4 +1,4 @@
-"""What a depsgraph says has changed."""
+"""Changes reported by a depsgraph."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 import bpy
 
+# Held here, because each step asks for them, and Blender looks each up by its name
 MESHES, ARMATURES, KEYS, OBJECTS = bpy.types.Mesh, bpy.types.Armature, bpy.types.Key, bpy.types.Object
-"""Held here, because each step asks for them, and Blender looks each up by its name."""
 
+# The data-block that a depsgraph has updated, and what it says of it
 Update = tuple[bpy.types.ID, bpy.types.DepsgraphUpdate]
-"""The data-block that a depsgraph has updated, and what it says of it."""
 
 
 def list_updates(depsgraph: bpy.types.Depsgraph) -> list[Update]:
-    """What a depsgraph has updated, read once: there is one of each object that moves."""
+    """The updates of a depsgraph, read once: there is one for each moving object."""
     return [(update.id, update) for update in depsgraph.updates]
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import bpy
 
+# Names of lists in `bpy.app.handlers`, and the function that each is given
 Handlers = Sequence[tuple[str, Callable[..., Any]]]
-"""Names of lists in `bpy.app.handlers`, and the function that each is given."""
 
 
 def install(handlers: Handlers) -> None:

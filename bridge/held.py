@@ -1,4 +1,4 @@
-"""What a long command holds of the file between two of its steps: Blender frees it when somebody edits on."""
+"""Data that a long command holds between two steps: Blender frees it when somebody edits the file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def find_all_again(uids: Collection[int]) -> dict[int, bpy.types.ID]:
 class Held:
     """All data that a command may hold: meshes, armatures and their parts, actions, scenes.
 
-    To pose, to play and to move the view changes none of it, nor does what others add to the file.
+    Posing, playing and moving the view change none of it, nor do additions to the file.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Held:
 
 
 def _read_parts() -> dict[int, tuple]:
-    """By `session_uid`, which no two data-blocks share: where each data-block is in memory, and what is in it."""
+    """By `session_uid`, which is unique: the address of each data-block, and of its parts."""
     data = bpy.data
     objects = [obj for obj in data.objects if obj.type in ("MESH", "ARMATURE")]
     parts: dict[int, tuple] = {other.session_uid: (other.as_pointer(),) for other in (*data.actions, *data.scenes)}

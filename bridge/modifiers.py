@@ -11,28 +11,28 @@ from ..deformers import UnsupportedError
 from ..nodes.carrier import GROUP_NAME
 from ..nodes.groups import VERSION_KEY, is_layer_group
 
+# Name of the modifier that displaces patterns
 PATTERNS_NAME = "Supple Patterns"
-"""Name of the modifier that displaces patterns."""
 
+# How the names of modifiers begin that keep layers apart, and of the one that keeps loose cloth out of limbs
 LAYER_NAME, LIMBS_NAME = "Supple Layer", "Supple Layer Limbs"
-"""How the names of modifiers begin that keep layers apart, and of the one that keeps loose cloth out of limbs."""
 
+# Name of the modifier that measures the skin's compression for patterns
 COMPRESSION_NAME = "Supple Compression"
-"""Name of the modifier that measures the skin's compression for patterns."""
 
+# Name of the Armature modifier that blends linearly where limbs begin
 LINEAR_NAME = "Supple Linear"
-"""Name of the Armature modifier that blends linearly where limbs begin."""
 
+# Vertex group of what is linear, if no linear group is chosen
 LINEAR_GROUP = "Supple Linear"
-"""Vertex group of what is linear, where no linear group is chosen."""
 
 
+# Nodes that write, or remove, the attribute of their Name: a vertex group is one of floats on points
 WRITING_NODES = {"GeometryNodeStoreNamedAttribute", "GeometryNodeRemoveAttribute"}
-"""Nodes that write, or remove, the attribute of their Name: a vertex group is one of floats on points."""
 
 
 def find_socket_id(group: bpy.types.NodeTree, name: str) -> str:
-    """Identifier of a group input by its name; raises UnsupportedError where the group has none."""
+    """Identifier of a group input by its name; raises UnsupportedError if the group has none."""
     for item in group.interface.items_tree:
         if item.item_type == "SOCKET" and item.in_out == "INPUT" and item.name == name:
             return item.identifier
@@ -152,12 +152,12 @@ def is_named_for_patterns(modifier: bpy.types.Modifier) -> bool:
 
 
 def find_marked_modifier(obj: bpy.types.Object, name: str, key: str) -> bpy.types.Modifier | None:
-    """Find a node modifier by what its group is marked with.
+    """Find a node modifier by the mark of its group.
 
     Parameters
     ----------
     name : str
-        How the names of such modifiers begin: one whose group was removed is known by it.
+        Start of the names of such modifiers: one whose group was removed is known by it.
     key : str
         Custom property of the group.
     """
@@ -187,7 +187,7 @@ def add_modifier(
     Parameters
     ----------
     index : int
-        Where it goes, 0 for the top.
+        Its position, 0 for the top.
     """
     active = obj.modifiers.active.name if obj.modifiers.active else ""
     is_pinned = index > 0 and obj.modifiers[index - 1].use_pin_to_last
@@ -213,7 +213,7 @@ def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, success
     Parameters
     ----------
     successor : Modifier or None
-        Becomes the active modifier where the removed one was.
+        Becomes the active modifier if the removed one was.
     """
     clear_inputs(modifier)
     if is_from_library(modifier):

@@ -1,4 +1,4 @@
-"""Tables of what is remembered of objects and other data-blocks: all are emptied, and tidied up, together."""
+"""Tables of values remembered for data-blocks: all are emptied, and tidied up, together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _tables: list[PerObject] = []
 
 
 class PerObject(dict[int, T], Generic[T]):
-    """What is remembered of each object, or of another kind of data-block.
+    """Values remembered for data-blocks.
 
     By `session_uid`, which stays when undo changes names and pointers, and which no two data-blocks share. Another file
     empties all tables; data-blocks that the file no longer has are dropped from all.
@@ -21,7 +21,7 @@ class PerObject(dict[int, T], Generic[T]):
     Parameters
     ----------
     survives_undo : bool
-        Whether what is remembered holds after undo, or is compared before it is used.
+        Whether values hold after undo, or are compared before use.
     """
 
     def __init__(self, survives_undo: bool = True) -> None:
@@ -30,7 +30,7 @@ class PerObject(dict[int, T], Generic[T]):
         _tables.append(self)
 
     def find(self, data: bpy.types.ID) -> T | None:
-        """What is remembered of an original data-block."""
+        """The value of an original data-block; None if there is none."""
         return self.get(data.session_uid)
 
     def keep(self, data: bpy.types.ID, value: T) -> T:
@@ -39,11 +39,11 @@ class PerObject(dict[int, T], Generic[T]):
         return value
 
     def forget(self, data: bpy.types.ID) -> None:
-        """Drop what is remembered of a data-block, if anything is."""
+        """Forget the value of a data-block, if any."""
         self.pop(data.session_uid, None)
 
     def keep_only(self, kept: Iterable[bpy.types.ID]) -> None:
-        """Drop what is remembered of all others."""
+        """Forget the values of all others."""
         uids = {data.session_uid for data in kept}
         for uid in self.keys() - uids:
             del self[uid]
@@ -63,7 +63,7 @@ def forget_undone() -> None:
 
 
 def forget_missing() -> None:
-    """Drop from all tables what the file no longer has."""
+    """Forget data-blocks that the file no longer has, in all tables."""
     present = [data for known in (bpy.data.objects, bpy.data.meshes, bpy.data.actions) for data in known]
     for table in _tables:
         table.keep_only(present)

@@ -1,7 +1,7 @@
 """Data-blocks are removed outside of handlers.
 
-Blender gives handlers what it has evaluated, and those that come after Supple's, its own too, look up the originals: of
-one that has been removed by then they would read, and write, memory that is free.
+Handlers that run after Supple's, Blender's own too, look up the originals of evaluated data. If one was removed
+meanwhile, they would read and write freed memory.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import bpy
 
 _depth = 0
+# Steps that are still to be run, in their order
 _put_off: dict[Callable[[], object], None] = {}
-"""Steps that are still to be run, in their order."""
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def in_handler() -> Iterator[None]:
 
 
 def outside_handlers(step: Callable[[], object]) -> None:
-    """Run a step that removes what nothing uses: at once, or once the handler that asks for it has ended."""
+    """Run a step that removes unused data: at once, or after the handler that asks for it."""
     if not _depth:
         step()
         return
@@ -38,12 +38,12 @@ def outside_handlers(step: Callable[[], object]) -> None:
 
 
 def forget_put_off() -> None:
-    """Drop what was put off, as after undo: what was unused then may be used now."""
+    """Drop postponed steps, as after undo: their data may be in use again."""
     _put_off.clear()
 
 
 def run_put_off() -> None:
-    """Run what was put off. A timer, and where the file is saved."""
+    """Run postponed steps. A timer; also called on saving."""
     steps = list(_put_off)
     _put_off.clear()
     for step in steps:

@@ -1,9 +1,9 @@
-"""Data-blocks as they were, where a change of them fails."""
+"""Restore data-blocks after a failed change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import bpy
@@ -11,7 +11,7 @@ import bpy
 
 @contextmanager
 def restored_on_failure(blocks: Iterable[Any]) -> Iterator[None]:
-    """Exchange armatures and actions for copies from before, under their names, if what is done meanwhile raises."""
+    """Exchange armatures and actions for copies from before, under their names, if the block raises."""
     before = [(block, block.name, block.copy()) for block in blocks]
     try:
         yield
@@ -24,6 +24,20 @@ def restored_on_failure(blocks: Iterable[Any]) -> Iterator[None]:
         raise
     for _, _, copy in before:
         _remove(copy)
+
+
+@contextmanager
+def undone_on_failure(blocks: Iterable[Any] = ()) -> Iterator[ExitStack]:
+    """Yield a stack of callbacks for all that is done meanwhile. They are only called if that raises, the last first.
+
+    Parameters
+    ----------
+    blocks : iterable of Armature or Action
+        Restored before any callback is called.
+    """
+    with ExitStack() as undo, restored_on_failure(blocks):
+        yield undo
+        undo.pop_all()
 
 
 def _remove(block: Any) -> None:

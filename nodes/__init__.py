@@ -1,1 +1,1 @@
-"""The deformers once more, as Geometry Nodes: what a file needs to deform its characters without Supple."""
+"""Geometry Nodes for patterns, layers and compression, which files need to show them without Supple."""

@@ -1,4 +1,4 @@
-"""The node group of objects that Python evaluates: it puts each vertex where the carrier, a hidden mesh, says."""
+"""The node group of objects that Python evaluates: it moves each vertex to its place in the carrier, a hidden mesh."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import bpy
 from .graph import Graph
 from .groups import ensure_group
 
+# Name of the group, and of the modifiers that have it
 GROUP_NAME = "Supple"
-"""Name of the group, and of the modifiers that have it."""
 
+# Attribute of the carrier: the vertices' transforms
 TRANSFORM_ATTRIBUTE = "supple_transform"
-"""Attribute of the carrier: the vertices' transforms."""
 
 CARRIER_SOCKET = "Carrier"
 WATCHER_SOCKET = "Pose"
@@ -19,7 +19,7 @@ TRANSFORMS_SOCKET = "Per-Vertex Transforms"
 
 
 def ensure_carrier_group() -> bpy.types.NodeTree:
-    """The node group that all objects evaluated by Python share, built where the file has none."""
+    """The node group that all objects evaluated by Python share, built if the file has none."""
     return ensure_group("carrier", GROUP_NAME, build_carrier_group)
 
 

@@ -1,8 +1,8 @@
-"""The skin's compression as nodes: a group that measures it under patterns, and one for how much of a pattern it shows.
+"""The compression of the skin as nodes: a group that measures it under patterns, and one for the law of a pattern.
 
-The group of the node modifier stands where the skin is posed but not yet subdivided. It reads coefficients from
-attributes of the mesh, as `measure_compression` does, and stores an attribute that materials and other groups read. It
-also measures how deep limbs press into the skin, as `measure_depth` does, from bones and points of other objects.
+The node modifier comes after those that pose the skin, and before those that subdivide it. Its group reads coefficients
+from attributes of the mesh, as `measure_compression` does, and stores an attribute that materials and other groups
+read. It also measures the depth of limbs in the skin, as `measure_depth` does, from bones and points of other objects.
 """
 
 from __future__ import annotations
@@ -17,42 +17,37 @@ from .graph import Graph, Value
 from .groups import ensure_group
 from .layers import BACK, FORWARD, GRIDS, JOINT, JOINTS, read_grid
 
-TREES = {"displacement": "GeometryNodeTree", "bump": "ShaderNodeTree"}
-"""Where groups are used, and the kinds of trees they are then."""
+TREES = {"displacement": "GeometryNodeTree", "bump": "ShaderNodeTree"}  # types of trees by the use of a group
 
-LAW_INPUTS = ("Sign", "Start", "Full", "Gain", "All")
-"""Inputs of a law's node that hold a pattern's settings."""
+LAW_INPUTS = ("Sign", "Start", "Full", "Gain", "All")  # inputs of the node of a law
 
+POINTS = "Points"  # input of the group that measures depth, next to `JOINTS` and `GRIDS`
 
-POINTS = "Points"
-"""Input of the group that measures depth, beside `JOINTS` and `GRIDS`."""
-
+# attributes of the points of a pressed object, one point for each limb and point of `PressedSkin`, next to those of
+# `nodes.layers`: joints and their weights, depth at rest, side of the pattern, and its number
 CARRIERS, CARRIED, RESTING, SIDE, NUMBER = "carriers", "carried", "resting", "side", "number"
-"""Attributes of the points of a pressed object, one for each limb and point of `PressedSkin`, beside those of
-`nodes.layers`: joints and weights, how deep it is at rest, the pattern's side, and its number."""
 
-DEPTH = "depth"
-"""Attribute that holds how deep a point is, while that is computed."""
+DEPTH = "depth"  # attribute that holds depths while they are computed
 
 
 @dataclass(frozen=True)
 class NodeLayer:
-    """What the nodes of a layer of gauges are built from: see `GaugeLayer`.
+    """The description of a `GaugeLayer` from which its nodes are built.
 
     Attributes
     ----------
     coefficients, shares : str
-        Attributes of the faces' corners.
+        Attributes of the corners of faces.
     weights : str
         Attribute of the vertices.
     numbers : str
         Attribute of the faces.
     compression : str
-        Attribute of the vertices that is stored.
+        Attribute of the vertices that the nodes store.
     steps : int
-        Of smoothing.
+        Steps of smoothing.
     has_local, has_whole : bool
-        Whether there are patterns with an amount for each vertex, and patterns with one amount.
+        Whether some patterns have an amount for each vertex, and whether some have one amount.
     """
 
     coefficients: str
@@ -66,14 +61,14 @@ class NodeLayer:
 
 
 def build_compression(name: str, layers: Sequence[NodeLayer], depths: Sequence[tuple[int, str]]) -> Any:
-    """The group of the node modifier that measures compression, 0 where no pattern needs it, and depths of limbs.
+    """Build the group that measures compression, 0 outside of patterns, and depths of limbs.
 
-    Only the faces under patterns are looked at, cut out of the mesh: what the rest of it has costs next to nothing.
+    The faces under patterns are cut out of the mesh first, so that the other faces cost next to nothing.
 
     Parameters
     ----------
     depths : sequence of (int, str)
-        Numbers of patterns that the depth of a limb brings out, and the attributes that store it.
+        Numbers of patterns that depth drives, and the attributes that store it.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -94,9 +89,11 @@ def build_compression(name: str, layers: Sequence[NodeLayer], depths: Sequence[t
 
 
 def _measure(graph: Graph, layer: NodeLayer) -> Value:
-    """Compression at the vertices of the faces under patterns."""
+    """Add the compression at the vertices of the faces under patterns."""
     position = graph.add("GeometryNodeInputPosition")
-    offset = position - _on_domain(graph, position, "FACE", "FLOAT_VECTOR")  # single precision lasts longer
+    offset = position - _on_domain(
+        graph, position, "FACE", "FLOAT_VECTOR"
+    )  # smaller numbers lose less in single precision
     along = offset * graph.attribute(layer.coefficients, "FLOAT")
     squeezed = 1.0 - _on_domain(graph, along, "CORNER", "FLOAT_VECTOR").length()
     counted = _on_domain(graph, squeezed, "FACE", "FLOAT") * graph.attribute(layer.shares, "FLOAT")
@@ -113,7 +110,7 @@ def _measure(graph: Graph, layer: NodeLayer) -> Value:
 
 
 def _store_depths(graph: Graph, geometry: Value, depths: Sequence[tuple[int, str]]) -> Value:
-    """Store on all vertices how deep limbs press into the skin under each pattern."""
+    """Store the depth of limbs in the skin under each pattern, on all vertices."""
     joints_object = graph.input(JOINTS, "OBJECT", "Mesh by which the bones' pose is read")
     points_object = graph.input(POINTS, "OBJECT", "Mesh that says which vertices of patterns may be in which limbs")
     grids_object = graph.input(GRIDS, "OBJECT", "Mesh that holds distances about the limbs at rest")
@@ -147,21 +144,19 @@ def _on_domain(graph: Graph, value: Value, domain: str, data_type: str) -> Value
 
 
 def law_name(number: int) -> str:
-    """Name of the node that makes a pattern's amount of its compression."""
+    """Name the node of the law of a pattern."""
     return f"Law {number}"
 
 
 def add_law(graph: Graph, use: str, number: int, law: str, compression: Value, constants: Sequence[float]) -> Value:
-    """Add a node for how much of a pattern compression brings out.
+    """Add a node for the amount of a pattern at a compression, by a law of `Response`.
 
     Parameters
     ----------
     use : str
         One of `TREES`.
     number : int
-        Of the pattern.
-    law : str
-        As of `Response`.
+        The pattern's number.
     constants : sequence of float
         Values of `LAW_INPUTS`.
     """
@@ -175,7 +170,7 @@ def add_law(graph: Graph, use: str, number: int, law: str, compression: Value, c
 
 
 def _build_law(name: str, *, law: str, tree: str) -> Any:
-    """How much of a pattern compression brings out: what `respond` does."""
+    """Build the group of a law, which computes the same as `respond`."""
     graph = Graph(name, tree)
     compression = graph.input("Compression", "VALUE", "Share by which the skin is pushed together")
     sign = graph.input("Sign", "VALUE", "1 for compression, -1 for stretch")
@@ -194,7 +189,7 @@ def _build_law(name: str, *, law: str, tree: str) -> Any:
 
 
 def write_law(group: Any, number: int, constants: Sequence[float]) -> None:
-    """Bring the settings of a pattern's law up to date, where a group has it."""
+    """Write the numbers of a pattern's law to its node, if the group has it."""
     node = group.nodes.get(law_name(number))
     for name, value in zip(LAW_INPUTS, constants, strict=True) if node is not None else ():
         if node.inputs[name].default_value != value:

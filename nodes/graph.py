@@ -11,6 +11,7 @@ import bpy
 
 from .layout import lay_out
 
+# What nodes that read and store attributes call a socket's type
 ATTRIBUTE_TYPES = {
     "VALUE": "FLOAT",
     "INT": "INT",
@@ -20,8 +21,8 @@ ATTRIBUTE_TYPES = {
     "ROTATION": "QUATERNION",
     "RGBA": "FLOAT_COLOR",
 }
-"""What nodes that read and store attributes call a socket's type."""
 
+# Classes of a group's own sockets, by their type
 SOCKETS = {
     "VALUE": "NodeSocketFloat",
     "INT": "NodeSocketInt",
@@ -32,13 +33,12 @@ SOCKETS = {
     "VECTOR": "NodeSocketVector",
     "GEOMETRY": "NodeSocketGeometry",
 }
-"""Classes of a group's own sockets, by their type."""
 
+# Nodes that hold a group, by the kind of tree they are in
 GROUP_NODES = {"GeometryNodeTree": "GeometryNodeGroup", "ShaderNodeTree": "ShaderNodeGroup"}
-"""Nodes that hold a group, by the kind of tree they are in."""
 
+# Begins the name of a group that Blender leaves out of the menus of node editors
 HIDDEN = "."
-"""Begins the name of a group that Blender leaves out of the menus of node editors."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Value:
         return self.socket.type
 
     def named(self, name: str) -> Value:
-        """The same, from a node that is found by this name afterwards."""
+        """Name the node of this value, so that it can be found later."""
         self.socket.node.name = name
         return self
 
@@ -261,7 +261,7 @@ class Graph:
             socket.default_value = value
 
     def _near_input(self, socket: Any) -> Any:
-        """The same input of the group at a node in this frame, which saves a long link."""
+        """The input of the group at a node in this frame, which saves a long link."""
         if self._frame is None:
             return socket
         if self._frame.name not in self._frame_inputs:
@@ -286,7 +286,7 @@ class Graph:
         return geometry
 
     def sample(self, geometry: Value, value: Value, index: Any, domain: str = "POINT") -> Value:
-        """The value at another point or edge of a geometry; zero where there is none of that index."""
+        """The value at another point or edge of a geometry; zero if there is none of that index."""
         data_type = ATTRIBUTE_TYPES[value.kind]
         return self.add("GeometryNodeSampleIndex", geometry, value, index, data_type=data_type, domain=domain)
 
@@ -298,7 +298,7 @@ class Graph:
         return Value(self, node.outputs[0])
 
     def capture(self, geometry: Value, domain: str, /, **values: Value) -> tuple[Value, dict[str, Value]]:
-        """Compute values on points or edges, in one pass: the geometry that holds them, and what reads them there."""
+        """Compute values on points or edges, in one pass: the geometry that holds them, and the captured values."""
         node = self.new_node("GeometryNodeCaptureAttribute", domain=domain)
         for name, value in values.items():
             node.capture_items.new("FLOAT" if value.kind == "VALUE" else value.kind, name)
@@ -308,7 +308,7 @@ class Graph:
         return Value(self, node.outputs["Geometry"]), {name: Value(self, node.outputs[name]) for name in values}
 
     def switch(self, condition: Value, false: Any, true: Any) -> Value:
-        """One or the other; where the condition is a single value, the other is not computed."""
+        """One of two values; if the condition is a single value, the other is not computed."""
         kind = next((value.kind for value in (true, false) if isinstance(value, Value)), "VALUE")
         input_type = "FLOAT" if kind == "VALUE" else kind
         return self.add("GeometryNodeSwitch", condition, false, true, input_type=input_type)

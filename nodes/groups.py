@@ -1,4 +1,4 @@
-"""Supple's node groups in the file: found by what they are for, built where they are missing."""
+"""Supple's node groups in the file: found by their purpose, built if they are missing."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from .layers import (
 )
 from .pose import build_pose
 
+# Begins the names of the custom properties of Supple's groups
 OWN = "supple_"
-"""Begins the names of the custom properties of Supple's groups."""
 VERSION_KEY = "supple_version"
 VERSION = 6
+# What a group is for: groups of one part and version are alike
 PART_KEY = "supple_part"
-"""What a group is for: groups of one part and version are alike."""
+# What `_describe_form` says of a group as it was built
 FORM_KEY = "supple_form"
-"""What `_describe_form` says of a group as it was built."""
 
+# By their parts, within `ensuring_groups_once`
 _ensured: dict[str, Any] | None = None
-"""By their parts, within `ensuring_groups_once`."""
 
 
+# First word of the part of a group by which an earlier version deforms a mesh
 DEFORMATION = "deformation"
-"""First word of the part of a group by which an earlier version deforms a mesh."""
 
+# First word of the part of a group that keeps layers outside of each other
 LAYERS = "layers"
-"""First word of the part of a group that keeps layers outside of each other."""
 
 
 def is_former_group(group: Any) -> bool:

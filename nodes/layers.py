@@ -1,60 +1,59 @@
-"""Layers as nodes: what lies beneath gives way, and loose cloth stays out of limbs, as `deformers/layers` has them.
+"""Layers as nodes, as in `deformers/layers`: skin beneath gives way, and loose cloth stays out of limbs.
 
-Their groups are those of node modifiers that stand below what poses a mesh. They read the layer above, or the pose of
-the bones, from other objects, and what is known at rest from attributes and from a hidden mesh.
+Their groups belong to node modifiers after those that pose a mesh. They read the layer above, or the pose of the bones,
+from other objects, and rest data from attributes and from a hidden mesh.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..deformers.layers.limb_grids import FACING, PASSES
-from ..deformers.layers.limb_grids import SLOTS as SLOT_COUNT
-from ..deformers.layers.limb_grids import SMOOTHING as LIMB_SMOOTHING
-from ..deformers.layers.limb_pairs import SLOTS as SHARED_SLOT_COUNT
-from ..deformers.layers.tuck import FADE, LEAST_KNEE, SMOOTHING
+from ..deformers.layers.limb_grids import FULL_FACING, LIMB_SLOTS, PASSES
+from ..deformers.layers.limb_grids import SMOOTHING_STEPS as LIMB_SMOOTHING
+from ..deformers.layers.limb_pairs import PAIR_SLOTS
+from ..deformers.layers.tuck import MAX_NEED, MIN_KNEE, SMOOTHING_STEPS
 from .graph import Graph, Value
 
+# Attribute of a mesh: the four vertices that each is smoothed with, as `find_neighbors` has them
 NEIGHBORS = "supple_layer_neighbors"
-"""Attribute of a mesh: the four vertices that each is smoothed with, as `find_neighbors` has them."""
 
+# Attribute of a mesh with stiff parts: the vertex that each is moved like, see `find_anchors`
 ANCHOR = "supple_layer_anchor"
-"""Attribute of a mesh with stiff parts: the vertex that each is moved like, see `find_anchors`."""
 
+# How the names of attributes begin of what a layer covers, see `Cover`; then comes the layer's number
 CORNERS, WEIGHTS, HEIGHT = "supple_cover_corners", "supple_cover_weights", "supple_cover_height"
-"""How the names of attributes begin of what a layer covers, see `Cover`; then comes the layer's number."""
 
 LAYER, LAYER_COUNT, COUNT, GAP, GIVE = "Layer", "Layer Vertices", "Vertices", "Gap", "Give"
+# Inputs of the groups
 JOINTS, SLOTS, GRIDS = "Bones", "Limbs", "Grids"
-"""Inputs of the groups."""
 
+# Attributes of the joints object's points: matrices in armature space
 FORWARD, BACK = "supple_rest_to_pose", "supple_pose_to_rest"
-"""Attributes of the joints object's points: matrices in armature space."""
 
 JOINT, LOW, STEP, NODES, START, DISTANCE, VERTEX = "joint", "low", "step", "nodes", "start", "distance", "vertex"
+# Attributes of the points of a slots object, one for each slot and vertex: see `LimbGrids`, `NearLimbs`, `Giving`
 SHARE, OWNER, NORMAL = "share", "owner", "normal"
-"""Attributes of the points of a slots object, one for each slot and vertex: see `LimbGrids`, `NearLimbs`, `Giving`."""
 
+# Attribute of a mesh whose limbs keep out of each other: which point of each slot is the vertex's, or `NO_ROW`
 ROW = "supple_layer_row"
-"""Attribute of a mesh whose limbs keep out of each other: which point of each slot is the vertex's, or `NO_ROW`."""
 
+# Beyond all points: what is read there is 0
 NO_ROW = 2**24
-"""Beyond all points: what is read there is 0."""
 
+# Attribute of the points of a slots object: which of those near its limb a point is, or `NO_ROW`
 NEAR = "near"
-"""Attribute of the points of a slots object: which of those near its limb a point is, or `NO_ROW`."""
 
+# Attributes of those near where limbs give way: how deep it is left to the limb, and how much the skin faces it
 LEFT, FACES = "left", "faces"
-"""Attributes of those near where limbs give way: how deep it is left to the limb, and how much the skin faces it."""
 
+# Attribute of the points of a grids object: the values of `LimbGrids`, the distance last
 FIELD = "field"
-"""Attribute of the points of a grids object: the values of `LimbGrids`, the distance last."""
 
+# Attribute of the points of a grids object: see `LimbGrids.find_ways`
 WAY = "way"
-"""Attribute of the points of a grids object: see `LimbGrids.find_ways`."""
 
+# Attribute that holds how far points are pushed, while that is computed
 PUSH = "supple_layer_push"
-"""Attribute that holds how far points are pushed, while that is computed."""
 
 
 def build_tuck(name: str, number: int, has_parts: bool = False) -> Any:
@@ -77,9 +76,9 @@ def build_tuck(name: str, number: int, has_parts: bool = False) -> Any:
     with graph.frame("How far each vertex must give way"):
         rest = graph.attribute(f"{HEIGHT}{number}", "FLOAT")
         gaps = rest.minimum(gap)
-        knee = (gaps * 0.5).maximum(give * LEAST_KNEE)
+        knee = (gaps * 0.5).maximum(give * MIN_KNEE)
         needs = _soften(graph, gaps - normal.dot(above), knee) - _soften(graph, gaps - rest, knee)
-        fade = 1.0 - graph.smoothstep((needs / give - 1.0) * (1.0 / (FADE - 1.0)))
+        fade = 1.0 - graph.smoothstep((needs / give - 1.0) * (1.0 / (MAX_NEED - 1.0)))
         needs = needs.maximum(0.0).minimum(give) * fade
         is_covered = rest > 0.0
         settings = {"data_type": "FLOAT_VECTOR", "domain": "POINT"}  # computed for what is covered alone
@@ -87,7 +86,7 @@ def build_tuck(name: str, number: int, has_parts: bool = False) -> Any:
         pushed = graph.add("GeometryNodeStoreNamedAttribute", geometry, is_covered, PUSH, push, **settings)
     with graph.frame("Smoothed, never less"):
         push = graph.attribute(PUSH, "FLOAT_VECTOR")
-        smoothed, moves = _smooth(graph, pushed, push, SMOOTHING)
+        smoothed, moves = _smooth(graph, pushed, push, SMOOTHING_STEPS)
         if has_parts:
             still = graph.vector(0.0, 0.0, 0.0)
             moves = graph.at_index(graph.switch(is_covered, still, moves), graph.attribute(ANCHOR, "INT"))
@@ -153,7 +152,7 @@ def build_out_of_limbs(name: str, find: Any, push: Any, is_shared: bool = False)
     Parameters
     ----------
     is_shared : bool
-        Whether limbs give way, too: then what is near them is found once, before the first pass.
+        Whether limbs give way too: then their neighbors are found once, before the first pass.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -178,7 +177,7 @@ def build_out_of_limbs(name: str, find: Any, push: Any, is_shared: bool = False)
 
 
 class _Limbs:
-    """What the groups read that push cloth, or skin, out of limbs."""
+    """Inputs of the groups that push cloth or skin out of limbs."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -223,7 +222,7 @@ def build_find(name: str, is_shared: bool = False) -> Any:
             normal = limbs.to_cloth.rotate(forward.rotate(graph.attribute(NORMAL, "FLOAT_VECTOR")))
             against = normal.normalized().dot(way.normalized())
             left = (1.0 - graph.attribute(SHARE, "FLOAT")) * depth
-            found = graph.store(found, **{LEFT: left, FACES: graph.smoothstep(against * (1.0 / FACING))})
+            found = graph.store(found, **{LEFT: left, FACES: graph.smoothstep(against * (1.0 / FULL_FACING))})
     graph.output("Slots", slots)
     graph.output("Near", found)
     return graph.finish()
@@ -248,7 +247,7 @@ def build_push(name: str, has_parts: bool = False, is_shared: bool = False) -> A
         depth = (depth - graph.attribute(LEFT, "FLOAT")).maximum(0.0) * graph.attribute(FACES, "FLOAT")
     pushed = graph.store(near, **{PUSH: way * depth})
     with graph.frame("The deepest limb says how far, all together which way"):
-        slot_count = SHARED_SLOT_COUNT if is_shared else SLOT_COUNT
+        slot_count = PAIR_SLOTS if is_shared else LIMB_SLOTS
         index: Value = graph.add("GeometryNodeInputIndex")
         if is_shared:
             index = graph.attribute(ROW, "INT")
@@ -274,7 +273,7 @@ def build_push(name: str, has_parts: bool = False, is_shared: bool = False) -> A
 
 
 def read_grid(graph: Graph, grids: Value, place: Value) -> tuple[Value, Value, Value, Value]:
-    """What the grid of a point's limb has at a place, trilinear, as `deformers.layers.limb_grids.read_grids` does it.
+    """Trilinear values of the grid of a point's limb, as `deformers.layers.limb_grids.read_grids` computes them.
 
     Returns
     -------

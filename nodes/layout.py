@@ -1,17 +1,17 @@
-"""Where the nodes of a group stand in the editor, so that the group can be read."""
+"""Positions of a group's nodes in the editor, so that the group can be read."""
 
 from __future__ import annotations
 
 from typing import Any
 
+# Sizes of the layout: width of a column, between frames, of a socket, of a node without its sockets, of all frames
 COLUMN, GAP, ROW, HEAD, PAGE = 190, 60, 22, 120, 3600
-"""Sizes of the layout: width of a column, between frames, of a socket, of a node without its sockets, of all frames."""
 
 
 def lay_out(tree: Any, sources: dict[str, list[str]]) -> None:
     """Put the frames side by side, in the order they were made, and further down when there are too many for a line.
 
-    In each frame, nodes stand to the right of what they depend on.
+    In each frame, nodes stand to the right of their inputs.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def _lay_out_frame(
     corner: tuple[float, float],
     corners: dict[str, tuple[float, float]],
 ) -> tuple[float, float]:
-    """Find the corners of the nodes of one frame, from the frame's own: where it ends on the right and below."""
+    """Set the corners of the nodes of one frame relative to its own; returns its right and lower end."""
     columns: dict[str, int] = {}
     names = {node.name for node in nodes}
 

@@ -1,7 +1,7 @@
 """Skin patterns as nodes: one group that displaces an object's skin, one that bumps it in its materials.
 
-Both read where each pattern lies from attributes of the mesh, its height map from an image, and how much of it is seen
-from drivers and from the skin's compression, so that they work without Supple.
+Both read charts from attributes of the mesh, height maps from images, and amounts from drivers and from the compression
+of the skin, so they work without Supple.
 """
 
 from __future__ import annotations
@@ -11,74 +11,65 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..deformers.patterns.heights import BASES, LEAST_DIVISOR, SHARPEST_EDGE
+from ..deformers.patterns.heights import BASES, MIN_DIVISOR, MIN_EDGE, Relief
 from .compression import TREES, add_law, write_law
 from .graph import Graph, Value
 from .groups import ensure_group
 
-CONSTANTS = ("Strength", "Softness", "Depth")
-"""Inputs of a pattern's node that hold its settings."""
+CONSTANTS = ("Strength", "Softness", "Depth")  # inputs of a pattern's node
 
 LEVEL = "Level"
-FINE = 2
-"""Level up to which all of the skin is subdivided: to cut it apart takes longer. Beyond, it is subdivided once, then
-only where patterns lie, so that the steps between both are too small to be seen."""
 
-EXACT = 1e-6
-"""Share up to which numbers count as equal; of the size of the skin, up to which vertices are on each other."""
+# The whole skin is subdivided up to this level, because cutting it apart takes longer. Beyond, it is subdivided once,
+# then only under patterns: the steps between both are too small to see.
+MAX_EVEN_LEVEL = 2
 
-HEIGHT = "supple_height"
-"""Attribute that holds the sum of heights."""
+TOLERANCE = 1e-6  # of shares that count as equal, and of positions that are welded, relative to the size of the skin
 
-SOFTNESS = 0.2
-"""Of a height map that bumps a material without a pattern on the skin."""
+HEIGHT = "supple_height"  # attribute that holds the sum of heights
 
-SCALE_NODE = "Scale"
-"""Node whose first output is the scale of the object in the world."""
+RELIEF_SOFTNESS = 0.2  # of a height map that bumps a material without a pattern on the skin
+
+SCALE_NODE = "Scale"  # its first output is the scale of the object in the world
 
 
 @dataclass(frozen=True)
 class NodePattern:
-    """What the nodes of a pattern are built from.
+    """The description of a pattern from which its nodes are built.
 
     Attributes
     ----------
     number : int
-        Of the pattern, unique in its object.
+        Unique in the object.
     chart : str
-        Attribute of the faces' corners: their coordinates in the height map, and the pattern's number.
+        Attribute of the corners of faces: (s, t) in the height map, and the pattern's number.
     is_displaced : bool
-        Whether it moves the skin; else materials bump it.
+        Whether it moves the skin; otherwise materials bump it.
     amount : str
-        Name of what materials read the amounts of three patterns from.
+        Property or attribute from which materials read the amounts of three patterns.
     slot : int
         Index of the pattern's amount in it.
     source : str
-        What it is: "OBJECT", a custom property, or "GEOMETRY", an attribute that the node modifier stores.
-    strength, softness, depth : float
-        See `Relief`.
+        "OBJECT" for a custom property, "GEOMETRY" for an attribute that the node modifier stores.
     has_angle : bool
-        Whether the angle of a joint brings it out: there is an amount then.
+        Whether the angle of a joint drives it.
     compression : str
-        Attribute that holds the skin's compression; empty where that does not bring it out.
+        Attribute with the compression of the skin; "" if that does not drive it.
     law : str
-        By which compression brings it out.
+        Law of the compression.
     law_constants : tuple of float
         Values of `compression.LAW_INPUTS`.
     """
 
     number: int
     name: str
-    kind: str
     image: Any
+    relief: Relief
     chart: str
     is_displaced: bool
     amount: str
     slot: int
     source: str
-    strength: float
-    softness: float
-    depth: float
     has_angle: bool = True
     compression: str = ""
     law: str = ""
@@ -87,20 +78,36 @@ class NodePattern:
     @property
     def constants(self) -> tuple[float, ...]:
         """Values of `CONSTANTS`."""
-        return self.strength, self.softness, self.depth
+        return self.relief.strength, self.relief.softness, self.relief.depth
+
+    @property
+    def form(self) -> tuple:
+        """Values for which groups are built anew if they change; `write_constants` writes the others."""
+        kept = (
+            "number",
+            "name",
+            "chart",
+            "is_displaced",
+            "amount",
+            "slot",
+            "source",
+            "has_angle",
+            "compression",
+            "law",
+        )
+        return (self.relief.kind, self.image.name_full, *(getattr(self, name) for name in kept))
 
 
 def amount_input(number: int) -> str:
-    """Name of the node modifier's input for a pattern's amount."""
+    """Name the input of the node modifier for a pattern's amount."""
     return f"Amount {number}"
 
 
 def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
-    """The group of the node modifier that moves the skin along its normals (equation 4), subdivided where patterns lie.
+    """Build the group that moves the skin along its normals (equation 4), subdivided under patterns.
 
-    Heights are worked out on the faces' corners, where charts end sharply, and only on those of each pattern's own
-    faces; patterns that are not seen cost nothing. For the materials, the amounts of patterns that are bumped are
-    stored as attributes.
+    Heights are computed on corners of faces, because charts end sharply there, and only on the faces of each pattern.
+    Patterns that do not show cost nothing. The amounts of bumped patterns are stored as attributes for materials.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -113,7 +120,7 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
     charts = [
         graph.attribute(name, "FLOAT_VECTOR") for name in dict.fromkeys(p.chart for p in patterns if p.is_displaced)
     ]
-    is_fine = level > FINE
+    is_fine = level > MAX_EVEN_LEVEL
     with graph.frame("Everywhere"):
         everywhere = graph.add("GeometryNodeSwitch", is_fine, level, 1, input_type="INT")
         even = graph.add("GeometryNodeSubdivisionSurface", geometry, everywhere)
@@ -147,19 +154,19 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
 
 
 def _find_whether_seen(graph: Graph, pattern: NodePattern, angle: Value | None) -> Value:
-    """Whether anything of a pattern may be seen; compression may bring some of it out in any pose."""
-    if angle is None or (pattern.compression and pattern.kind == "BONE"):
+    """Add the test whether a pattern may show; compression may show some of it in any pose."""
+    if angle is None or (pattern.compression and pattern.relief.kind == "BONE"):
         return graph.truth()
-    if pattern.kind == "BONE":
-        return angle > graph.number(pattern.depth - 1.0).named(depth_name(pattern.number))
+    if pattern.relief.kind == "BONE":
+        return angle > graph.number(pattern.relief.depth - 1.0).named(depth_name(pattern.number))
     return angle.absolute() > 0.0
 
 
 def _subdivide_near(graph: Graph, geometry: Value, level: Value, charts: Sequence[Value]) -> Value:
-    """Subdivide the faces that charts cover, and those around them, and weld them to the rest.
+    """Subdivide the faces that charts cover, and weld them to the rest.
 
-    The faces around these are subdivided with them, so that the border is as smooth as all else, and then left out. The
-    border's new vertices move onto the nearest vertex of the rest, so that no gap opens, and no edge shows.
+    The faces around them are subdivided, too, so that the border is smooth, and then left out. New vertices at the
+    border move onto the nearest vertex of the rest, so that no gap opens and no edge shows.
     """
     with graph.frame("Where patterns lie"):
         covered: Any = charts[0].components()[2]
@@ -187,20 +194,20 @@ def _subdivide_near(graph: Graph, geometry: Value, level: Value, charts: Sequenc
         merge = graph.new_node("GeometryNodeMergeByDistance")
         graph.put(merge.inputs["Geometry"], Value(graph, both.outputs[0]))
         graph.put(merge.inputs["Selection"], of_coarse | of_fine)
-        graph.put(merge.inputs["Distance"], (high - low).length() * EXACT)
+        graph.put(merge.inputs["Distance"], (high - low).length() * TOLERANCE)
         return Value(graph, merge.outputs[0])
 
 
 def _capture_border(graph: Graph, geometry: Value, near: Value) -> tuple[Value, Value]:
-    """Note which vertices have faces that are near and faces that are not: the geometry, and what says so there."""
+    """Capture which vertices have both near and other faces: the geometry, and a boolean field."""
     share = _average(graph, near, "POINT")
-    border = graph.add("ShaderNodeMath", (share > EXACT) & (share < 1.0 - EXACT), 1.0, operation="MULTIPLY")
+    border = graph.add("ShaderNodeMath", (share > TOLERANCE) & (share < 1.0 - TOLERANCE), 1.0, operation="MULTIPLY")
     geometry, captured = graph.capture(geometry, "POINT", border=border)
     return geometry, captured["border"] > 0.5
 
 
 def _average(graph: Graph, value: Value, domain: str) -> Value:
-    """A field evaluated on a domain, wherever it is used: booleans as shares."""
+    """Evaluate a field on a domain, wherever it is used; booleans become shares."""
     return graph.add("GeometryNodeFieldOnDomain", value, domain=domain, data_type="FLOAT")
 
 
@@ -212,7 +219,7 @@ def _move_to_nearest(graph: Graph, geometry: Value, selection: Value, targets: V
 
 
 def _find_amount(graph: Graph, use: str, pattern: NodePattern, angle: Value | None) -> Value:
-    """How much of a pattern is seen: by its angle, if there is one, and by its compression, if that brings it out."""
+    """Add the amount of a pattern by its angle and its compression, as far as they drive it."""
     if not pattern.compression:
         assert angle is not None, "something brings a pattern out"
         return angle
@@ -240,7 +247,7 @@ def _store_height(graph: Graph, geometry: Value, selection: Any, height: Any) ->
 
 
 def build_bump(name: str, patterns: Sequence[NodePattern]) -> Any:
-    """The group that stands before the shaders' normals in a material; an object without the amounts has no bumps."""
+    """Build the group before the normals of shaders; an object without the amounts has no bumps."""
     graph = Graph(name, TREES["bump"])
     normal = graph.input("Normal", "VECTOR", "Normal to bump; the surface's own normal if not linked")
     height: Any = 0.0
@@ -258,25 +265,19 @@ def build_bump(name: str, patterns: Sequence[NodePattern]) -> Any:
     with graph.frame("Bumps"):
         scale = graph.number(1.0).named(SCALE_NODE)
         own = graph.outputs("ShaderNodeNewGeometry")[1]
-        bump = graph.new_node("ShaderNodeBump")
-        graph.put(bump.inputs["Height"], height)
-        graph.put(bump.inputs["Distance"], scale)
-        graph.put(bump.inputs["Normal"], _fill_in(graph, normal, own))
-        graph.output("Normal", Value(graph, bump.outputs["Normal"]))
+        _output_bump(graph, height, scale, normal, own)
     return graph.finish()
 
 
 def build_relief(name: str, kind: str, image: Any, height: float) -> Any:
-    """The group that bumps any material by one height map, without a pattern on the skin.
+    """Build a group that bumps any material by one height map, without a pattern on the skin.
 
     Parameters
     ----------
-    name : str
-        Of the new group.
     image : image
         The height map.
     height : float
-        Of a full step of gray, in meters, to begin with.
+        Default height of white above black, meters.
     """
     graph = Graph(name, TREES["bump"])
     place = graph.input("Vector", "VECTOR", "Place in the height map, 0 to 1 across and up; the UV map if not linked")
@@ -291,14 +292,10 @@ def build_relief(name: str, kind: str, image: Any, height: float) -> Any:
     x, y, _ = place.components()
     chart = graph.vector(x, y, 0.0)
     found = graph.call(
-        group, Chart=chart, Grey=gray, Number=0.0, Amount=amount, Strength=strength, Softness=SOFTNESS, Depth=1.0,
-        Sum=0.0,
+        group, Chart=chart, Grey=gray, Number=0.0, Amount=amount, Strength=strength, Softness=RELIEF_SOFTNESS,
+        Depth=1.0, Sum=0.0,
     )["Height"]  # fmt: skip
-    bump = graph.new_node("ShaderNodeBump")
-    graph.put(bump.inputs["Height"], found)
-    graph.put(bump.inputs["Distance"], 1.0)
-    graph.put(bump.inputs["Normal"], _fill_in(graph, normal, own))
-    graph.output("Normal", Value(graph, bump.outputs["Normal"]))
+    _output_bump(graph, found, 1.0, normal, own)
     graph.output("Height", found)
     for socket in graph.tree.interface.items_tree:
         if socket.name in ("Amount", "Height") and socket.in_out == "INPUT":
@@ -306,9 +303,17 @@ def build_relief(name: str, kind: str, image: Any, height: float) -> Any:
     return graph.finish()
 
 
+def _output_bump(graph: Graph, height: Any, distance: Any, normal: Value, own: Value) -> None:
+    bump = graph.new_node("ShaderNodeBump")
+    graph.put(bump.inputs["Height"], height)
+    graph.put(bump.inputs["Distance"], distance)
+    graph.put(bump.inputs["Normal"], _fill_in(graph, normal, own))
+    graph.output("Normal", Value(graph, bump.outputs["Normal"]))
+
+
 def _fill_in(graph: Graph, given: Value, own: Value) -> Value:
-    """A vector that is given, or one of the surface's own where it is not linked."""
-    return given + own * graph.add("ShaderNodeMath", given.length(), EXACT, operation="LESS_THAN")
+    """Return a given vector, or the surface's own vector if the input is not linked."""
+    return given + own * graph.add("ShaderNodeMath", given.length(), TOLERANCE, operation="LESS_THAN")
 
 
 def _read_attribute(graph: Graph, name: str, kind: str, output: str = "Vector") -> Value:
@@ -319,8 +324,8 @@ def _read_attribute(graph: Graph, name: str, kind: str, output: str = "Vector") 
 def _add_pattern(
     graph: Graph, use: str, pattern: NodePattern, chart: Value, gray: Value, amount: Value, height: Any
 ) -> Value:
-    """Add a pattern's height to a sum."""
-    group = _ensure_height(pattern.kind, use)
+    """Add the height of a pattern to a sum."""
+    group = _ensure_height(pattern.relief.kind, use)
     inputs = dict(zip(CONSTANTS, pattern.constants, strict=True))
     outputs = graph.call(
         group, Chart=chart, Grey=gray, Number=float(pattern.number), Amount=amount, Sum=height, **inputs
@@ -335,17 +340,17 @@ def _ensure_height(kind: str, use: str) -> Any:
 
 
 def node_name(number: int) -> str:
-    """Name of the node that makes a pattern's height."""
+    """Name the node of a pattern's height."""
     return f"Pattern {number}"
 
 
 def depth_name(number: int) -> str:
-    """Name of the node that holds the amount from which on a bone is seen."""
+    """Name the node that holds the amount above which a bone shows."""
     return f"Depth {number}"
 
 
 def write_constants(group: Any, patterns: Sequence[NodePattern]) -> None:
-    """Bring the settings of a group's patterns up to date."""
+    """Write the numbers of patterns to the nodes of a group."""
     for pattern in patterns:
         node = group.nodes.get(node_name(pattern.number))
         if node is None:
@@ -357,18 +362,18 @@ def write_constants(group: Any, patterns: Sequence[NodePattern]) -> None:
                 node.inputs[name].default_value = value
         deepest = group.nodes.get(depth_name(pattern.number))
         if deepest is not None:
-            deepest.outputs[0].default_value = pattern.depth - 1.0
+            deepest.outputs[0].default_value = pattern.relief.depth - 1.0
 
 
 def write_scale(group: Any, scale: float) -> None:
-    """Give a group that bumps the scale of the object in the world: heights of bumps are in the object's units."""
+    """Write the scale of the object in the world to a group that bumps: heights are in the object's units."""
     socket = group.nodes[SCALE_NODE].outputs[0]
     if socket.default_value != scale:
         socket.default_value = scale
 
 
 def _build_height(name: str, *, kind: str, tree: str) -> Any:
-    """The height of one pattern, added to a sum: equations 1 to 3, as `draw_heights` and `soften_edges` have them."""
+    """Build the group of one pattern's height, added to a sum: equations 1 to 3, as `draw_heights` computes them."""
     graph = Graph(name, tree)
     chart = graph.input("Chart", "VECTOR", "Coordinates in the height map, and the pattern's number")
     gray = graph.input("Grey", "VALUE", "Gray value there")
@@ -380,14 +385,14 @@ def _build_height(name: str, *, kind: str, tree: str) -> Any:
     total = graph.input("Sum", "VALUE", "Height of other patterns")
     x, y, owner = chart.components()
     inside = x.minimum(1.0 - x).minimum(y.minimum(1.0 - y))
-    share = (inside / (softness * 0.5).maximum(SHARPEST_EDGE)).clamped()
+    share = (inside / (softness * 0.5).maximum(MIN_EDGE)).clamped()
     edge = share * share * (3.0 - share * 2.0)
     is_own = graph.add("ShaderNodeMath", owner, number, 0.5, operation="COMPARE")
     if kind == "BONE":
         is_bone = graph.add("ShaderNodeMath", gray, 0.0, operation="GREATER_THAN")
         risen, seen = gray - depth + amount, amount.clamped()
         width = seen * (1.0 - seen) * depth
-        passed = ((risen + width) / (width * 2.0).maximum(LEAST_DIVISOR)).clamped()
+        passed = ((risen + width) / (width * 2.0).maximum(MIN_DIVISOR)).clamped()
         raised = (width * passed * passed + (risen - width).maximum(0.0)).minimum(1.0) * is_bone
     else:
         base = BASES[kind]

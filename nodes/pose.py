@@ -15,16 +15,16 @@ from typing import Any
 
 from .graph import Graph, Value
 
+# The points of a plain joint: at the armature's origin, and on its axes at the distance `Reach`
 BLOCKS = ("origin", "x", "y", "z")
-"""The points of a plain joint: at the armature's origin, and on its axes at the distance `Reach`."""
 
+# Those where bones have segments: at the joint, and away from it along the bone's axes at rest. A segment's end has
+# `y` halfway to the next end, and all ends of a bone have the same points before and beyond it.
 SEGMENT_BLOCKS = (*BLOCKS, "before", "beyond")
-"""Those where bones have segments: at the joint, and away from it along the bone's axes at rest. A segment's end has
-`y` halfway to the next end, and all ends of a bone have the same points before and beyond it."""
 
+# Attributes of a joint's first point, where bones have segments: from armature space to the frame of x, y, z and
+# origin; how far along the B-Bone, -1 for a plain bone; its bone; the bone's first and last joint
 REST_INVERSE, SHARE, BONE, FIRST, LAST = "rest_inverse", "share", "bone", "first", "last"
-"""Attributes of a joint's first point, where bones have segments: from armature space to the frame of x, y, z and
-origin; how far along the B-Bone, -1 for a plain bone; its bone; the bone's first and last joint."""
 
 
 def build_pose(name: str, has_segments: bool) -> Any:

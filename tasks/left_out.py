@@ -11,17 +11,17 @@ from ..deformers import SkinningError
 
 T = TypeVar("T")
 
+# Objects that are left out, and why
 LeftOut = list[tuple[bpy.types.Object, SkinningError]]
-"""Objects that are left out, and why."""
 
 
 def sort_out(objects: Iterable[bpy.types.Object], check: Callable[[bpy.types.Object], T]) -> tuple[list[T], LeftOut]:
-    """What a check makes of each object, and the objects that it refuses.
+    """The results of a check of each object, and the objects that it refuses.
 
     Raises
     ------
     SkinningError
-        Where it refuses all: the reasons.
+        If it refuses all: the reasons.
     """
     done, left_out = try_each(objects, check)
     check_any(done, left_out)
@@ -54,7 +54,7 @@ def choose_usable(
 
 
 def check_any(done: Sized, left_out: LeftOut) -> None:
-    """Raise SkinningError where nothing is left to be done, with the reasons."""
+    """Raise SkinningError with the reasons if all objects are left out."""
     if left_out and not done:
         reasons = dict.fromkeys(str(error) for _, error in left_out)
         raise SkinningError(". ".join(reasons), left_out[0][1].remedy)

@@ -1,4 +1,4 @@
-"""What the extension's manifest says of it: version, website."""
+"""Version and website from the extension's manifest."""
 
 from __future__ import annotations
 

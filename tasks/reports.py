@@ -18,13 +18,13 @@ class ParticleReport:
     Attributes
     ----------
     solid_share : float or None
-        Share of the skin that follows particles, 0 to 1; None where the method has none.
+        Share of the skin that follows particles, 0 to 1; None if the method has none.
     messages : tuple of str
-        What could not be filled, and what is done instead.
+        Parts that could not be filled, and the replacement.
     milliseconds : float or None
-        What the latest pose took.
+        Time of the latest pose.
     volume : float or None
-        Volume in the latest pose, at rest 1; None where it was not measured.
+        Volume in the latest pose, at rest 1; None if it was not measured.
     """
 
     count: int
@@ -34,24 +34,24 @@ class ParticleReport:
     volume: float | None = None
 
 
+# What was measured last of an object, in lines; never saved
 measure_reports: PerObject[str] = PerObject()
-"""What was measured last of an object, in lines; never saved."""
 
+# Where the latest job for a farm was written and how it is submitted, by the mesh that was shown then; never saved
 farm_reports: PerObject[str] = PerObject()
-"""Where the latest job for a farm was written and how it is submitted, by the mesh that was shown then; never saved."""
 
+# That a character, by its armature, was brought up from another version of Supple in this file; never saved
 version_reports: PerObject[str] = PerObject()
-"""That a character, by its armature, was brought up from another version of Supple in this file; never saved."""
 
+# Of the objects that Python deforms by a method of particles; never saved
 particle_reports: PerObject[ParticleReport] = PerObject()
-"""Of the objects that Python deforms by a method of particles; never saved."""
 
+# What was found when a character was last checked, and what each fix has left, `Report`s: by its armature, and by how
+# many fixes it has had, `fixes` of its settings, which undo takes back; never saved
 check_reports: PerObject[dict[int, Any]] = PerObject()
-"""What was found when a character was last checked, and what each fix has left, `Report`s: by its armature, and by how
-many fixes it has had, `fixes` of its settings, which undo takes back; never saved."""
 
+# Milliseconds that the latest pose took of each object that Python deforms; never saved
 pose_times: PerObject[float] = PerObject()
-"""Milliseconds that the latest pose took of each object that Python deforms; never saved."""
 
 
 def close_report(obj: bpy.types.Object, report: str) -> None:

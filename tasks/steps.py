@@ -1,12 +1,12 @@
-"""What takes long, step by step: a window may draw itself between two of them."""
+"""Long work, step by step: a window may draw itself between two steps."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..bridge.files.child import Child
 from ..bridge.held import Held
@@ -14,13 +14,13 @@ from ..deformers import SkinningError
 
 T = TypeVar("T")
 
+# Called with the share that is done, 0 to 1. What it raises ends the work.
 Progress = Callable[[float], None]
-"""Called with the share that is done, 0 to 1. What it raises ends the work."""
 
+# Yields one of three: the share that is done, 0 to 1, after a step that it has taken itself; None, for the window to
+# be drawn now; or a function to be computed, which takes a `Progress`: it is sent the result, or thrown what it
+# raises. For a window that is computed by another Blender (`Child.order` says what it can be).
 Steps = Generator[Any, Any, T]
-"""Yields one of three: the share that is done, 0 to 1, after a step that it has taken itself; None, for the window to
-be drawn now; or a function to be computed, which takes a `Progress`: it is sent the result, or thrown what it raises.
-For a window that is computed by another Blender (`Child.order` says what it can be)."""
 
 
 def only(function: Callable[[Progress], Any]) -> Steps:
@@ -33,24 +33,33 @@ def computed(function: Callable[[], T]) -> Steps[T]:
     return (yield partial(without_progress, function))
 
 
+def counted(done: Iterator[int], count: int) -> Steps[int]:
+    """Steps of an iterator that yields how many of `count` are done; they return `count`."""
+    with closing(cast(Any, done)):
+        for number in done:
+            yield number / count
+    return count
+
+
 def without_progress(function: Callable[[], T], _progress: Progress) -> T:
-    """What a function computes that cannot tell the share that is done."""
+    """Call a function that does not report progress."""
     return function()
 
 
-def take_all(steps: Steps, progress: Progress = lambda share: None) -> Any:
+def take_all(steps: Steps, progress: Progress | None = None) -> Any:
     """Take steps in one go.
 
     Parameters
     ----------
-    progress : callable
-        Told the share that is done.
+    progress : callable, optional
+        Called with the share that is done, 0 to 1.
 
     Returns
     -------
     object
         What they return.
     """
+    progress = progress or (lambda share: None)
     with closing(steps):  # what they have begun is taken back, whatever ends them
         try:
             step = next(steps)
@@ -66,7 +75,7 @@ def take_all(steps: Steps, progress: Progress = lambda share: None) -> Any:
 
 
 def _answer(steps: Steps, compute: Callable[[], Any]) -> Any:
-    """The next step, after what was computed was sent to the steps, or thrown, for them to clean up or know better."""
+    """The next step, after sending the computed result to the steps, or throwing its error into them."""
     try:
         result = compute()
     except Exception as error:  # noqa: BLE001 - it is theirs
@@ -75,7 +84,7 @@ def _answer(steps: Steps, compute: Callable[[], Any]) -> Any:
 
 
 def within(steps: Steps, start: float, share: float) -> Steps:
-    """Steps as a part of others: what they tell is a share of the whole, from a start on."""
+    """Steps as a part of others: their progress is a share of the whole, from a start on."""
     with closing(steps):
         try:
             step = next(steps)
@@ -99,14 +108,14 @@ def _compute_within(function: Callable[[Progress], Any], start: float, share: fl
 
 
 class EditedMeanwhileError(SkinningError):
-    """The file was edited between two steps, in what they may hold."""
+    """The file was edited between two steps, in data that they may hold."""
 
     def __init__(self) -> None:
         super().__init__("The file was edited meanwhile: start again, and wait until it is done")
 
 
 class StepsBeside:
-    """Steps that are taken a few at a time; what is to be computed, another Blender computes meanwhile.
+    """Steps that are taken a few at a time; another Blender computes their functions.
 
     Steps hold data of Blender's from one to the next. So none is taken once that data has changed: they are closed.
 
@@ -133,7 +142,7 @@ class StepsBeside:
         StopIteration
             With what they return.
         EditedMeanwhileError
-            If the file was edited since the last step. What they have begun is taken back.
+            If the file was edited since the last step. The steps are closed, and undo their work.
         """
         if self._held.is_changed():
             self.close()
@@ -156,7 +165,7 @@ class StepsBeside:
         return self._is_computing and self._child is not None and not self._child.is_done
 
     def close(self) -> None:
-        """End them: what they have begun is taken back, and what is being computed ends."""
+        """End the steps, which undo their work, and any computation."""
         if self._child is not None:
             self._child.end()
         self._steps.close()
@@ -174,7 +183,7 @@ class StepsBeside:
 
 
 class _Here:
-    """Computes in this Blender, where the system lets no other be started."""
+    """Computes in this Blender, if the system cannot start another."""
 
     is_done, share = True, 0.0
 

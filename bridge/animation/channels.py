@@ -1,4 +1,4 @@
-"""What actions animate of an armature, frame by frame, and the matrices that its bones have then."""
+"""Animated channels of an armature, frame by frame, and the resulting matrices of its bones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mathutils import Euler, Quaternion
 from ..arrays import read_array
 from .curves import Curve, list_curves, split_bone_path
 
+# How many numbers a transform channel has
 WIDTHS = {"location": 3, "scale": 3, "rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4}
-"""How many numbers a transform channel has."""
 
 REST = {"location": (0.0, 0.0, 0.0), "scale": (1.0, 1.0, 1.0), "rotation": (1.0, 0.0, 0.0, 0.0)}
+# The name that stands for the armature object itself among its bones
 OBJECT = ""
-"""The name that stands for the armature object itself among its bones."""
 
 Node = bpy.types.PoseBone | bpy.types.Object
 
@@ -65,7 +65,7 @@ def sample_curves(armature: bpy.types.Object, frames: Sequence[int], period: int
     Parameters
     ----------
     period : int
-        Frames after which curves without a Cycles modifier begin anew, locations from where they are then; 0 for none.
+        Frames after which curves without a Cycles modifier repeat, locations with their offset; 0 for none.
     """
     sampled = []
     for curve in list_curves(armature):
@@ -105,7 +105,7 @@ def rotation_channel(node: Node) -> str:
 
 
 def read_quaternions(node: Node, values: np.ndarray) -> np.ndarray:
-    """Unit quaternions, shape (F, 4), of what rotates a node, shape (F, 3) or (F, 4) by its rotation mode."""
+    """Unit quaternions, shape (F, 4), from a node's rotation channels, shape (F, 3) or (F, 4) by its rotation mode."""
     channel = rotation_channel(node)
     if channel == "rotation_quaternion":
         lengths = np.linalg.norm(values, axis=1, keepdims=True)
@@ -116,7 +116,7 @@ def read_quaternions(node: Node, values: np.ndarray) -> np.ndarray:
 
 
 def write_quaternions(node: Node, quaternions: np.ndarray) -> np.ndarray:
-    """What rotates a node by its rotation mode, shape (F, 3) or (F, 4), of unit quaternions, shape (F, 4).
+    """A node's rotation channels by its rotation mode, shape (F, 3) or (F, 4), from unit quaternions, shape (F, 4).
 
     Angles go on from frame to frame without a jump by a whole turn.
     """
@@ -141,14 +141,14 @@ def read_now(node: Node, channel: str) -> np.ndarray:
 
 
 def make_curves(path: str, frames: np.ndarray, values: np.ndarray, group: str) -> Iterable[Curve]:
-    """Curves of a property of several numbers: a key a frame, or one where a number does not change.
+    """Curves of a property of several numbers: a key on each frame, or a single one for a constant number.
 
     Parameters
     ----------
     frames : float array, shape (F,)
     values : float array, shape (F, n)
     group : str
-        That they are listed in.
+        Group of the curves.
     """
     for index, column in enumerate(values.T):
         count = 1 if np.ptp(column) < 1e-7 else len(frames)
@@ -181,7 +181,7 @@ class BoneRest:
 
 
 def read_bone_rest(armature: bpy.types.Object) -> BoneRest:
-    """All bones of an armature at rest, where the object stands now."""
+    """All bones of an armature at rest, at the object's current transform."""
     bones: list[Any] = [pose_bone.bone for pose_bone in armature.pose.bones]
     index = {bone.name: number for number, bone in enumerate(bones)}
     world = np.array(armature.matrix_world, np.float64)
@@ -205,9 +205,9 @@ class Matrices:
     Attributes
     ----------
     world, own : float64 arrays, shape (F, 4, 4)
-        Of the object; what its location, rotation and scale make.
+        Of the object; from its own location, rotation and scale.
     pose, basis : float64 arrays, shape (F, B, 4, 4)
-        Of all bones, armature space; what their channels make.
+        Of all bones, armature space; from their channels.
     """
 
     world: np.ndarray

@@ -2,9 +2,9 @@
 
 One angle drives a key at once, and so does how far a bone swings each way. Radial basis functions are too long for
 one expression: they are custom properties of the mesh, arrays whose entries have drivers: how near each pose is, how
-strong each correction is before all are brought to a sum of 1, and that sum. There they are evaluated in the same
-step as the pose. They are no properties of the shape keys' own data-block, as the exporter for glTF leaves out all
-drivers of keys where that has drivers of anything else.
+strong each correction is before all are brought to a sum of 1, and that sum. There they are evaluated in the same step
+as the pose. They are not on the shape keys' own data-block, because the glTF exporter drops all drivers of keys if it
+has other drivers.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from .drivers import (
     set_values,
 )
 
+# What names of the custom properties of one reader start with
 GROUP = re.compile(r"supple_reader_\d+(?=_)")
-"""What names of the custom properties of one reader start with."""
 
 
 def drive_keys(
     obj: bpy.types.Object, armature: bpy.types.Object, bones: Sequence[str], keys: Sequence[str], reader: Reader
 ) -> None:
-    """Have shape keys of a mesh follow the rotations of bones; anew, where they do so already.
+    """Drive shape keys of a mesh by rotations of bones, replacing earlier drivers.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def own_properties() -> None:
 
 
 def read_driving_bones(obj: bpy.types.Object, keys: Sequence[str]) -> list[tuple[str, ...]]:
-    """The bones whose rotations each of some shape keys follows, by their present names; none where it follows none.
+    """The present names of the bones that drive each of some shape keys; none for a key without drivers.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _read_bones(curves: dict[tuple[str, int], bpy.types.FCurve], key: str) -> tu
 
 
 def describe_drivers(obj: bpy.types.Object) -> dict[str, str]:
-    """What tells the drivers of a mesh's shape keys from one another, whatever keys and bones are called.
+    """Identify the drivers of a mesh's shape keys, whatever keys and bones are called.
 
     Returns
     -------
@@ -274,7 +274,7 @@ def _drive_radially(
 def _add_up(mesh: bpy.types.Mesh, name: str, source: str, rows: list[list[tuple[int, float]]], wrap: str) -> str:
     """Make a custom property of sums of another's entries, (index, gain) each, in an expression's braces; its name.
 
-    In two steps where there are more of them than variables.
+    In two steps if there are more of them than variables.
     """
     most, count = len(VARIABLES), len(rows[0])
     if count > most:
@@ -300,7 +300,7 @@ def _find_group(text: str) -> str:
 
 
 def _read_groups(curve: bpy.types.FCurve) -> set[str]:
-    """What a driver reads of `_find_group`."""
+    """The groups that a driver reads, of `_find_group`."""
     return {_find_group(target.data_path) for variable in curve.driver.variables for target in variable.targets}
 
 

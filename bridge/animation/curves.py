@@ -14,11 +14,11 @@ import numpy as np
 
 from ..arrays import read_array, write_array
 
+# Blender's numbers of these interpolations
 LINEAR, BEZIER = 1, 2
-"""Blender's numbers of these interpolations."""
 
+# Blender's number of handles that stay where they are put
 FREE = 0
-"""Blender's number of handles that stay where they are put."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\](.*)', re.DOTALL)
 
 @functools.lru_cache(4096)
 def split_bone_path(path: str) -> tuple[str, str]:
-    """The bone that a data path of an armature object begins with, by name, "" for none, and what follows."""
+    """The bone name at the start of an armature object's data path, "" for none, and the rest of the path."""
     match = BONE.match(path)
     return (bpy.utils.unescape_identifier(match[1]), match[2]) if match is not None else ("", path)
 
@@ -62,14 +62,14 @@ def _curve_lists(owner: bpy.types.ID) -> Iterator:
 
 
 def _list_holders(owner: bpy.types.ID) -> Iterator:
-    """What has the F-curves, and their groups, of the action that a data-block plays: of its own slot."""
+    """The holder of the F-curves and groups of a data-block's action: that of its own slot."""
     data = owner.animation_data
     if data is not None and data.action is not None:
         yield from _list_played(data)
 
 
 def _list_played(player: bpy.types.AnimData | bpy.types.NlaStrip) -> Iterator:
-    """The same of what plays an action."""
+    """The holders of a player of an action."""
     if not hasattr(player, "action_slot"):  # before 4.4
         yield player.action
         return
@@ -88,7 +88,7 @@ def list_strips(strips: Any) -> Iterator[bpy.types.NlaStrip]:
 
 
 def _list_all_played(owner: bpy.types.ID) -> Iterator[tuple[bpy.types.Action, Any]]:
-    """The actions of a data-block, those of its NLA tracks too, and what has the F-curves of its slots."""
+    """The actions of a data-block and of its NLA tracks, with the holders of its slots' F-curves."""
     data = owner.animation_data
     strips = (strip for track in data.nla_tracks for strip in list_strips(track.strips)) if data is not None else ()
     for player in (data, *strips):
@@ -117,7 +117,7 @@ def find_not_own(owner: bpy.types.Object, paths: set[str]) -> bpy.types.Action |
 
 
 def redirect(owner: bpy.types.ID, paths: Mapping[str, str]) -> None:
-    """Have F-curves and drivers of some data paths move other properties; where those have their own, these stay."""
+    """Redirect F-curves and drivers of some data paths to other properties, unless these have their own."""
     data = owner.animation_data
     if data is None:
         return
@@ -147,7 +147,7 @@ def iterate_curves(action: bpy.types.Action) -> Iterator[bpy.types.FCurve]:
 
 
 def _list_all_holders(action: bpy.types.Action) -> Iterator:
-    """What has the F-curves, and their groups, of each slot of an action."""
+    """The holders of F-curves and groups of each slot of an action."""
     if not hasattr(action, "layers"):  # before 4.4
         yield action
         return
@@ -176,7 +176,7 @@ def key_spike(
     name : str
         Of the property.
     number : int
-        Which of the times it is where it is 1, counted from 0.
+        Index of the time at which it is 1.
     times : sequence of float
         Of animation, in their order.
     """
@@ -193,7 +193,7 @@ def key_spike(
 
 
 def remove_curves(owner: bpy.types.ID, paths: set[str]) -> None:
-    """Remove the F-curves of these data paths, and what they leave empty: the action, the animation data."""
+    """Remove the F-curves of these data paths, and the action and animation data if they become empty."""
     left = 0
     for curves in _curve_lists(owner):
         for curve in [curve for curve in curves if curve.data_path in paths]:
@@ -297,7 +297,7 @@ def add_track(
     Parameters
     ----------
     name : str
-        Of the track and its strip: what exporters call the animation.
+        Name of the track and its strip, which exporters give to the animation.
     action : Action
         Of `new_action`, or the one that the data-block plays.
     start : int
@@ -318,7 +318,7 @@ def add_track(
 def show_strip(owner: bpy.types.ID, action: bpy.types.Action, start: int) -> bpy.types.NlaStrip:
     """Have a data-block play an action of `new_action` as a strip, above all others.
 
-    What it plays goes into a muted track, as Blender's Stash Action does, so that it is kept.
+    Its current action is kept in a muted track, as by Blender's Stash Action.
 
     Parameters
     ----------

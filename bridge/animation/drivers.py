@@ -15,11 +15,11 @@ from ..modifiers import find_socket_id
 
 ROTATION_MODE = "SWING_TWIST_Y"
 
+# Expression of a pattern that is shown in full
 FULL = "1.0"
-"""Expression of a pattern that is shown in full."""
 
+# Names of the variables of a driver: as many bones as there can be in a chain, or expressions get too long
 VARIABLES = "abcdefghijkl"
-"""Names of the variables of a driver: as many bones as there can be in a chain, or expressions get too long."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def measure_rotation(
 
 
 def read_bones(obj: bpy.types.Object, path: str, slot: int) -> list[str]:
-    """Bones that drive a property of an object, by their present names; none where it has no driver.
+    """Present names of the bones that drive a property of an object; none without a driver.
 
     Parameters
     ----------
@@ -275,9 +275,9 @@ def read_bones(obj: bpy.types.Object, path: str, slot: int) -> list[str]:
 
 
 def set_values(owner: Any, **values: Any) -> None:
-    """Set what differs of a driver, a variable or a target.
+    """Write differing properties of a driver, a variable or a target.
 
-    Each change of a driver has Blender look at all that depends on anything.
+    Each change of a driver makes Blender rebuild its dependencies.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def keep_drivers(obj: bpy.types.Object, start: str | tuple[str, ...], used: set[
 
 
 def remove_drivers(owner: bpy.types.Object | bpy.types.Mesh | bpy.types.Key, starts: tuple[str, ...]) -> None:
-    """Remove the drivers whose data paths start so, and the animation data where nothing else is in it."""
+    """Remove the drivers whose data paths start so, and the animation data if nothing else is in it."""
     data = owner.animation_data
     if data is None:
         return

@@ -16,16 +16,16 @@ from ...deformers.errors import SkinningError
 from .writing import open_regular, replacing
 
 HEADER = re.compile(rb"BLENDER(?:([_-])([vV])\d{3}|17-01(v)\d{4})")
+# Code and size of a block by the sign for 32 or 64 bits, up to 4.5; from 5.0 on all have 64
 BLOCKS = {b"_": "4si8xi", b"-": "4si12xi", None: "4s4x8xq8x"}
-"""Code and size of a block by the sign for 32 or 64 bits, up to 4.5; from 5.0 on all have 64."""
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 TABLE_MARK, END_MARK = b"\x5e\x2a\x4d\x18", 0x8F92EAB1
+# Around the table that Blender appends to a compressed file: of the sizes of its parts, before and after
 TABLE_END = struct.Struct("<IBI")
-"""Around the table that Blender appends to a compressed file: of the sizes of its parts, before and after."""
 
+# Bytes; of a part of a megabyte it has eight
 LONGEST_TABLE = 1 << 20
-"""Bytes; of a part of a megabyte it has eight."""
 
 
 def open_file(path: Path) -> None:
@@ -34,7 +34,7 @@ def open_file(path: Path) -> None:
     Raises
     ------
     SkinningError
-        Where that is not possible, or its end is missing.
+        If that is not possible, or its end is missing.
     """
     try:
         with open_regular(path) as stream:
@@ -54,14 +54,14 @@ def open_file(path: Path) -> None:
 
 
 def save_copy(path: Path) -> None:
-    """Save the open file under a name, where it replaces another only when it is whole. Blender goes on with its own.
+    """Save a copy of the open file, which replaces another only when it is whole.
 
-    Blender 4.2 to 5.2 say that a compressed file is saved even where the disk is full.
+    Blender 4.2 to 5.2 report a compressed file as saved even if the disk is full.
 
     Raises
     ------
     SkinningError
-        Where the file can not be written, or holds data that is linked into the open one.
+        If the file cannot be written, or holds data that is linked into the open one.
     """
     for linked in find_libraries(bpy.data.libraries):
         if path.exists() and linked.exists() and path.samefile(linked):
@@ -83,7 +83,7 @@ def save_file() -> None:
     Raises
     ------
     SkinningError
-        Where it can not be written.
+        If it cannot be written.
     """
     try:
         bpy.ops.wm.save_mainfile(check_existing=False)
@@ -99,7 +99,7 @@ def find_libraries(libraries: Iterable[bpy.types.Library]) -> Iterator[Path]:
 
 
 def find_uses() -> dict[bpy.types.ID, set[bpy.types.ID]]:
-    """What each data-block of the file refers to, directly."""
+    """The data-blocks that each data-block of the file refers to directly."""
     uses: dict[bpy.types.ID, set[bpy.types.ID]] = {}
     for data, users in cast(Any, bpy.data).user_map().items():  # each argument may be left out
         for user in users:
@@ -120,7 +120,7 @@ def find_used() -> set[bpy.types.ID]:
 
 
 def locate(path: str, library: bpy.types.Library | None = None) -> Path:
-    """Where a path of Blender's leads to on this machine; those in a library's data are relative to the library."""
+    """Resolve a path of Blender's; paths in a library's data are relative to the library."""
     return Path(bpy.path.native_pathsep(bpy.path.abspath(path, library=library)))
 
 
@@ -129,7 +129,7 @@ def _reason(error: RuntimeError) -> str:
 
 
 def find_end(stream: BinaryIO) -> bool | None:
-    """Whether a .blend file is there to its end; None for what only Blender can tell, such as other compression."""
+    """Whether a .blend file is complete; None if only Blender can tell, as with other compression."""
     size = os.fstat(stream.fileno()).st_size
     start = stream.read(17)
     if header := HEADER.match(start):
@@ -153,7 +153,7 @@ def _find_last_block(stream: BinaryIO, size: int, header: re.Match[bytes]) -> bo
 
 
 def _find_last_part(stream: BinaryIO, size: int) -> bool | None:
-    """Whether the parts of a compressed file are as long as the table at its end says; None where there is none."""
+    """Whether the parts of a compressed file are as long as the table at its end says; None if there is none."""
     stream.seek(max(0, size - LONGEST_TABLE))
     data = stream.read()
     if len(data) < TABLE_END.size:

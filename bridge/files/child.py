@@ -1,7 +1,7 @@
 """Another Blender, without a window, that computes beside this one: the window stays alive, and Esc ends it at once.
 
-What it is to compute goes there as a copy, and the result comes back as one, through files of a folder that only this
-user can read. Blender's own data stays here: there, a reference stands for it, which nothing can be read from.
+Copies of the input go there, and copies of the result come back, through files in a folder that only this user can
+read. Blender's own data stays here: an opaque reference stands for it there.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ SESSION = Path(__file__).with_name("child_session.py")
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = __name__.removesuffix(".bridge.files.child")
 
+# Files of the folder, by the number of the order
 ORDER, RESULT, SHARE = "order-{}", "result-{}", "share-{}"
-"""Files of the folder, by the number of the order."""
 
+# Seconds between two shares that are told
 BETWEEN_SHARES = 0.05
-"""Seconds between two shares that are told."""
 
 
 def find_command() -> list[str]:
-    """What starts a Blender without window that runs a script, but for the script's path and what it is given.
+    """The command that starts a Blender without a window to run a script, except the script's path and arguments.
 
-    It runs no Python of the user's files, whether or not this Blender may: its sessions see to that without a program.
+    It runs no Python of the user's files, whether or not this Blender may.
     """
     if bpy.app.binary_path:
         return [
@@ -52,16 +52,16 @@ def find_command() -> list[str]:
 
 
 def start_blender(command: Sequence[str], script: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Start a Blender without window that runs a script of Supple's; raises OSError where the system refuses.
+    """Start a Blender without window that runs a script of Supple's; raises OSError if the system refuses.
 
-    The script is to end once its input does, which is when this Blender has ended.
+    The script must end with its input, which ends with this Blender.
 
     Parameters
     ----------
     command : sequence of str
         From `find_command`.
     words : sequence of str
-        What the script is given.
+        Arguments of the script.
     """
     between = ["--"] if len(command) > 1 else []
     return subprocess.Popen(
@@ -88,9 +88,9 @@ class Child:
     Raises
     ------
     OSError
-        Where it can not be started.
+        If it cannot be started.
     SkinningError
-        Where there is no room for temporary files.
+        If there is no room for temporary files.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Child:
             raise
 
     def order(self, function: Callable[[Callable[[float], None]], Any]) -> None:
-        """Have a function computed: one of a module, alone or in a `functools.partial` with what it is given.
+        """Order a function: a module's function, alone or in a `functools.partial` with its arguments.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Child:
         Raises
         ------
         SkinningError
-            Where there is no room for temporary files.
+            If there is no room for temporary files.
         """
         self._number += 1
         with writing_temporary():
@@ -140,12 +140,12 @@ class Child:
         return 0.0
 
     def take(self) -> Any:
-        """The result, once it is done; raises what the function raised.
+        """The result, once it is done; raises the function's own error.
 
         Raises
         ------
         SkinningError
-            Where the process has ended without one.
+            If the process has ended without one.
         """
         path = self._file(RESULT)
         if not path.is_file():
@@ -198,12 +198,12 @@ def answer_orders(folder: Path, numbers: Iterable[str]) -> None:
 
 
 def _make(name: str, values: Any) -> Any:
-    """A vector, quaternion or matrix: their types do not know where they are from."""
+    """Make a vector, quaternion or matrix: their types do not name their module."""
     return getattr(mathutils, name)(values)
 
 
 class _Packer(pickle.Pickler):
-    """Copies what is no data of Blender's; a number stands for what is."""
+    """Pickles objects; a number stands for data of Blender's."""
 
     dispatch_table = copyreg.dispatch_table | {
         Matrix: lambda matrix: (_make, ("Matrix", [*map(tuple, matrix)])),
@@ -236,7 +236,7 @@ class _Unpacker(pickle.Unpickler):
 
 
 def pack(value: Any) -> tuple[bytes, list[Any]]:
-    """A copy of something as bytes, and what of Blender's stays here."""
+    """Pickle an object into bytes, and list the data of Blender's that stays here."""
     stream = io.BytesIO()
     packer = _Packer(stream)
     packer.dump(value)
@@ -244,5 +244,5 @@ def pack(value: Any) -> tuple[bytes, list[Any]]:
 
 
 def unpack(data: bytes, find: Callable[[int], Any]) -> Any:
-    """What was packed, in this process or in the other; `find` takes the number of what of Blender's stays."""
+    """Unpickle in this process or the other; `find` takes the numbers of Blender's data."""
     return _Unpacker(data, find).load()

@@ -1,7 +1,7 @@
-"""What a `Child` runs: it computes what it is ordered to, until nobody can order any more.
+"""The script of a `Child`: it computes ordered functions until its input ends.
 
-Run as a script, with a folder, and where the package of Supple is and what it is called. It reads the numbers of orders
-from its input, a line each, and ends with it, however busy it is: so it outlives no Blender.
+Run as a script, with a folder, and the path and name of Supple's package. It reads the numbers of orders from its
+input, a line each, and ends with it, however busy it is, so it never outlives its Blender.
 """
 
 import importlib

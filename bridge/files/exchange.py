@@ -21,8 +21,8 @@ from .temporary import writing_temporary
 from .writing import BLOCK
 
 SESSION = Path(__file__).with_name("exchange_session.py")
+# Seconds between two looks at how far it is
 PAUSE = 0.02
-"""Seconds between two looks at how far it is."""
 
 SCENE_FIELDS = (
     "render.fps", "render.fps_base", "unit_settings.system", "unit_settings.scale_length",
@@ -36,7 +36,7 @@ def save_objects(path: Path, objects: Sequence[bpy.types.Object]) -> None:
     Raises
     ------
     SkinningError
-        Where it can not be written.
+        If it cannot be written.
     """
     with writing_temporary():
         try:
@@ -46,7 +46,7 @@ def save_objects(path: Path, objects: Sequence[bpy.types.Object]) -> None:
 
 
 def read_scene() -> dict[str, Any]:
-    """What of the scene matters to exporters."""
+    """The settings of the scene that matter to exporters."""
     return {field: bpy.context.scene.path_resolve(field) for field in SCENE_FIELDS}
 
 
@@ -60,7 +60,7 @@ def run_session(
     command : sequence of str
         From `find_command`.
     folder : Path
-        Temporary, for what the two tell each other.
+        Temporary, for the files between the two.
 
     Yields
     ------
@@ -70,12 +70,12 @@ def run_session(
     Returns
     -------
     dict
-        What the session found; `lacks` says what the exporter is missing from this Blender.
+        Results of the session; `lacks` names an exporter that this Blender lacks.
 
     Raises
     ------
     SkinningError
-        Where it ended without a result.
+        If it ended without a result.
     """
     path, share = folder / "job.json", folder / "share.txt"
     with writing_temporary():
@@ -107,7 +107,7 @@ def read_share(path: Path) -> float:
 
 
 def _check_room(folder: Path) -> None:
-    """Raise OSError where files of a folder, or new ones, can not get longer: not all exporters say so."""
+    """Raise OSError if files of a folder, or new ones, cannot get longer: not all exporters say so."""
     files = [path for path in folder.rglob("*") if path.is_file() and os.access(path, os.W_OK)]
     for path in (folder / "room", *files):
         with path.open("ab") as stream:

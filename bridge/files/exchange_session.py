@@ -1,8 +1,7 @@
-"""A Blender of its own that exports a copy, imports the file again, and measures what it has become.
+"""A Blender of its own that exports a copy, imports the file again, and measures it.
 
-Run as a script, with the path of a job (JSON): Supple is not there, and none of the user's files, settings or add-ons.
-It adds the share that is done to a file that the job names, a line each time, and writes what it found beside the job:
-`result.json`.
+Run as a script, with the path of a job (JSON), without Supple and the user's files, settings or add-ons. It appends its
+progress to a file that the job names, a line each time, and writes `result.json` beside the job.
 """
 
 import json
@@ -22,25 +21,25 @@ import numpy as np
 from mathutils import Vector
 from mathutils.kdtree import KDTree
 
+# What writes and reads a format, where it is not Blender itself
 ADD_ONS = {"gltf": "io_scene_gltf2", "fbx": "io_scene_fbx"}
-"""What writes and reads a format, where it is not Blender itself."""
 
+# Difference of weights, and of keys in sizes of the character, up to which vertices of one place move alike
 ALIKE = 1e-4
-"""Difference of weights, and of keys in sizes of the character, up to which vertices of one place move alike."""
 
+# Distance at rest, in sizes of the character, at which a vertex of the file may be one of the copy
 NEAR = 1e-5
-"""Distance at rest, in sizes of the character, at which a vertex of the file may be one of the copy."""
 
+# Bytes from which Blender may have cut a name: at 63, or with room for a number, and between two characters
 SHORTEST_CUT = 55
-"""Bytes from which on Blender may have cut a name: at 63, or with room for a number, and between two characters."""
 
+# The same, in distances from the origin
 ROUNDING = 1e-6
-"""The same, in distances from the origin."""
 
 
 @dataclass(frozen=True, eq=False)
 class Traits:
-    """What tells vertices apart: those that have all of it in common move alike.
+    """Traits that identify vertices: vertices with equal traits move alike.
 
     Attributes
     ----------
@@ -96,7 +95,7 @@ def _enable(add_on: str) -> bool:
 
 
 def _export(job: dict[str, Any]) -> dict[str, Any]:
-    """Write the file, from the copy as it is in a library: what tells its vertices apart, and what it holds."""
+    """Write the file from the copy in a library: the traits of its vertices, and its content."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     add_on = ADD_ONS.get(job["format"])
     if add_on is not None and not _enable(add_on):
@@ -151,7 +150,7 @@ def _arrange_animations(job: dict[str, Any], armature: Any) -> None:
 
 
 def _look_at(job: dict[str, Any], armature: Any, meshes: list[Any]) -> Traits:
-    """What tells the copy's vertices apart."""
+    """The traits of the copy's vertices."""
     tracks = armature.animation_data.nla_tracks if armature.animation_data else ()
     for track in tracks[:1]:
         track.is_solo = True
@@ -164,7 +163,7 @@ def _look_at(job: dict[str, Any], armature: Any, meshes: list[Any]) -> Traits:
 
 
 def _read_traits(job: dict[str, Any], armature: Any, meshes: list[Any]) -> Traits:
-    """What tells vertices of meshes apart, all at rest; the objects are where they are."""
+    """Read the traits of vertices of meshes, all at rest."""
     weights = [row for mesh in meshes for row in _read_weights(mesh)]
     keys = {key.name for mesh in meshes if mesh.data.shape_keys for key in mesh.data.shape_keys.key_blocks}
     _mute_keys(meshes, keys)
@@ -182,7 +181,7 @@ def _read_weights(mesh: Any) -> list[dict[str, float]]:
 
 
 def _read_offsets(mesh: Any, name: str) -> np.ndarray:
-    """What a shape key adds, world space, zero where a mesh lacks it: float32, shape (V, 3)."""
+    """Offsets of a shape key, world space, zero for meshes without it: float32, shape (V, 3)."""
     count, keys = len(mesh.data.vertices), mesh.data.shape_keys
     if keys is None or name not in keys.key_blocks:
         return np.zeros((count, 3), np.float32)
@@ -290,12 +289,12 @@ def _measure(job: dict[str, Any], traits: Traits) -> dict[str, Any]:
 
 
 def _read_target(job: dict[str, Any], example: int, count: int) -> np.ndarray:
-    """Where the vertices shall be in an example, shape (V, 3); the file as a whole would take much memory."""
+    """Target positions of the vertices in one example, shape (V, 3): the whole file would take much memory."""
     return np.fromfile(job["targets"], np.float32, 3 * count, offset=12 * count * example).reshape(-1, 3)
 
 
 def _disconnect_bones(armature: Any) -> None:
-    """Have bones move as the file says: importers connect those that begin at another's tail, which then can not."""
+    """Have bones move as the file says: importers connect those that begin at another's tail, which then cannot."""
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="EDIT")
     for bone in armature.data.edit_bones:
@@ -304,7 +303,7 @@ def _disconnect_bones(armature: Any) -> None:
 
 
 def _match_vertices(copy: Traits, file: Traits) -> tuple[np.ndarray, np.ndarray]:
-    """Which vertices of the file and of the copy are the same: by where they are at rest, and what moves them.
+    """Match vertices of the file to those of the copy, by their rest positions and traits.
 
     Importers split vertices at seams and leave out those of no face; copies have vertices in one place that move as
     one, and others that do not. So one may have several partners. Pairs are ordered by the copy's vertex.
@@ -366,7 +365,7 @@ def _play(job: dict[str, Any], clip: int, armature: Any, meshes: list[Any]) -> f
 
 
 def _find_action(job: dict[str, Any], clip: int, data: Any) -> tuple[Any, Any]:
-    """The action of an animation, and its slot, among what the importer has left in a data-block's animation."""
+    """The action and slot of an animation, among those that the importer has left in a data-block."""
     for track in data.nla_tracks:
         for strip in track.strips:
             if track.name == job["clips"][clip]["name"]:
@@ -377,9 +376,9 @@ def _find_action(job: dict[str, Any], clip: int, data: Any) -> tuple[Any, Any]:
 
 
 def _list_fbx_actions(job: dict[str, Any], owner: str) -> list[Any]:
-    """The actions of a data-block that FBX's importer has made, None for none, by clip.
+    """The actions of a data-block from the FBX importer, by clip; None for none.
 
-    They are called "owner|clip|layer", and cut to what Blender keeps: those that begin alike are in the order of clips.
+    They are called "owner|clip|layer", cut to Blender's length: those with equal starts are in the order of clips.
     """
     left = sorted(bpy.data.actions, key=lambda action: action.session_uid)
     found: list[Any] = [None] * len(job["clips"])
@@ -409,7 +408,7 @@ def _list_animations(job: dict[str, Any], armature: Any) -> list[str]:
 
 
 def _read_world(meshes: list[Any]) -> np.ndarray:
-    """Where the vertices of meshes are, one mesh after the other, world space: float64, shape (N, 3)."""
+    """Positions of the vertices of meshes, one mesh after the other, world space: float64, shape (N, 3)."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
     rows = []
     for mesh in meshes:

@@ -63,18 +63,18 @@ class Piece:
 
 
 class DamagedError(SkinningError):
-    """A PC2 file does not hold what was once written there."""
+    """A PC2 file has changed since it was written."""
 
 
 class Writer(Protocol):
-    """What samples can be written to."""
+    """A stream for samples."""
 
     def write(self, data: bytes, /) -> object:
         """Take the next bytes."""
 
 
 class HashedStream:
-    """A file that is written from its start to its end, and what that is in sum."""
+    """A file written from start to end, with its size and digest."""
 
     def __init__(self, stream: Writer) -> None:
         self._stream = stream
@@ -89,7 +89,7 @@ class HashedStream:
 
     @property
     def sha256(self) -> str:
-        """Of what has been written, 64 hexadecimal digits."""
+        """Digest of the written bytes, 64 hexadecimal digits."""
         return self._digest.hexdigest()
 
 
@@ -127,7 +127,7 @@ def open_cache(path: Path) -> Iterator[tuple[CacheHeader, BinaryIO]]:
     Raises
     ------
     SkinningError
-        Where the file can not be read, or is not a whole PC2 file of version 1.
+        If the file cannot be read, or is not a whole PC2 file of version 1.
     """
     try:
         with open_regular(path) as stream:
@@ -155,7 +155,7 @@ def join_caches(parts: Sequence[Path], path: Path) -> None:
     Raises
     ------
     SkinningError
-        Where they do not follow on each other, or can not be read or written.
+        If they do not follow on each other, or cannot be read or written.
     """
     headers = []
     for part in parts:
@@ -196,9 +196,9 @@ def join_pieces(pieces: Sequence[Piece], whole: CacheHeader, path: Path) -> Hash
     Raises
     ------
     DamagedError
-        Where a file is not what its piece says.
+        If a file is not what its piece says.
     SkinningError
-        Where one can not be read or written.
+        If one cannot be read or written.
     """
     with open_replacing(path) as stream:
         hashed = HashedStream(stream)
@@ -212,7 +212,7 @@ def join_pieces(pieces: Sequence[Piece], whole: CacheHeader, path: Path) -> Hash
 
 
 def _read_piece(piece: Piece) -> Iterator[bytes]:
-    """Yield the samples of a piece; raises DamagedError at the end of a file that is not what the piece says."""
+    """Yield the samples of a piece; raises DamagedError at the end of a file that does not match the piece."""
     with open_cache(piece.path) as (header, stream):
         if not piece.sha256 and len(piece.samples) != header.sample_count:
             raise SkinningError(CHANGED)

@@ -5,8 +5,8 @@
 Blender's own --render-frame and --frame-start read -3 as three frames before the end. A frame that is there already is
 rendered again. No two braces stand together here: engines would read them as a name.
 
-Blender prints names of a file as they are, line breaks too, and engines obey lines of what is printed. So the script
-opens the file itself, in `guarded_output`, in which Supple's commands run, too.
+Blender prints names of a file as they are, with line breaks, and engines obey printed lines. So the script opens the
+file itself, in `guarded_output`, as Supple's commands do.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     import bpy
 
+# Seconds that the last of what was printed may take to be relayed
 LAST_LINES = 10.0
-"""Seconds that the last of what was printed may take to be relayed."""
 
 
 def escape(text: str) -> str:
-    """A text as one line, without what a worker of Flamenco takes for the name of an image to show."""
+    """A text as one line, without the word by which a worker of Flamenco finds an image to show."""
     line = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
     return line.replace("Saved:", "Saved\\u003a")
 
 
 def print_line(text: str, stream: TextIO | None) -> None:
-    """Print a text as one line; nothing where there is no stream, as where Windows starts Blender without a console."""
+    """Print a text as one line; nothing if there is no stream, as where Windows starts Blender without a console."""
     if stream is not None:
         stream.write(escape(text) + "\n")
         stream.flush()
@@ -48,8 +48,8 @@ def print_line(text: str, stream: TextIO | None) -> None:
 def guarded_output() -> Iterator[tuple[TextIO | None, TextIO | None]]:
     """Standard output and standard error for the caller's lines alone; None for one that is closed.
 
-    What Blender and others print meanwhile follows on standard error, escaped, and "Blender: " begins each line. A
-    process of its own sees to that, also where Blender crashes and lets no Python run here any more.
+    Output of Blender and others follows on standard error, escaped, each line after "Blender: ". A process of its own
+    does this, so it works even if Blender crashes.
     """
     out, err = _copy_stream(sys.stdout, 1), _copy_stream(sys.stderr, 2)
     process = _start_relay(err)
@@ -73,7 +73,7 @@ def guarded_output() -> Iterator[tuple[TextIO | None, TextIO | None]]:
 
 
 def _copy_stream(stream: TextIO | None, number: int) -> TextIO | None:
-    """A stream for what standard output or error has led to so far; itself where Python's is something else."""
+    """A stream for the current target of standard output or error; the stream itself if Python's is another object."""
     try:
         if stream is None or stream.closed or stream.fileno() != number:
             return stream
@@ -83,7 +83,7 @@ def _copy_stream(stream: TextIO | None, number: int) -> TextIO | None:
 
 
 def _start_relay(err: TextIO | None) -> subprocess.Popen[bytes] | None:
-    """Start what relays lines to standard error; None where there is no file to write to, or no Python to start."""
+    """Start the process that relays lines to standard error; None without a file to write to, or a Python to start."""
     try:
         return subprocess.Popen(
             [sys.executable or "", "-I", __file__, "--relay", err.encoding],
@@ -116,7 +116,7 @@ def relay(encoding: str) -> None:
 
 
 def _redirect(number: int, target: int) -> int:
-    """Have a file descriptor lead to another's file; returns what it has led to."""
+    """Redirect a file descriptor to another's file; returns a copy of the former one."""
     try:
         before = os.dup(number)
     except OSError:  # it is closed
@@ -127,7 +127,7 @@ def _redirect(number: int, target: int) -> int:
 
 
 def _flush() -> None:
-    """Write what Python and C keep in memory of what was printed."""
+    """Flush the output buffers of Python and C."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
@@ -135,8 +135,8 @@ def _flush() -> None:
         ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
 
 
+# What a command line says of scripts in files; the last counts
 SCRIPTS = {"-y": True, "--enable-autoexec": True, "-Y": False, "--disable-autoexec": False}
-"""What a command line says of scripts in files; the last counts."""
 
 
 def are_scripts_allowed(path: Path) -> bool:
@@ -213,7 +213,7 @@ def _write_image(path: str, out: TextIO | None) -> None:
 
 
 def main() -> None:
-    """Render what the words after `--` ask for."""
+    """Render by the arguments after `--`."""
     import bpy
 
     parser = argparse.ArgumentParser(prog="render_frames.py")

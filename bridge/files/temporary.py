@@ -19,7 +19,7 @@ def temporary_folder() -> Iterator[Path]:
     Raises
     ------
     SkinningError
-        Where it can not be made.
+        If it cannot be made.
     """
     with writing_temporary(), folder_in(Path(bpy.app.tempdir).parent) as folder:
         yield folder
@@ -27,7 +27,7 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def writing_temporary() -> Iterator[None]:
-    """Say what to do where a temporary file can not be written.
+    """Say what to do if a temporary file cannot be written.
 
     Raises
     ------

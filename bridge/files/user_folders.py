@@ -10,7 +10,7 @@ import bpy
 
 
 def find_user_folder(name: str, create: bool = False) -> Path:
-    """The folder of this name, made if wanted; raises OSError where it can not be made.
+    """The folder of this name, made if wanted; raises OSError if it cannot be made.
 
     It is not left to Blender to make it, which gives an empty path then: that is the current folder.
     """

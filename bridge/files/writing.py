@@ -1,4 +1,4 @@
-"""Files that Supple writes: each takes its name only when it is whole and on the disk; what killed runs left goes.
+"""Write files: each gets its name only when it is whole and on the disk; remains of killed runs are removed.
 
 Until then it stands beside, under a name that says who writes it: `.supple-<machine>-<process>-<number>`.
 """
@@ -27,32 +27,32 @@ from ...deformers.errors import SkinningError
 
 BESIDE = re.compile(r"\.supple-([0-9a-f]{8})-(\d+)-\d+@?")  # Blender appends the @ while it writes a .blend file
 DAY = 24 * 3600.0
+# Bytes of the longest path that Blender keeps
 LONGEST_PATH = 1023
-"""Bytes of the longest path that Blender keeps."""
 
+# Bytes: what is longer is cut, and then it is no JSON
 LARGEST_JSON = 1 << 26
-"""Bytes: what is longer is cut, and then it is no JSON."""
 
+# Bytes that are read at once
 BLOCK = 1 << 20
-"""Bytes that are read at once."""
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_DRIVE = (errno.EIO, errno.ESTALE, errno.ENODEV, errno.ENOTCONN, errno.ETIMEDOUT, errno.EHOSTUNREACH)
 
+# Windows' numbers for a file that cannot be replaced because a program has it open
 IN_USE = (5, 32)
-"""Windows' numbers for a file that cannot be replaced because a program has it open."""
 
+# Seconds that a program may go on reading a file that is to be replaced, as scanners do: on Windows only
 HELD = 2.0
-"""Seconds that a program may go on reading a file that is to be replaced, as scanners do: on Windows only."""
 
+# Seconds between two looks into a folder for litter: in one of thousands of parts they are most of the work
 BETWEEN_LOOKS = 60.0
-"""Seconds between two looks into a folder for litter: in one of thousands of parts they are most of the work."""
 
 _numbers = itertools.count()
+# When folders were last looked into, in seconds of `time.monotonic`
 _looked_at: dict[Path, float] = {}
-"""When folders were last looked into, in seconds of `time.monotonic`."""
+# Names beside that this process writes to
 _in_use: set[str] = set()
-"""Names beside that this process writes to."""
 
 
 @contextmanager
@@ -62,12 +62,12 @@ def open_replacing(path: Path, follows_link: bool = True) -> Iterator[BinaryIO]:
     Parameters
     ----------
     follows_link : bool
-        Whether a link stays, and what it leads to is written: for a name that the user has chosen.
+        Whether to write the target of a link instead of replacing it: for names that the user has chosen.
 
     Raises
     ------
     SkinningError
-        Where the file can not be written.
+        If the file cannot be written.
     """
     with replacing(path, follows_link) as beside, beside.open("xb") as stream:
         yield stream
@@ -80,7 +80,7 @@ def replacing(path: Path, follows_link: bool = True) -> Iterator[Path]:
     Raises
     ------
     SkinningError
-        Where the file can not be written, or is neither new nor a regular file.
+        If the file cannot be written, or is neither new nor a regular file.
     """
     with _reported(path):
         target = _find_target(path, follows_link)
@@ -94,12 +94,12 @@ def replacing(path: Path, follows_link: bool = True) -> Iterator[Path]:
 def filling(folder: Path) -> Iterator[Path]:
     """Give a folder for files that go to `folder` at the end, which is made if need be; on any error nothing is left.
 
-    A link there is replaced: nobody has chosen what it leads to.
+    A link there is replaced, because nobody has chosen its target.
 
     Raises
     ------
     SkinningError
-        Where the files can not be written.
+        If the files cannot be written.
     """
     with _reported(folder):
         is_new = not folder.exists()
@@ -125,7 +125,7 @@ def filling(folder: Path) -> Iterator[Path]:
 def folder_in(parent: Path) -> Iterator[Path]:
     """Give a new folder in another, which is gone afterwards, or after a kill when next one is made there.
 
-    Raises OSError where it can not be made.
+    Raises OSError if it cannot be made.
     """
     with _beside(parent) as folder:
         folder.mkdir(0o700)
@@ -133,14 +133,14 @@ def folder_in(parent: Path) -> Iterator[Path]:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file to read; raises OSError where it is none, such as a pipe, which would keep us waiting."""
+    """Open a file to read; raises OSError if it is none, such as a pipe, which would keep us waiting."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "Not a regular file")
     return path.open("rb")
 
 
 def digest_file(path: Path) -> str:
-    """SHA-256 of a file, which is read in blocks; raises OSError where it can not be read."""
+    """SHA-256 of a file, which is read in blocks; raises OSError if it cannot be read."""
     digest = hashlib.sha256()
     with open_regular(path) as stream:
         while data := stream.read(BLOCK):
@@ -149,7 +149,7 @@ def digest_file(path: Path) -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """What JSON says; raises ValueError where it is none, or holds characters that nobody could print."""
+    """Parse JSON; raises ValueError if it is invalid, or holds unprintable characters."""
     try:
         found = json.loads(text)
         json.dumps(found, ensure_ascii=False).encode()
@@ -159,7 +159,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What a JSON file says; nothing where there is none that can be read, or it is none of Supple's."""
+    """Read a JSON file; empty if it cannot be read, or is not Supple's."""
     try:
         with open_regular(path) as stream:
             found = parse_json(stream.read(LARGEST_JSON))
@@ -169,14 +169,14 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, if it is not there; raises SkinningError where that, or writing to it, is not possible."""
+    """Make a folder, if it is not there; raises SkinningError if that, or writing to it, is not possible."""
     with _reported(folder):
         folder.mkdir(exist_ok=True)
         _check_access(folder, os.W_OK | os.X_OK)
 
 
 def check_writable(path: Path) -> None:
-    """Raise SkinningError where a file can not be written: now, not after hours."""
+    """Raise SkinningError if a file cannot be written: now, not after hours."""
     with _reported(path):
         _find_target(path)
 
@@ -197,7 +197,7 @@ def _reported(path: Path) -> Iterator[None]:
 
 
 def _find_target(path: Path, follows_link: bool = True) -> Path:
-    """The file that a path leads to; raises OSError where it can be neither made nor replaced."""
+    """The file that a path leads to; raises OSError if it can be neither made nor replaced."""
     is_link = path.is_symlink() and not follows_link
     with suppress(FileNotFoundError):
         mode = path.stat(follow_symlinks=not is_link).st_mode
@@ -235,13 +235,13 @@ def _beside(folder: Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Have a file on the disk: what does not fit there is known only then."""
+    """Flush a file to the disk: only this shows whether it fits."""
     with path.open("rb+") as stream:
         os.fsync(stream.fileno())
 
 
 def _put(path: Path, target: Path) -> None:
-    """Give a file another name; waits for who reads the file of that name, where that must not be."""
+    """Rename a file; on Windows, wait for readers of the file it replaces."""
     if target.is_file() and not target.is_symlink():
         shutil.copymode(target, path)
     until = time.monotonic() + HELD
@@ -261,7 +261,7 @@ def _put(path: Path, target: Path) -> None:
 
 @functools.cache
 def name_machine() -> str:
-    """Eight digits for where a process's number means this process: two machines may share a folder and a name."""
+    """Eight digits that identify the machine of a process number: two machines may share a folder and a name."""
     parts = [platform.node()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
@@ -270,7 +270,7 @@ def name_machine() -> str:
 
 
 def _remove_litter(folder: Path) -> None:
-    """Remove what processes that have ended left half written in a folder, unless that was looked for just now."""
+    """Remove half-written files of ended processes from a folder, unless that was done just now."""
     now = time.monotonic()
     if now - _looked_at.get(folder, -math.inf) < BETWEEN_LOOKS:
         return

@@ -30,19 +30,19 @@ NOT_STILL = {
 def new_image(name: str, values: np.ndarray) -> bpy.types.Image:
     """Make an image of heights that is saved within the .blend file.
 
-    It is packed as 16-bit PNG: what Blender itself packs of float images is as exact, and 6 to 100 times the size.
+    It is packed as 16-bit PNG: Blender's own packing of float images is as exact, and 6 to 100 times the size.
 
     Parameters
     ----------
     name : str
-        Blender appends a number where it is taken.
+        Blender appends a number if it is taken.
     values : ndarray, shape (H, W)
         Heights, clipped to 0..1 and kept in steps of 1/65535.
 
     Raises
     ------
     SkinningError
-        Where heights are not finite.
+        If heights are not finite.
     """
     height, width = values.shape
     data = encode_heights(check_finite(values, f"make image '{name}'"), "png16")
@@ -59,7 +59,7 @@ def load_image(path: Path) -> bpy.types.Image:
     Raises
     ------
     SkinningError
-        Where the file can not be read, or ``read_image`` refuses it.
+        If the file cannot be read, or ``read_image`` refuses it.
     """
     try:
         image = bpy.data.images.load(str(path.absolute()))
@@ -83,7 +83,7 @@ def read_image(image: bpy.types.Image) -> np.ndarray:
     Raises
     ------
     SkinningError
-        Where the image is not a still one, can not be read, is colored, or holds values that are not finite.
+        If the image is not a still one, cannot be read, is colored, or holds values that are not finite.
     """
     width, height = image.size  # reads the file if need be: its type is known only then
     kind = NOT_STILL.get(image.source) or NOT_STILL.get(image.type)

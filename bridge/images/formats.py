@@ -1,4 +1,4 @@
-"""Heights as the content of image files, made here: Blender says nothing where it could write only part of a file.
+"""Heights as the content of image files, made here because Blender does not report half-written files.
 
 Arrays are heights of shape (H, W), row 0 at the bottom.
 """
@@ -35,7 +35,7 @@ def encode_heights(values: np.ndarray, file_format: Format) -> bytes:
     Raises
     ------
     SkinningError
-        Where heights are not finite.
+        If heights are not finite.
     """
     check_finite(values, "write a height map")
     return {"png16": _encode_png, "exr": _encode_exr}[file_format](values[::-1])
@@ -47,7 +47,7 @@ def check_finite(values: np.ndarray, action: str) -> np.ndarray:
     Raises
     ------
     SkinningError
-        Where some are not finite.
+        If some are not finite.
     """
     wrong = np.count_nonzero(~np.isfinite(values))
     if wrong:

@@ -6,22 +6,22 @@ from typing import Any, cast
 
 import bpy
 
-MADE_KEY = "supple_made"
-"""Custom property of a material that Supple has given to an object that had none: whether with a slot."""
+from ..owned import Tag, is_marked, mark, read_mark
 
+# Values of the mark of a material that Supple has given to an object that had none: whether with a slot
 IN_SLOT, WITH_SLOT = "in slot", "with slot"
 
 NORMAL = "Normal"
 
 
 def ensure_materials(obj: bpy.types.Object) -> list[bpy.types.Material]:
-    """Materials of an object, each once; where it has none it is given one."""
+    """Materials of an object, each once; an object without any gets one."""
     found = {slot.material.name_full: slot.material for slot in obj.material_slots if slot.material is not None}
     if not found:
         material = bpy.data.materials.new("Supple Skin")
         if bpy.app.version < (5, 0):  # always on from there
             material.use_nodes = True
-        material[MADE_KEY] = IN_SLOT if obj.material_slots else WITH_SLOT
+        mark(material, Tag.MADE, IN_SLOT if obj.material_slots else WITH_SLOT)
         if obj.material_slots:
             obj.material_slots[0].material = material
         else:
@@ -31,13 +31,15 @@ def ensure_materials(obj: bpy.types.Object) -> list[bpy.types.Material]:
 
 
 def remove_made_material(obj: bpy.types.Object) -> None:
-    """Remove the material that `ensure_materials` has given, and its slot where the user has not added others since."""
-    has_others = any(slot.material is not None and MADE_KEY not in slot.material for slot in obj.material_slots)
+    """Remove the material of `ensure_materials`, and its slot if the user has not added others since."""
+    has_others = any(
+        slot.material is not None and not is_marked(slot.material, Tag.MADE) for slot in obj.material_slots
+    )
     for index, slot in reversed(list(enumerate(obj.material_slots))):
         material = slot.material
-        if material is None or MADE_KEY not in material:
+        if material is None or not is_marked(material, Tag.MADE):
             continue
-        if material[MADE_KEY] == WITH_SLOT and not has_others:
+        if read_mark(material, Tag.MADE) == WITH_SLOT and not has_others:
             cast(Any, obj.data).materials.pop(index=index)
             for user in [other for other in bpy.data.objects if other.data == obj.data and other.library is None]:
                 user.data = user.data  # removes the object's empty slot, which pop leaves
@@ -88,7 +90,7 @@ def insert_group(material: bpy.types.Material, group: Any) -> bool:
 
 
 def remove_group(material: bpy.types.Material, group: Any) -> None:
-    """Remove a group from a material, and link again what it was inserted between."""
+    """Remove a group from a material, and restore the link in which it was inserted."""
     tree = cast(Any, material.node_tree)
     for node in find_inserted(material, group):
         source = node.inputs[NORMAL].links[0].from_socket if node.inputs[NORMAL].is_linked else None

@@ -85,7 +85,7 @@ class Page:
         Raises
         ------
         SkinningError
-            Where it can not be rendered, or written.
+            If it cannot be rendered, or written.
         """
         scene = self.scene
         _look_down(scene, width, height)
@@ -124,8 +124,8 @@ def new_page() -> Iterator[Page]:
                 getattr(bpy.data, name).remove(data)
 
 
+# What a sheet is made of, in the order in which it is removed
 KINDS = ("scenes", "objects", "meshes", "curves", "materials", "cameras", "lights", "worlds", "images")
-"""What a sheet is made of, in the order in which it is removed."""
 
 
 def _to_linear(colors: np.ndarray) -> np.ndarray:

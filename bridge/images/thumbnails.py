@@ -8,18 +8,18 @@ import bpy.utils.previews
 import numpy as np
 
 SIZE = 96
+# Height of white over black, in widths of the thumbnail
 STEEPNESS = 0.08
-"""Height of white over black, in widths of the thumbnail."""
 
 SKIN = np.array([0.95, 0.79, 0.69])
+# Icon of what has no thumbnail
 NONE = 0
-"""Icon of what has no thumbnail."""
 
 _shown: Any = None
 
 
 def find(key: str, draw: Any) -> int:
-    """Icon of a height map: `draw(columns)` gives its gray values, shape (H, W), where the icon does not exist yet."""
+    """Icon of a height map: `draw(columns)` gives its gray values, shape (H, W), if the icon does not exist yet."""
     global _shown
     if _shown is None:
         _shown = bpy.utils.previews.new()

@@ -1,14 +1,12 @@
-"""Charts of patterns on a mesh: what is read to make them, and the attributes that store them.
+"""Charts of patterns on a mesh: their input, and the attributes that store them.
 
 An attribute stores charts that share no face, for each corner of a face (s, t, number): the corner's coordinates in the
-height map, and the pattern's number; (0, 0, 0) where there is none. Where compression brings patterns out, there are
-attributes for what measures it, too.
+height map, and the pattern's number; (0, 0, 0) if there is none. Compression has further attributes.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -21,18 +19,18 @@ from .data import mesh_of, read_face_corners, read_points
 
 PREFIX = "supple_"
 
+# Keys of objects, by which their patterns' charts are told apart
 KEYS = re.compile("[0-9a-f]{8}")
-"""Keys of objects, by which their patterns' charts are told apart."""
 
+# Attributes of a layer of gauges, and what they are of: arrays of `GaugeLayer`
 GAUGES = {"coefficients": "CORNER", "shares": "CORNER", "weights": "POINT", "numbers": "FACE"}
-"""Attributes of a layer of gauges, and what they are of: arrays of `GaugeLayer`."""
 
+# Names of the attributes that hold charts, or what measures compression, with the object's key
 CHARTS = re.compile(f"{PREFIX}({KEYS.pattern})_(?:(?:{'|'.join(GAUGES)})_)?[0-9]+")
-"""Names of the attributes that hold charts, or what measures compression, with the object's key."""
 
 
 def read_uv(mesh: bpy.types.Mesh) -> np.ndarray | None:
-    """The UV map that renders use, float64, shape (C, 2); None where there is none."""
+    """The UV map that renders use, float64, shape (C, 2); None if there is none."""
     layer = next((layer for layer in mesh.uv_layers if layer.active_render), None)
     if layer is None:
         return None
@@ -42,7 +40,7 @@ def read_uv(mesh: bpy.types.Mesh) -> np.ndarray | None:
 
 
 def read_chart_arrays(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """What charts are made of.
+    """Read the input of charts.
 
     Returns
     -------
@@ -55,15 +53,6 @@ def read_chart_arrays(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.
     """
     corners, starts = read_face_corners(mesh)
     return read_points(mesh), corners, starts, read_uv(mesh)
-
-
-def fingerprint(arrays: tuple[np.ndarray | None, ...]) -> int:
-    """A number that differs where any of the arrays, of any shape, has changed."""
-    code = 0
-    for array in arrays:
-        if array is not None:
-            code = zlib.crc32(np.ascontiguousarray(array), code)
-    return code
 
 
 def chart_name(key: str, layer: int) -> str:
@@ -129,7 +118,7 @@ def write_gauges(mesh: bpy.types.Mesh, key: str, layers: Sequence[GaugeLayer]) -
 
 
 def _write(mesh: bpy.types.Mesh, name: str, data_type: Any, domain: Any, values: np.ndarray) -> None:
-    """Store values in an attribute of a mesh, made anew where it is of another kind."""
+    """Store values in an attribute of a mesh, made anew if it has another type."""
     attribute = mesh.attributes.get(name)
     if attribute is not None and (attribute.domain, attribute.data_type) != (domain, data_type):
         mesh.attributes.remove(attribute)
@@ -141,7 +130,7 @@ def _write(mesh: bpy.types.Mesh, name: str, data_type: Any, domain: Any, values:
 
 
 def read_compression(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, name: str) -> np.ndarray | None:
-    """What nodes have stored of the compression at an object's vertices, float32, shape (V,).
+    """Compression at an object's vertices, as stored by nodes.
 
     Parameters
     ----------
@@ -151,7 +140,7 @@ def read_compression(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, name
     Returns
     -------
     float32 array, shape (V,), or None
-        None where it is not there, or modifiers have changed the vertices since.
+        None if it is not there, or modifiers have changed the vertices since.
     """
     mesh = mesh_of(obj.evaluated_get(depsgraph))
     attribute: Any = mesh.attributes.get(name)

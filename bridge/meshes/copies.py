@@ -1,4 +1,4 @@
-"""Plain copies of meshes: what exporters understand of them, what is sculpted in a pose, and nothing else."""
+"""Plain copies of meshes, for exporters and for sculpting in a pose."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_keys(obj: bpy.types.Object) -> None:
     Raises
     ------
     SkinningError
-        Where they are absolute.
+        If they are absolute.
     """
     keys = mesh_of(obj).shape_keys
     if keys is not None and not keys.use_relative:
@@ -118,7 +118,7 @@ def _write_keys(mesh: bpy.types.Mesh, keys: FaceKeys, points: np.ndarray, linear
 
 
 def add_key(obj: bpy.types.Object, name: str, offsets: np.ndarray) -> bpy.types.ShapeKey:
-    """Add a shape key to a copy, and a Basis where it has none.
+    """Add a shape key to a copy, and a Basis if it has none.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -18,8 +18,8 @@ from ...nodes.groups import OWN
 from ..arrays import read_array, write_array
 from ..modifiers import LINEAR_GROUP
 
+# By `session_uid` of the mesh, within `reading_groups_once`
 _entries_read: dict[int, VertexGroups] | None = None
-"""By `session_uid` of the mesh, within `reading_groups_once`."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,39 @@ class VertexGroups:
     values: np.ndarray
 
     def read_group(self, index: int, vertex_count: int) -> np.ndarray:
-        """Values of one group, shape (V,), 0 where a vertex is not in it."""
+        """Values of one group, shape (V,), 0 if a vertex is not in it."""
         result = np.zeros(vertex_count)
         chosen = self.groups == index
         result[self.vertices[chosen]] = self.values[chosen]
         return result
+
+
+@dataclass(frozen=True)
+class RestMesh:
+    """A mesh at rest, read once.
+
+    Attributes
+    ----------
+    points : float32 array, shape (V, 3)
+        Without shape keys, object space.
+    triangles : int32 array, shape (T, 3)
+        Counter-clockwise from outside.
+    chosen : dict of str to float array, shape (V,)
+        Values of those vertex groups that were asked for, by their names.
+    """
+
+    points: np.ndarray
+    triangles: np.ndarray
+    groups: VertexGroups
+    chosen: dict[str, np.ndarray]
+
+
+def read_rest_mesh(obj: bpy.types.Object, groups: Iterable[str]) -> RestMesh:
+    """Read a mesh at rest, with the values of some vertex groups; those that it does not have are left out."""
+    mesh = mesh_of(obj)
+    entries, indices = read_vertex_groups(mesh), {group.name: group.index for group in obj.vertex_groups}
+    chosen = {name: entries.read_group(indices[name], len(mesh.vertices)) for name in groups if name in indices}
+    return RestMesh(read_rest_points(mesh), read_triangles(mesh), entries, chosen)
 
 
 def mesh_of(obj: bpy.types.Object) -> bpy.types.Mesh:
@@ -71,9 +99,9 @@ def read_edges(mesh: bpy.types.Mesh) -> np.ndarray:
 
 
 def digest_mesh(obj: bpy.types.Object) -> bytes:
-    """Another one where points, faces, weights, shape keys or names of attributes of an object's mesh are others.
+    """A digest of points, faces, weights, shape keys and names of attributes of an object's mesh.
 
-    Those of Supple do not count: it gives a mesh what it takes again.
+    Supple's own attributes do not count.
     """
     mesh = mesh_of(obj)
     entries, keys, own = read_vertex_groups(mesh), mesh.shape_keys, obj.vertex_groups.find(LINEAR_GROUP)
@@ -120,8 +148,8 @@ def read_key_points(key_block: bpy.types.ShapeKey) -> np.ndarray:
     return read_array(key_block.data, "co", 3)
 
 
+# Shape key by which mmd_tools moves the vertices itself
 SDEF_SKINNING = "mmd_sdef_skinning"
-"""Shape key by which mmd_tools moves the vertices itself."""
 
 
 def moves_by_sdef(obj: bpy.types.Object) -> bool:
@@ -155,7 +183,7 @@ class FaceKeys:
             self._offsets.append(None if key == keys.reference_key else offset)
 
     def find_offset(self, index: int) -> np.ndarray:
-        """What a key adds where its value is 1, its vertex group included, float32, shape (V, 3), object space."""
+        """Offsets of a key at value 1, with its vertex group, float32, shape (V, 3), object space."""
         offset = self._offsets[index]
         return np.zeros_like(self.basis) if offset is None else offset
 
@@ -169,7 +197,7 @@ class FaceKeys:
 
 
 def read_key_values(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph) -> tuple[float, ...]:
-    """Values of a mesh's shape keys as a depsgraph has them, 0 for muted ones; nothing where there are none."""
+    """Values of a mesh's shape keys as a depsgraph has them, 0 for muted ones; nothing if there are none."""
     if mesh.shape_keys is None:
         return ()
     keys = mesh.shape_keys.evaluated_get(depsgraph)
@@ -188,7 +216,7 @@ def read_mixed_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> 
 def read_rest_points(mesh: bpy.types.Mesh) -> np.ndarray:
     """Positions of the vertices without shape keys, float32, shape (V, 3), object space: of the first key, if any.
 
-    Those of the mesh itself are others where files or scripts have changed them beside the keys: Blender shows none.
+    The mesh's own points differ if files or scripts have changed them beside the keys; Blender does not show them.
     """
     keys = mesh.shape_keys
     if keys is None or len(keys.reference_key.data) != len(mesh.vertices):

@@ -1,4 +1,4 @@
-"""What keeps layers outside of each other, as Blender's data: attributes of a mesh, and limbs objects of loose cloth.
+"""Layers as Blender's data: attributes of a mesh, and limbs objects of loose cloth.
 
 These are hidden meshes, in no collection: one says which limbs each vertex may enter, one holds distances about them.
 """
@@ -6,7 +6,7 @@ These are hidden meshes, in no collection: one says which limbs each vertex may 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import bpy
 import numpy as np
@@ -40,22 +40,20 @@ from ...nodes.layers import (
 )
 from ..arrays import read_array, write_array
 from ..modifiers import is_layer_modifier
+from ..owned import Tag, is_marked, mark, remove_unused
 from .data import mesh_of
 
-LIMBS_KEY = "supple_limbs"
-"""Custom property of the mesh of limbs objects."""
-
+# Types of a mesh's attributes that hold what keeps it apart, by how their names begin
 LAYER_ATTRIBUTES = {
     NEIGHBORS: "FLOAT_COLOR", ANCHOR: "INT", ROW: "INT",
     CORNERS: "FLOAT_VECTOR", WEIGHTS: "FLOAT_VECTOR", HEIGHT: "FLOAT",
 }  # fmt: skip
-"""Types of a mesh's attributes that hold what keeps it apart, by how their names begin."""
 
 FIELDS = {"BOOLEAN": "value", "INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector", "FLOAT_COLOR": "color"}
 
 
 def list_layer_arrays(plan: LayerPlan, numbers: Sequence[int], scale: float, count: int) -> dict[str, np.ndarray]:
-    """What a mesh holds of a plan, by the names of its attributes.
+    """Arrays of a plan for a mesh, by the names of its attributes.
 
     Parameters
     ----------
@@ -101,19 +99,19 @@ def _find_kind(name: str) -> str:
 
 
 def read_cover(mesh: bpy.types.Mesh, number: int) -> Cover:
-    """What a layer of a number covers of a mesh."""
+    """Cover of a mesh by the layer of a number."""
     corners, weights, heights = (read_layer_array(mesh, f"{name}{number}") for name in (CORNERS, WEIGHTS, HEIGHT))
     return Cover(corners.astype(np.int32), weights, heights)
 
 
 def list_read_arrays(obj: bpy.types.Object) -> set[str]:
-    """Names of what an object's modifiers read of its mesh."""
+    """Names of the attributes that an object's modifiers read."""
     groups = [modifier.node_group for modifier in obj.modifiers if is_layer_modifier(modifier)]
     return {name for group in groups if group is not None for name in list_layer_attributes(group)}
 
 
 def list_unread_arrays(mesh: bpy.types.Mesh, objects: Iterable[bpy.types.Object]) -> list[str]:
-    """Names of what a mesh holds, and none of the objects that use it reads."""
+    """Names of the attributes of a mesh that none of its objects reads."""
     own = [name for name in mesh.attributes.keys() if name.rstrip("0123456789") in LAYER_ATTRIBUTES]
     if not own:
         return []
@@ -122,7 +120,7 @@ def list_unread_arrays(mesh: bpy.types.Mesh, objects: Iterable[bpy.types.Object]
 
 
 def remove_unread_arrays() -> None:
-    """Take off all meshes of this file what no object that uses them reads."""
+    """Remove attributes that no object reads from all meshes of this file."""
     for mesh in bpy.data.meshes:
         for name in list_unread_arrays(mesh, bpy.data.objects) if mesh.is_editable else ():
             mesh.attributes.remove(mesh.attributes[name])
@@ -162,14 +160,14 @@ def new_grids_object(grids: LimbGrids) -> bpy.types.Object:
 def new_pressed_object(
     obj: bpy.types.Object, pressed: Mapping[int, PressedSkin], firsts: Mapping[int, int]
 ) -> bpy.types.Object:
-    """Make the object that says which points of patterns limbs may press into.
+    """Make the object with the points of patterns that limbs may press into.
 
     Parameters
     ----------
     pressed : mapping from int to PressedSkin
         By the numbers of the patterns.
     firsts : mapping from int to int
-        Where the limbs of each begin in the grids object.
+        First limb of each in the grids object.
     """
     rows = [(number, skin, limb) for number, skin in pressed.items() for limb in range(len(skin.grids.bones))]
     counts = [len(skin.points) for _, skin, _ in rows]
@@ -196,7 +194,7 @@ def new_pressed_object(
 
 
 def read_limbs(slots: bpy.types.Object, grids: bpy.types.Object) -> tuple[LimbGrids, NearLimbs]:
-    """What a slots object and a grids object hold: only limbs that a point may enter."""
+    """The content of a slots object and a grids object: only limbs that a point may enter."""
     mesh, values = mesh_of(slots), np.roll(_read(mesh_of(grids), FIELD, "FLOAT_COLOR"), 1, axis=1)
     counts, firsts = _read(mesh, NODES, "FLOAT_VECTOR").astype(np.intp), _read(mesh, START, "FLOAT").astype(np.intp)
     used = np.flatnonzero(counts[:, 0])
@@ -218,25 +216,19 @@ def read_limbs(slots: bpy.types.Object, grids: bpy.types.Object) -> tuple[LimbGr
 
 def _new_hidden(name: str, count: int) -> bpy.types.Object:
     mesh = bpy.data.meshes.new(name)
-    mesh[LIMBS_KEY] = True
+    mark(mesh, Tag.LIMBS)
     mesh.vertices.add(count)
     return bpy.data.objects.new(mesh.name, mesh)
 
 
 def is_limbs_object(obj: bpy.types.Object) -> bool:
     """Whether an object was made by one of these."""
-    return obj.type == "MESH" and LIMBS_KEY in mesh_of(obj)
+    return obj.type == "MESH" and is_marked(mesh_of(obj), Tag.LIMBS)
 
 
 def remove_unused_limbs_objects() -> None:
     """Remove limbs objects that no node modifier reads any more."""
-    hidden = {obj for obj in bpy.data.objects if obj.library is None and is_limbs_object(obj)}
-    users = cast(Any, bpy.data).user_map(subset=hidden) if hidden else {}
-    for obj in [obj for obj in hidden if not users[obj]]:
-        mesh = mesh_of(obj)
-        bpy.data.objects.remove(obj)
-        if mesh.library is None and not mesh.users:
-            bpy.data.meshes.remove(mesh)
+    remove_unused(filter(is_limbs_object, bpy.data.objects))
 
 
 NUMBERS = {"BOOLEAN": bool, "INT": np.int32}

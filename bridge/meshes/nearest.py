@@ -10,19 +10,19 @@ from mathutils.bvhtree import BVHTree
 from ...deformers import SkinningError
 from ...deformers.geometry.solid import weld
 
+# Half sizes of a surface; points that are farther count as so far, as single precision cannot hold their squares
 FARTHEST = 1e9
-"""Half sizes of a surface; points that are farther count as so far, as single precision cannot hold their squares."""
 
 
+# Barycentric weight of a corner up to which a point is on the side across from it
 ON_SIDE = 1e-7
-"""Barycentric weight of a corner up to which a point is on the side across from it."""
 
+# Half sizes of a surface that rays start above it
 OUTSIDE = 1e-4
-"""Half sizes of a surface that rays start above it."""
 
 
 class SurfaceTree:
-    """Answers where a surface is nearest to points.
+    """Finds the nearest points of a surface.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class SurfaceTree:
     Raises
     ------
     SkinningError
-        Where a point of the surface is not a number.
+        If a point of the surface is not a number.
     """
 
     def __init__(self, points: np.ndarray, triangles: np.ndarray) -> None:
@@ -53,7 +53,7 @@ class SurfaceTree:
         Raises
         ------
         SkinningError
-            Where a point is not a number.
+            If a point is not a number.
         """
         points = np.asarray(points, np.float64)
         if not np.isfinite(points).all():
@@ -100,7 +100,7 @@ class SurfaceTree:
         return keys, first // 6
 
     def _name_sides(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """A number for each pair of vertices, the lower first; -1 for that where there is one vertex."""
+        """A number for each pair of vertices, the lower first; -1 for that if there is one vertex."""
         return (low + 1) * len(self._points) + high
 
 
@@ -120,7 +120,7 @@ class NearestSurfaces:
 
 
 def find_depths(points: np.ndarray, normals: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """How deep each vertex of a closed surface lies inside it: where the surface runs through itself.
+    """Depth of each vertex of a closed surface inside it, if the surface intersects itself.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def find_depths(points: np.ndarray, normals: np.ndarray, triangles: np.ndarray) 
     Returns
     -------
     float64 array, shape (V,)
-        Along the normal to where the ray leaves the surface again; 0 for a vertex that is not inside.
+        Distance along the normal to the point of leaving the surface; 0 for a vertex that is not inside.
     """
     return find_exits(np.arange(len(points)), points, normals, triangles)[1]
 
@@ -196,7 +196,7 @@ def find_nearest_surface(
     Raises
     ------
     SkinningError
-        Where a point, or one of the surface, is not a number.
+        If a point, or one of the surface, is not a number.
     """
     return SurfaceTree(surface_points, triangles).find_nearest(points)
 

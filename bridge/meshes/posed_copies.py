@@ -1,4 +1,4 @@
-"""What a posed copy records of its character, as attributes of its mesh: it outlives undo, saving and other poses."""
+"""The record of a posed copy, as attributes of its mesh: it survives undo, saving and other poses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...deformers import Pose, SkinningError
 from ..arrays import read_array, write_array
 from .data import mesh_of, read_points
 
+# Attributes of the vertices
 INDEX, REST, POSED, TRANSFORM = "supple_index", "supple_rest", "supple_posed", "supple_transform"
-"""Attributes of the vertices."""
 
+# Custom properties of the mesh
 MATRICES, HINTS, SPACE = "supple_matrices", "supple_hints", "supple_space"
-"""Custom properties of the mesh."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Record:
     rest, points : float32 arrays, shape (V, 3)
         At rest with shape keys, and posed; object space.
     transforms : float32 array, shape (V, 4, 4)
-        Where the space of each vertex went.
+        Transforms of the vertices.
     """
 
     rest: np.ndarray
@@ -38,7 +38,7 @@ class Record:
 
 
 def write_record(mesh: bpy.types.Mesh, record: Record) -> None:
-    """Record in the mesh of a posed copy what it was made of."""
+    """Store the record in the mesh of a posed copy."""
     attributes: Any = mesh.attributes
     for name, kind, field, values in (
         (INDEX, "INT", "value", np.arange(len(record.points))),
@@ -57,12 +57,12 @@ def write_record(mesh: bpy.types.Mesh, record: Record) -> None:
 
 
 def read_record(copy: bpy.types.Object) -> Record:
-    """What a posed copy was made of.
+    """Read the record of a posed copy.
 
     Raises
     ------
     SkinningError
-        Where its vertices are others, or in another order.
+        If its vertices have changed, or their order.
     """
     mesh = mesh_of(copy)
     found: Any = [mesh.attributes.get(name) for name in (INDEX, REST, POSED, TRANSFORM)]

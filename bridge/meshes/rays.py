@@ -1,9 +1,9 @@
-"""The posed skin as arrays: what rays are cast at, and what outlines are drawn on.
+"""The posed skin as arrays, for casting rays and drawing outlines.
 
 The skin is read anew while it moves under the mouse. To test all 100,000 triangles of a mesh at once, as
 `deformers.patterns.picking.cast_ray` does, takes two thirds of the time of reading them, and to build a `mathutils`
 BVHTree of them five times as long as that. `Object.ray_cast` caches a tree, but of the evaluated mesh, which is coarse
-where the graphics card subdivides.
+if the graphics card subdivides.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from ...deformers.patterns.picking import PosedSkin
 from .charts import chart_name
 
+# Attribute in which Blender keeps positions before shape keys and modifiers, through the modifier stack
 REST = "rest_position"
-"""Attribute in which Blender keeps positions before shape keys and modifiers, through the modifier stack."""
 
 
 @contextmanager
@@ -37,12 +37,12 @@ def with_rest_positions(obj: bpy.types.Object) -> Iterator[None]:
 def read_posed_skin(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, key: str = "") -> PosedSkin:
     """Read a mesh object after its modifiers.
 
-    A copy of the evaluated mesh is read: where the graphics card subdivides, the evaluated mesh itself is coarse.
+    A copy of the evaluated mesh is read: the evaluated mesh itself is coarse if the graphics card subdivides.
 
     Parameters
     ----------
     key : str
-        Of the object whose patterns are read with it; none where it is empty.
+        Key of the object whose patterns are read with it; "" for none.
 
     Returns
     -------

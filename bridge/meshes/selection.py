@@ -12,9 +12,9 @@ from .data import mesh_of
 def write_selected(obj: bpy.types.Object, selected: np.ndarray) -> None:
     """Select vertices, bool, shape (V,), and no others.
 
-    Where the mesh is in Edit Mode, also with another object, this switches to vertex selection, and edges and faces
-    follow. Elsewhere only vertices change, as paint masks need: Blender 5.0.1 crashes where a script selects the edges
-    of a mesh that a script has made.
+    If the mesh is in Edit Mode, also with another object, this switches to vertex selection, and edges and faces
+    follow. Otherwise only vertices change, as paint masks need: Blender 5.0.1 crashes if a script selects the edges of
+    a mesh that a script has made.
     """
     mesh = mesh_of(obj)
     if not mesh.is_editmode:

@@ -28,8 +28,7 @@ class ShownShape:
 def read_shown_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> ShownShape:
     """Read the shape of a mesh object as evaluated by a depsgraph.
 
-    It is read from a copy of the evaluated mesh: where the graphics card subdivides, the evaluated mesh itself is
-    coarse.
+    It is read from a copy of the evaluated mesh, which itself is coarse if the graphics card subdivides.
     """
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()

@@ -1,4 +1,4 @@
-"""Points of posed skins: where they are, and by which vertex groups they move."""
+"""Points of posed skins: their positions, and the vertex groups that move them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class SkinPoint:
 
 
 def locate_point(point: SkinPoint, depsgraph: bpy.types.Depsgraph) -> np.ndarray | None:
-    """Where a point of a skin is, float64 array, shape (3,), world space; None if the mesh has other vertices now."""
+    """Position of a point of a skin, float64 array, shape (3,), world space; None if the mesh has other vertices
+    now."""
     evaluated = point.obj.evaluated_get(depsgraph)
     mesh = mesh_of(evaluated)
     is_copy = len(mesh.vertices) != point.count  # as where the graphics card subdivides

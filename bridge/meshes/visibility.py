@@ -9,12 +9,12 @@ from mathutils.bvhtree import BVHTree
 
 
 def make_crossing_test(points: np.ndarray, triangles: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Prepare a surface to be looked through.
+    """Prepare a surface for tests of visibility.
 
     Parameters
     ----------
     points : float array, shape (V, 3)
-        In any unit: what is searched is scaled, as mathutils computes in single precision and with fixed tolerances.
+        In any unit: they are scaled, because mathutils computes in single precision with fixed tolerances.
     triangles : int array, shape (T, 3)
 
     Returns

@@ -1,4 +1,4 @@
-"""Vertex groups as dense arrays: read, and written where they differ."""
+"""Vertex groups as dense arrays: read them, and write differences."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def _read_stored(obj: bpy.types.Object, names: Sequence[str], absent: float) -> 
 def write_weights(obj: bpy.types.Object, names: Sequence[str], weights: np.ndarray) -> None:
     """Write weights to the vertex groups of these names.
 
-    Missing groups are added where they have a weight. Vertices with weight 0 are removed from the group. Only weights
+    Missing groups are added if they get a weight. Vertices with weight 0 are removed from the group. Only weights
     that differ are written: 150,000 vertices of 5 weights take 1.5 s.
 
     Parameters
     ----------
     obj : Object
-        In any mode, also where another object with the same mesh is in Edit Mode; its mesh is not linked.
+        In any mode, also if another object with the same mesh is in Edit Mode; its mesh is not linked.
     weights : float32 array, shape (V, len(names))
     """
     is_edited = mesh_of(obj).is_editmode

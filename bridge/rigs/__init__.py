@@ -1,1 +1,1 @@
-"""Armatures, their bones and poses, and what hangs on them."""
+"""Armatures, their bones and poses, and objects that hang on them."""

@@ -20,8 +20,8 @@ from ..arrays import read_array
 from .segments import Roll, has_segments, is_rolled, read_rolls
 from .twists import read_roll_hints
 
+# Determinant of a bone's axes, or of those of a segment, from which they can be inverted
 SMALLEST_VOLUME = 1e-30
-"""Determinant of a bone's axes, or of those of a segment, from which on they can be inverted."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Envelopes:
     heads, tails : float64 arrays, shape (D, 3)
     head_radii, tail_radii, distances : float arrays, shape (D,)
     factors : float array, shape (D,)
-        What the bone's envelope weight is multiplied by.
+        Factor of the bone's envelope weight.
     multiplies : bool array, shape (D,)
         Whether the bone's vertex group is multiplied by its envelope.
     """
@@ -70,21 +70,21 @@ class Skeleton:
     pose_names : tuple of str
         All of `pose.bones`.
     pose_indices : int array, shape (B,)
-        Where each joint's bone stands among them.
+        Index of each joint's bone among them.
     bendy : tuple of (str, int)
         Names and segment counts of the B-Bones.
     bendy_joints : int array
         Joints that are ends of their segments, in the same order.
     spreads : tuple of str, length D
-        What users have chosen for each bone: whether the bones above it take up its twist.
+        The users' choice for each bone: whether the bones above it take up its twist.
     handles : bool array, shape (D,)
         Bones that follow points and cages.
     source : tuple
-        All that was read of the armature.
+        Everything that was read of the armature.
     plain : Skeleton or None
-        The same without rolls; None where it has none itself.
+        The skeleton without rolls; None if it has none itself.
     known : dict
-        The skeleton with rolls that was made of it.
+        Remembers the skeleton with rolls.
     """
 
     names: tuple[str, ...]
@@ -116,7 +116,7 @@ class Skeleton:
 
     @property
     def rolled(self) -> Skeleton:
-        """The same as its armature poses it: with the rolls of its bones."""
+        """The skeleton with the rolls of its bones, as its armature poses it."""
         return self.unrolled.known.get(ROLLED, self)
 
     @property
@@ -160,15 +160,15 @@ BENDY_CHOICES = (
     "bbone_handle_type_start", "bbone_handle_type_end", "bbone_handle_use_ease_start", "bbone_handle_use_ease_end",
     "use_connect",
 )  # fmt: skip
+# What Supple sets of bones with segments of its own
 STRAIGHTENED = ("bbone_handle_type_start", "bbone_handle_type_end", "bbone_easein", "bbone_easeout")
-"""What Supple sets of bones with segments of its own."""
 
 HANDLES = ("bbone_custom_handle_start", "bbone_custom_handle_end")
+# In `Skeleton.known`, the key of the skeleton with the rolls of its bones
 ROLLED = "rolled"
-"""In `Skeleton.known`, the key of the skeleton with the rolls of its bones."""
 
+# In `Skeleton.spreads`, of a bone for which nothing was chosen
 NO_CHOICE = "AUTO"
-"""In `Skeleton.spreads`, of a bone for which nothing was chosen."""
 
 
 def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
@@ -177,12 +177,12 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     Parameters
     ----------
     known : Skeleton, optional
-        Returned as `rolled`, at little cost, where nothing has changed since it was read.
+        Returned as `rolled`, at little cost, if nothing has changed since it was read.
 
     Raises
     ------
     SkinningError
-        Where a bone has no length, or is too far away to compute with.
+        If a bone has no length, or is too far away to compute with.
     """
     values, source, rolls = _read_bones(armature)
     if known is not None and known.rolled.source == (*source, *rolls):
@@ -251,7 +251,7 @@ def _place_rolls(skeleton: Skeleton, rolls: tuple[Roll, ...]) -> Rolls:
 
 
 def _check_rest(armature: bpy.types.Object, names: Sequence[str], matrices: np.ndarray, *positions: np.ndarray) -> None:
-    """Raise SkinningError where a bone, or a part of it, is no rotation, or anything of it is too far away."""
+    """Raise SkinningError if a bone or segment is not a rotation, or is too far away."""
     numbers = np.concatenate([matrices.reshape(len(names), 16), *positions], axis=1)
     with np.errstate(invalid="ignore", over="ignore"):
         is_fine = ~find_unusable(numbers).any(axis=1) & (np.linalg.det(matrices[:, :3, :3]) > SMALLEST_VOLUME)
@@ -266,7 +266,7 @@ def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tupl
     """The properties of all bones at rest, each of shape (bones, n); all that was read, to compare; and the rolls.
 
     That is the names of the pose's bones, of the bones, their parents and handles, and the properties as bytes. What
-    bends B-Bones is read only where there are any; bones with Supple's own segments are none.
+    bends B-Bones is read only if there are any; bones with Supple's own segments are none.
     """
     bones = armature.data.bones
     values = {name: read_array(bones, name, size) for name, size in REST_PROPERTIES}
@@ -296,7 +296,7 @@ def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tupl
 
 
 def _read_choices(armature: bpy.types.Object, names: Sequence[str]) -> tuple[np.ndarray, list[str], np.ndarray]:
-    """What is stored on bones: sharpness, shape (bones,), NaN without; spreads; which are handles, bool array."""
+    """Settings of bones: sharpness, shape (bones,), NaN for none; spreads; which are handles, bool array."""
     chosen = [armature.data.bones[name].supple for name in names]
     sharpness = [settings.sharpness if settings.has_sharpness else np.nan for settings in chosen]
     spreads = [settings.spread_twist for settings in chosen]
@@ -305,7 +305,7 @@ def _read_choices(armature: bpy.types.Object, names: Sequence[str]) -> tuple[np.
 
 
 def _place_sharpness(sharpness: np.ndarray, first_joints: np.ndarray, joint_count: int) -> np.ndarray | None:
-    """That of each bone at its first joint, shape (B,), NaN elsewhere; None where no bone has one."""
+    """That of each bone at its first joint, shape (B,), NaN elsewhere; None if no bone has one."""
     if np.isnan(sharpness).all():
         return None
     of_joints = np.full(joint_count, np.nan)
@@ -394,7 +394,7 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
     Raises
     ------
     SkinningError
-        Where the pose holds values that are not numbers.
+        If the pose holds values that are not numbers.
     """
     bones = armature.pose.bones
     matrices = read_array(bones, "matrix", 16).reshape(-1, 4, 4).transpose(0, 2, 1)  # columns first

@@ -1,11 +1,11 @@
-"""The carrier: a hidden mesh that takes what Python computes to the character's node modifier.
+"""The carrier: a hidden mesh that brings Python's results to the character's node modifier.
 
-A carrier is in no collection. Its points are the character's posed points; where something above Supple in the
-modifier stack moves the character's vertices, it carries the vertices' transforms instead, as an attribute.
+A carrier is in no collection. Its points are the character's posed points; if a modifier above Supple moves the
+character's vertices, it carries the vertices' transforms instead, as an attribute.
 
 Beside it goes a watcher: a mesh of one point that the armature deforms. Through it the node modifier depends on the
 whole pose, so that Blender evaluates the pose of an armature that is hidden. The Armature modifier that Supple stands
-in for does not bring that about, being switched off.
+in for is off, and does not ensure that.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from ...nodes.carrier import TRANSFORM_ATTRIBUTE
 from ..arrays import write_array
 from ..meshes.data import mesh_of
 from ..meshes.layers import is_limbs_object
+from ..owned import Tag, is_marked, mark
 from .joints import is_joints_object
 from .stretch_armatures import is_stretch_armature
-
-HIDDEN_KEY = "supple_hidden"
-"""Custom property of carriers and watchers: what bears it, Supple has made, and may hide and remove."""
 
 
 def new_carrier(obj: bpy.types.Object, points: np.ndarray) -> bpy.types.Object:
@@ -52,13 +50,13 @@ def watch(watcher: bpy.types.Object, armature: bpy.types.Object) -> None:
 
 def _new_hidden(mesh: bpy.types.Mesh) -> bpy.types.Object:
     hidden = bpy.data.objects.new(mesh.name, mesh)
-    hidden[HIDDEN_KEY] = True
+    mark(hidden, Tag.HIDDEN)
     return hidden
 
 
 def is_hidden_object(obj: bpy.types.Object) -> bool:
     """Whether an object is one of Supple's own, such as a carrier or a joints object, which no user is to see."""
-    return HIDDEN_KEY in obj or is_joints_object(obj) or is_limbs_object(obj) or is_stretch_armature(obj)
+    return is_marked(obj, Tag.HIDDEN) or is_joints_object(obj) or is_limbs_object(obj) or is_stretch_armature(obj)
 
 
 def hide_again() -> None:
@@ -72,7 +70,7 @@ def hide_again() -> None:
 
 def is_own(hidden: bpy.types.Object | None) -> bool:
     """Whether an object is a carrier or watcher to write to: made by Supple, and not from a library."""
-    if hidden is None or HIDDEN_KEY not in hidden or hidden.type != "MESH":
+    if hidden is None or not is_marked(hidden, Tag.HIDDEN) or hidden.type != "MESH":
         return False
     return hidden.library is None and mesh_of(hidden).library is None
 
@@ -82,13 +80,13 @@ def mark_former(hidden: bpy.types.Object | None) -> None:
     if hidden is None or hidden.library is not None or hidden.type != "MESH":
         return
     if hidden.name.startswith("Supple ") and not mesh_of(hidden).edges:
-        hidden[HIDDEN_KEY] = True
+        mark(hidden, Tag.HIDDEN)
 
 
 def remove_hidden(uid: int) -> None:
-    """Remove a carrier or watcher, by `session_uid`, and its mesh; what is linked, or Supple has not made, stays."""
+    """Remove a carrier or watcher by `session_uid`, and its mesh, unless it is linked or not Supple's."""
     hidden = next((obj for obj in bpy.data.objects if obj.session_uid == uid), None)
-    if hidden is not None and hidden.library is None and HIDDEN_KEY in hidden:
+    if hidden is not None and hidden.library is None and is_marked(hidden, Tag.HIDDEN):
         mesh = mesh_of(hidden)
         bpy.data.objects.remove(hidden)
         if mesh.library is None and not mesh.users:

@@ -13,12 +13,10 @@ from mathutils import Matrix
 from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion
 from ..animation.curves import Curve
+from ..owned import Tag, is_marked, mark
 
+# Of a bone; from 5.0 on, poses have it, which Edit Mode leaves alone
 SELECTION = [flag for flag in ("select", "select_head", "select_tail") if flag in bpy.types.Bone.bl_rna.properties]
-"""Of a bone; from 5.0 on, poses have it, which Edit Mode leaves alone."""
-
-ASIDE_KEY = "supple_aside"
-"""Custom property of bone collections of Supple's."""
 
 
 def new_armature(
@@ -39,7 +37,7 @@ def new_armature(
     Raises
     ------
     SkinningError
-        Where Blender is in a state in which no armature can be edited.
+        If Blender is in a state in which no armature can be edited.
     """
     data = bpy.data.armatures.new(name)
     obj = bpy.data.objects.new(name, data)
@@ -63,7 +61,7 @@ def new_armature(
 
 @contextmanager
 def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
-    """The edit bones of an armature, the only ones that can be added; what is active is so again, afterward.
+    """The edit bones of an armature; the active object is restored afterward.
 
     Parameters
     ----------
@@ -73,7 +71,7 @@ def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
     Raises
     ------
     SkinningError
-        Where Blender is in a state in which no armature can be edited.
+        If Blender is in a state in which no armature can be edited.
     """
     context = bpy.context
     scene, layer = context.scene, context.view_layer
@@ -120,7 +118,7 @@ def put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name:
     if collection is None:
         active = data.collections.active_index
         collection = data.collections.new(collection_name)
-        collection[ASIDE_KEY] = True
+        mark(collection, Tag.ASIDE)
         collection.is_visible, data.collections.active_index = False, active
     for name in names:
         bone = data.bones[name]
@@ -132,7 +130,7 @@ def put_aside(armature: bpy.types.Object, names: Iterable[str], collection_name:
 def _is_aside(collection: Any) -> bool:
     """Whether a bone collection is one of Supple's; one of an earlier Supple has no bones but its own."""
     bones = [bone.supple for bone in collection.bones]
-    return ASIDE_KEY in collection or (bool(bones) and all(bone.is_lag or bone.is_handle for bone in bones))
+    return is_marked(collection, Tag.ASIDE) or (bool(bones) and all(bone.is_lag or bone.is_handle for bone in bones))
 
 
 def remove_put_aside(armature: bpy.types.Object, names: Iterable[str]) -> None:
@@ -172,7 +170,7 @@ def follow_rotation(armature: bpy.types.Object, bone: str, source: str, share: f
 
 
 def list_bone_curves(bones: Sequence[str], motion: BoneMotion, frames: np.ndarray, rows: np.ndarray) -> list[Curve]:
-    """The curves of bones that move; what none ever does has none.
+    """The curves of moving bones; constant channels have none.
 
     Parameters
     ----------
@@ -180,7 +178,7 @@ def list_bone_curves(bones: Sequence[str], motion: BoneMotion, frames: np.ndarra
         Of them.
     frames : int array, shape (n,)
     rows : int array, shape (n,)
-        Where each frame stands in the motion.
+        Row of each frame in the motion.
     """
     channels = (
         ("location", motion.locations, 0.0, 1e-7),

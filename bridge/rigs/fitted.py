@@ -28,7 +28,7 @@ def make_armature(
     Raises
     ------
     SkinningError
-        Where Blender is in a state in which no armature can be edited.
+        If Blender is in a state in which no armature can be edited.
     """
     names = [bone.name for bone in bones]
     parents = np.array([names.index(bone.parent) if bone.parent else -1 for bone in bones])
@@ -48,7 +48,7 @@ def make_armature(
 
 
 def _set_rigify_types(armature: bpy.types.Object, bones: Sequence[FittedBone]) -> None:
-    """Have Rigify generate a rig of bones, where it is enabled; it wants a bone collection that has a button."""
+    """Prepare bones for Rigify, if it is enabled; it needs a bone collection with a button."""
     collection = cast(Any, armature.data).collections.new("Bones")
     if not hasattr(collection, "rigify_ui_row"):
         return

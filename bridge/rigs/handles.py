@@ -1,7 +1,7 @@
 """Bones that follow points and cages: made, removed, and read for automatic weights.
 
-A point is an object whose bone takes all that the object does. Each vertex of a cage has a bone that turns with the
-cage's object and goes where the vertex goes. All of it is Blender's own, and works where Supple is not.
+A point is an object with a bone that copies its transform. Each vertex of a cage has a bone that follows the vertex,
+and turns with the cage's object. All of it is Blender's own, and works without Supple.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..meshes.data import mesh_of, read_edges, read_triangles
 from ..meshes.weights import read_weights
 from .copies import editing_bones, put_aside, remove_put_aside
 
+# Bone collection of the bones
 COLLECTION = "Handles"
-"""Bone collection of the bones."""
 
+# Names of the constraints
 FOLLOW, FOLLOW_VERTEX = "Handle", "Handle Vertex"
-"""Names of the constraints."""
 
 
 def add_handle_bones(armature: bpy.types.Object, names: Sequence[str], heads: np.ndarray, length: float) -> None:
@@ -54,7 +54,7 @@ def follow_object(armature: bpy.types.Object, bone: str, target: bpy.types.Objec
 
 
 def follow_vertex(armature: bpy.types.Object, bone: str, cage: bpy.types.Object, vertex: int) -> None:
-    """Have a bone turn with a cage's object, and go where a vertex goes, by a vertex group of the bone's name."""
+    """Make a bone turn with a cage's object and follow a vertex, by a vertex group of the bone's name."""
     cage.vertex_groups.new(name=bone).add([vertex], 1.0, "REPLACE")
     follow_object(armature, bone, cage)
     constraint = cast(Any, armature.pose.bones[bone].constraints.new("COPY_LOCATION"))
@@ -72,7 +72,7 @@ def list_handle_bones(armature: bpy.types.Object) -> dict[str, bpy.types.Object 
 
 
 def find_follower(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The armature whose bones follow an object; None where there is none."""
+    """The armature whose bones follow an object; None if there is none."""
     armatures = (one for one in bpy.data.objects if one.type == "ARMATURE")
     return next((one for one in armatures if obj in list_handle_bones(one).values()), None)
 
@@ -89,7 +89,7 @@ def remove_handle_bones(armature: bpy.types.Object, names: Iterable[str]) -> Non
 
 
 def parent_to_bone(obj: bpy.types.Object, armature: bpy.types.Object, bone: str) -> None:
-    """Parent an object to a bone, so that it stays where it is while the bone is at rest."""
+    """Parent an object to a bone, keeping its transform while the bone is at rest."""
     rest = cast(Any, armature.data).bones[bone]
     obj.parent, obj.parent_type, obj.parent_bone = armature, "BONE", bone
     tail = rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))
@@ -97,7 +97,7 @@ def parent_to_bone(obj: bpy.types.Object, armature: bpy.types.Object, bone: str)
 
 
 def parent_to_object(obj: bpy.types.Object, parent: bpy.types.Object) -> None:
-    """Parent an object to another, so that it stays where it is."""
+    """Parent an object to another, keeping its transform."""
     obj.parent, obj.parent_type = parent, "OBJECT"
     obj.matrix_parent_inverse = parent.matrix_world.inverted()
 
@@ -110,7 +110,7 @@ def clear_parent(obj: bpy.types.Object) -> None:
 
 
 def read_handles(armature: bpy.types.Object, names: Sequence[str]) -> Handles | None:
-    """Read which deforming bones are points, and which the vertices of cages; None where none is.
+    """Read which deforming bones are points, and which the vertices of cages; None if none is.
 
     Parameters
     ----------

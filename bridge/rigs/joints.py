@@ -1,8 +1,8 @@
 """The joints object of an armature: a hidden mesh through which node modifiers read the pose, once for all meshes.
 
-Blender's own Armature modifier poses its points, and a node modifier computes from them what layers and patterns read.
-Blender renames its vertex groups along with the bones, and takes it along wherever the meshes go that read it: into
-other files, into library overrides.
+Blender's own Armature modifier poses its points, from which a node modifier computes the input of layers and patterns.
+Blender renames its vertex groups with the bones, and takes it along with the meshes that read it, into other files and
+library overrides.
 """
 
 from __future__ import annotations
@@ -19,21 +19,16 @@ from ...nodes.pose import BLOCKS, BONE, FIRST, LAST, REST_INVERSE, SEGMENT_BLOCK
 from ..arrays import write_array
 from ..meshes.data import mesh_of
 from ..modifiers import write_input
+from ..owned import Tag, is_marked, mark, read_mark, remove_unused
 from .armatures import Skeleton
 from .segments import read_rolls
 
-JOINTS_KEY = "supple_joints"
-"""Custom property of the mesh of joints objects: fingerprint of the skeleton, and of which of its bones roll."""
-
-FORMER_KEY = "supple_probe"
-"""Custom property of the hidden objects that did this for B-Bones before version 3 of the node groups."""
-
+# Distance of a joint's points from its origin, about, in sizes of the skeleton: the farther, the less does rounding
+# matter of a character that has walked away from its armature's origin
 REACH = 256.0
-"""Distance of a joint's points from its origin, about, in sizes of the skeleton: the farther, the less does rounding
-matter of a character that has walked away from its armature's origin."""
 
+# Names of its modifiers
 NODES_NAME, ARMATURE_NAME, FOLLOW_NAME = "Supple", "Armature", "Supple Space"
-"""Names of its modifiers."""
 
 
 def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree) -> bpy.types.Object:
@@ -59,7 +54,9 @@ def list_rolled_since(armature: bpy.types.Object, skeleton: Skeleton) -> list[bp
     found = []
     for obj in _local_joints_objects():
         is_its = find_posing(obj) == armature and NODES_NAME in obj.modifiers and mesh_of(obj).is_editable
-        is_same = str(mesh_of(obj).get(JOINTS_KEY, "")).startswith(skeleton.fingerprint) and has_groups(obj, skeleton)
+        is_same = str(read_mark(mesh_of(obj), Tag.JOINTS, "")).startswith(skeleton.fingerprint) and has_groups(
+            obj, skeleton
+        )
         if is_its and is_same and not fits_joints(obj, armature, skeleton):
             found.append(obj)
     return found
@@ -80,7 +77,7 @@ def remake_joints(
 def fits_joints(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skeleton) -> bool:
     """Whether a joints object has a mesh of this file that was made for the bones of an armature."""
     mesh = mesh_of(obj)
-    return mesh.is_editable and mesh.get(JOINTS_KEY) == _name(armature, skeleton) and has_groups(obj, skeleton)
+    return mesh.is_editable and read_mark(mesh, Tag.JOINTS) == _name(armature, skeleton) and has_groups(obj, skeleton)
 
 
 def has_segments(armature: bpy.types.Object, skeleton: Skeleton) -> bool:
@@ -94,7 +91,8 @@ def _name(armature: bpy.types.Object, skeleton: Skeleton) -> str:
 
 
 def _find_sides(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray:
-    """Where the segments of each bone roll least: 1 beyond its tail, -1 before its head; 0 if they do not, (D,)."""
+    """The side at which the segments of each bone roll least: 1 beyond its tail, -1 before its head, 0 for none,
+    (D,)."""
     sides = {roll.bone: 1 if abs(roll.head) > abs(roll.tail) else -1 for roll in read_rolls(armature)}
     return np.array([sides.get(name, 0) for name in skeleton.names], np.int8)
 
@@ -108,8 +106,8 @@ def has_groups(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
 
 
 def is_joints_object(obj: bpy.types.Object) -> bool:
-    """Whether an object was made by `ensure_joints_object`, or by what did so before."""
-    return obj.type == "MESH" and (JOINTS_KEY in mesh_of(obj) or FORMER_KEY in obj)
+    """Whether an object was made by `ensure_joints_object`, or its predecessor."""
+    return obj.type == "MESH" and (is_marked(mesh_of(obj), Tag.JOINTS) or is_marked(obj, Tag.PROBE))
 
 
 def find_posing(joints: bpy.types.Object) -> bpy.types.Object | None:
@@ -120,14 +118,7 @@ def find_posing(joints: bpy.types.Object) -> bpy.types.Object | None:
 
 def remove_unused_joints_objects() -> None:
     """Remove joints objects that no node modifier reads any more."""
-    hidden = set(_local_joints_objects())
-    # Looked for, as Blender 5.2 goes on counting users that were inputs of a removed modifier.
-    users = cast(Any, bpy.data).user_map(subset=hidden) if hidden else {}
-    for obj in [obj for obj in hidden if not users[obj]]:
-        mesh = mesh_of(obj)
-        bpy.data.objects.remove(obj)
-        if mesh.library is None and not mesh.users:
-            bpy.data.meshes.remove(mesh)
+    remove_unused(_local_joints_objects())
 
 
 def _local_joints_objects() -> list[bpy.types.Object]:
@@ -163,7 +154,7 @@ def _with_joints_mesh(armature: bpy.types.Object, skeleton: Skeleton) -> bpy.typ
         if fits_joints(obj, armature, skeleton):
             return bpy.data.objects.new(mesh_of(obj).name, mesh_of(obj))
     mesh = bpy.data.meshes.new(f"Supple Joints {armature.name}")
-    mesh[JOINTS_KEY] = _name(armature, skeleton)
+    mark(mesh, Tag.JOINTS, _name(armature, skeleton))
     bones = np.repeat(np.arange(len(skeleton.names)), skeleton.joint_counts)
     count, reach = len(skeleton.joints.parents) + 1, _find_reach(skeleton)
     lay_out = _lay_out_plain
@@ -199,10 +190,10 @@ def _lay_out_plain(count: int, reach: float) -> tuple[list[np.ndarray], dict[str
 def _lay_out_segments(
     skeleton: Skeleton, bones: np.ndarray, sides: np.ndarray, count: int, reach: float
 ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
-    """The points of `SEGMENT_BLOCKS`, each block of shape (count, 3), and what else is known of the joints.
+    """The points of `SEGMENT_BLOCKS`, each block of shape (count, 3), and the attributes of the joints.
 
-    All after those of the bones rest. The points of a bone that rolls are where its segments do not, or least: before
-    its head or beyond its tail, by `sides`, int array (B,).
+    All after those of the bones rest. The points of a rolling bone lie where its segments roll least: before its head
+    or beyond its tail, by `sides`, int array (B,).
     """
     rest = np.linalg.inv(skeleton.to_bones)[bones]
     lengths = skeleton.lengths[bones]

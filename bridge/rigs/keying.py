@@ -14,10 +14,10 @@ from .twists import ROTATIONS
 def key_bones(
     context: bpy.types.Context, armature: bpy.types.Object, rotated: Sequence[str], moved: Sequence[str]
 ) -> None:
-    """Key rotations and locations of bones at the current frame, where auto keying is on.
+    """Key rotations and locations of bones at the current frame, if auto keying is on.
 
-    Blender's options of auto keying are followed: the active keying set alone, only what has keys already, only what
-    differs, only in place of keys, cyclic curves.
+    Blender's options of auto keying are followed: only the active keying set, only keyed channels, only changes, only
+    replacing keys, cyclic curves.
 
     Parameters
     ----------

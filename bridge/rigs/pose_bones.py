@@ -1,4 +1,4 @@
-"""The bones of a posed armature: read as arrays, and rotated by what is computed of them."""
+"""The bones of a posed armature: read as arrays, and rotated by results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PosedArmature:
 
 
 def read_posed_armature(armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> PosedArmature:
-    """Read the bones of an armature as posed, and what of them may change."""
+    """Read the bones of a posed armature, and their free channels."""
     listed = list(armature.pose.bones)
     order = sorted(range(len(listed)), key=lambda index: len(listed[index].parent_recursive))
     bones: list[Any] = [listed[index] for index in order]
@@ -127,7 +127,7 @@ def read_channels(bone: Any) -> Channels:
 
 
 def write_channels(bone: Any, channels: Channels) -> None:
-    """Put a bone back to where it was."""
+    """Restore the channels of a bone."""
     bone.location = channels.location
     setattr(bone, ROTATIONS[bone.rotation_mode], channels.rotation)
 
@@ -150,7 +150,7 @@ def rotate_bone(bone: Any, rotation: Matrix) -> None:
 
 
 def place_bone(bone: Any, posed: np.ndarray, parent: np.ndarray | None) -> None:
-    """Move a bone to where a matrix has it, by its location alone.
+    """Move a bone to the location of a matrix, by its location channels alone.
 
     Parameters
     ----------

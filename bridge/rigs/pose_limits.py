@@ -1,4 +1,4 @@
-"""What of a pose may change: locks and limits of bones, and what constraints and drivers hold."""
+"""Free channels of a pose: locks and limits of bones, and channels held by constraints and drivers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from ..animation.curves import split_bone_path
 from .twists import EULER
 
+# Constraints that leave a bone's rotation as it is
 HARMLESS = {"LIMIT_LOCATION", "LIMIT_SCALE", "MAINTAIN_VOLUME"}
-"""Constraints that leave a bone's rotation as it is."""
 
+# Constraints of a bone that goes where its parent takes it, all the same
 ROTATING = {"COPY_ROTATION", "DAMPED_TRACK", "LOCKED_TRACK", "TRACK_TO", "LIMIT_ROTATION", "COPY_SCALE"}
-"""Constraints of a bone that goes where its parent takes it, all the same."""
 
+# The IK panel limits the twist about the bone's length, and what swings it after that
 ORDER_OF_IK = "YXZ"
-"""The IK panel limits the twist about the bone's length, and what swings it after that."""
 
 
 def find_driven(armature: bpy.types.Object, channels: str) -> set[str]:
@@ -79,13 +79,13 @@ def find_order(bone: Any) -> str:
 def read_limits(bone: Any, rotation: Any) -> tuple[str, np.ndarray]:
     """The order of a bone's Euler angles, and their lowest and highest values: radians, shape (2, 3).
 
-    Limit Rotation in local space, the locks of the bone's rotation, locks and limits of the IK panel: what all of them
-    allow. An angle that is beyond its limits now may stay where it is.
+    The limits of Limit Rotation in local space, the locks of the bone's rotation, and the locks and limits of the IK
+    panel, together. An angle that is beyond its limits now may keep its value.
 
     Parameters
     ----------
     rotation : Matrix
-        How it is rotated against its rest, (3, 3).
+        Its rotation from rest, (3, 3).
     """
     order = find_order(bone)
     now = np.array(rotation.to_euler(order))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import bpy
 import numpy as np
 
@@ -21,3 +24,16 @@ def read_rest_bones(armature: bpy.types.Object) -> RestBones:
         parents=tuple(parent.name if (parent := bone.parent) else "" for bone in bones),
         deforming=read_array(bones, "use_deform", 0, np.int32) > 0,
     )
+
+
+@contextmanager
+def at_rest(armature: bpy.types.Object) -> Iterator[None]:
+    """Have an armature in its rest position meanwhile, with all that follows it."""
+    data, layer = armature.data, bpy.context.view_layer
+    before, data.pose_position = data.pose_position, "REST"
+    layer.update()
+    try:
+        yield
+    finally:
+        data.pose_position = before
+        layer.update()

@@ -11,26 +11,26 @@ from ..animation.curves import list_all_curves, split_bone_path
 from ..arrays import read_array
 from .segments import has_segments
 
+# Difference of scales along a bone's axes from which bones below are sheared
 UNEVEN = 1e-4
-"""Difference of scales along a bone's axes from which on bones below are sheared."""
 
+# How a bone may be scaled: alike along its axes, differently, and along others than its axes
 EVEN, SCALED, SHEARED = 0, 1, 2
-"""How a bone may be scaled: alike along its axes, differently, and along others than its axes."""
 
+# Stands for scales that cannot be told
 UNKNOWN = np.array([[1.0, 2.0, 3.0]])
-"""Stands for scales that cannot be told."""
 
+# Passes over all bones, at most, until it is known how constraints copy scales among them
 MOST_PASSES = 8
-"""Passes over all bones, at most, until it is known how constraints copy scales among them."""
 
+# Settings of *Inherit Scale* by which a bone is sheared below one that is scaled unevenly
 WITH_SHEAR = {"FULL", "FIX_SHEAR"}
-"""Settings of *Inherit Scale* by which a bone is sheared below one that is scaled unevenly."""
 
+# Constraints that may scale a bone along its axes
 SCALING = {"ACTION", "COPY_SCALE", "LIMIT_SCALE", "MAINTAIN_VOLUME", "SPLINE_IK", "TRANSFORM"}
-"""Constraints that may scale a bone along its axes."""
 
+# Constraints that carry a bone along with their targets, and so shear it if these are scaled unevenly
 CARRYING = {"ARMATURE", "CHILD_OF"}
-"""Constraints that carry a bone along with their targets, and so shear it if these are scaled unevenly."""
 
 
 def find_problem(armature: bpy.types.Object) -> str:
@@ -105,7 +105,7 @@ def _find_kinds(armature: bpy.types.Object, scales: dict[str, np.ndarray]) -> di
 
 
 def _inherit(bone: bpy.types.PoseBone, kinds: dict[str, int]) -> int:
-    """What a bone takes from its parent."""
+    """The transform that a bone inherits from its parent."""
     inherits = bone.bone.inherit_scale
     if bone.parent is None or kinds[bone.parent.name] == EVEN:
         return EVEN

@@ -1,7 +1,7 @@
 """Twists that B-Bone segments spread along limbs: segments of bones, and drivers that roll their ends.
 
-Blender alone evaluates them. A bone so equipped has a custom property with what it was before; its drivers are those of
-the armature object, so each object with the same armature data has its own.
+Blender alone evaluates them. Such a bone stores its former settings in a custom property. Its drivers belong to the
+armature object, so each object with the same armature data has its own.
 """
 
 from __future__ import annotations
@@ -19,28 +19,26 @@ from ...deformers.rig.limbs import SEGMENTS
 from ..animation.curves import iterate_curves, split_bone_path
 from ..animation.drivers import VARIABLES, drive_by_properties
 from ..arrays import read_array
+from ..owned import Tag, is_marked, mark, read_mark, unmark
 from .twists import MIN_ALONG, PROPERTY, Y_FIRST, list_actions
-
-TAG = "supple_segments"
-"""Custom property of a bone with Supple's segments, and of its pose bone where eases were there before."""
 
 ROLLS = ("bbone_rollin", "bbone_rollout")
 EASES = ("bbone_easein", "bbone_easeout")
+# Properties of a bone that keep its segments in a line, whatever its neighbors do
 STRAIGHT = {"bbone_handle_type_start": "ABSOLUTE", "bbone_handle_type_end": "ABSOLUTE"} | dict.fromkeys(EASES, 0.0)
-"""Properties of a bone that keep its segments in a line, whatever its neighbors do."""
 
 WRITTEN = {"bbone_segments", *STRAIGHT}
 
 CUSTOM_HANDLES = ("bbone_custom_handle_start", "bbone_custom_handle_end")
 UNIT = ("bbone_scalein", "bbone_scaleout")
+# B-Bone values, of a bone and of its pose bone, that bend or scale segments
 CHANNELS = (*ROLLS, "bbone_curveinx", "bbone_curveinz", "bbone_curveoutx", "bbone_curveoutz", *UNIT)
-"""B-Bone values, of a bone and of its pose bone, that bend or scale segments."""
 
+# Share of a twist that is worth a driver
 MIN_SHARE = 1e-3
-"""Share of a twist that is worth a driver."""
 
+# Entry of an axis that is worth a variable of a driver: it costs as much as all the rest
 MIN_PART = 1e-5
-"""Entry of an axis that is worth a variable of a driver: it costs as much as all the rest."""
 
 OWN_EXPRESSION = re.compile(r"-?[\d.]+\*\(?2\*atan2\(.*\*clamp\(4\*\(")
 
@@ -89,7 +87,7 @@ def is_rolled(armature: bpy.types.Object) -> bool:
 
 def has_segments(bone: bpy.types.Bone) -> bool:
     """Whether a bone has Supple's segments."""
-    return TAG in bone and bool(_read_tag(bone))
+    return is_marked(bone, Tag.SEGMENTS) and bool(_read_tag(bone))
 
 
 def find_candidates(armature: bpy.types.Object) -> set[str]:
@@ -99,7 +97,7 @@ def find_candidates(armature: bpy.types.Object) -> set[str]:
 
 
 def install_rolls(armature: bpy.types.Object, rolls: Iterable[Roll]) -> tuple[Roll, ...]:
-    """Give bones their segments and rolls, in place of those that were there; write only what differs.
+    """Give bones their segments and rolls, replacing earlier ones; only differences are written.
 
     Drivers of an armature whose drivers are muted are muted too.
 
@@ -111,7 +109,7 @@ def install_rolls(armature: bpy.types.Object, rolls: Iterable[Roll]) -> tuple[Ro
     Raises
     ------
     SkinningError
-        Where the armature is linked, or in Edit Mode.
+        If the armature is linked, or in Edit Mode.
 
     Notes
     -----
@@ -148,7 +146,7 @@ def remove_rolls(armature: bpy.types.Object) -> None:
     Raises
     ------
     SkinningError
-        Where the armature is linked, or in Edit Mode.
+        If the armature is linked, or in Edit Mode.
     """
     _check_editable(armature)
     for bone, _ in _list_tagged(armature):
@@ -166,7 +164,7 @@ def mute_rolls(armature: bpy.types.Object, is_muted: bool) -> None:
     Raises
     ------
     SkinningError
-        Where the armature is linked, or in Edit Mode.
+        If the armature is linked, or in Edit Mode.
     """
     _check_editable(armature)
     _mute(armature, is_muted)
@@ -189,7 +187,7 @@ def _is_editable(block: Any) -> bool:
 
 
 def _check_editable(armature: bpy.types.Object, rolls: Iterable[Roll] = ()) -> None:
-    """Raise SkinningError where rolls cannot be written: linked data must have segments for them already."""
+    """Raise SkinningError if rolls cannot be written: linked data must have segments for them already."""
     bones = _bones_of(armature)
     missing = not all(_read_tag(bones[roll.bone]) for roll in rolls)
     if not armature.is_editable or (missing and not _is_editable(armature.data)):
@@ -244,13 +242,13 @@ def _bones_of(armature: bpy.types.Object) -> Any:
 
 
 def _list_tagged(armature: bpy.types.Object) -> list[tuple[Any, dict]]:
-    tagged = [(bone, _read_tag(bone)) for bone in _bones_of(armature) if TAG in bone]
+    tagged = [(bone, _read_tag(bone)) for bone in _bones_of(armature) if is_marked(bone, Tag.SEGMENTS)]
     return [(bone, tag) for bone, tag in tagged if tag]
 
 
 def _read_tag(bone: Any) -> dict:
-    """What Supple has noted of a bone with its segments; empty where there is nothing, or something else."""
-    stored = bone.get(TAG)
+    """Supple's note on a bone with its segments; empty without a valid one."""
+    stored = read_mark(bone, Tag.SEGMENTS)
     tag = stored.to_dict() if hasattr(stored, "to_dict") else {}
     if tag.keys() != {"source", "axis", "shares", "former"} or not isinstance(tag["former"], dict):
         return {}
@@ -261,19 +259,19 @@ def _read_tag(bone: Any) -> dict:
 
 
 def _set(owner: Any, name: str, value: Any) -> None:
-    """Set what differs: each change of a bone has Blender evaluate its armature anew."""
+    """Write differences only: each change of a bone makes Blender evaluate its armature anew."""
     if getattr(owner, name) != value:
         setattr(owner, name, value)
 
 
 def _straighten(bone: Any, roll: Roll) -> None:
-    """Give a bone straight segments, and note what it had before."""
+    """Give a bone straight segments, and store its former settings."""
     written = {"bbone_segments": roll.segments} | STRAIGHT
     known = _read_tag(bone)
     former = known["former"] if known else {name: getattr(bone, name) for name in written}
     tag = {"source": roll.source, "axis": list(roll.axis), "shares": [roll.head, roll.tail], "former": former}
     if known != tag:
-        bone[TAG] = tag
+        mark(bone, Tag.SEGMENTS, tag)
     for name, value in written.items():
         _set(bone, name, value)
 
@@ -281,7 +279,7 @@ def _straighten(bone: Any, roll: Roll) -> None:
 def _straighten_pose(pose_bone: Any) -> None:
     eases = [getattr(pose_bone, name) for name in EASES]
     if any(eases):
-        pose_bone[TAG] = eases
+        mark(pose_bone, Tag.SEGMENTS, eases)
         for name in EASES:
             _set(pose_bone, name, 0.0)
 
@@ -290,16 +288,16 @@ def _give_back(armature: bpy.types.Object, bone: Any) -> None:
     """Give a bone back as it was before; its segments only if no other object rolls them."""
     pose_bone: Any = armature.pose.bones.get(bone.name)
     _remove_drivers(armature, {(bone.name, channel) for channel in ROLLS} & _list_own(armature).keys())
-    if pose_bone is not None and TAG in pose_bone:
-        stored = pose_bone[TAG]
+    if pose_bone is not None and is_marked(pose_bone, Tag.SEGMENTS):
+        stored = read_mark(pose_bone, Tag.SEGMENTS)
         for name, value in zip(EASES, stored if hasattr(stored, "to_list") else (), strict=False):
             _set(pose_bone, name, value)
-        del pose_bone[TAG]
+        unmark(pose_bone, Tag.SEGMENTS)
     if not _is_editable(armature.data) or any(bone.name in _read_drivers(other) for other in _list_others(armature)):
         return
     for name, value in _read_tag(bone)["former"].items():
         _set(bone, name, value)
-    del bone[TAG]
+    unmark(bone, Tag.SEGMENTS)
 
 
 def _list_others(armature: bpy.types.Object) -> Iterator[bpy.types.Object]:
@@ -335,13 +333,13 @@ def _drive(armature: bpy.types.Object, roll: Roll) -> Iterator[tuple[str, str]]:
 
 
 def _find_turns(source: Any, axis: tuple[float, float, float]) -> tuple[tuple[str, ...], str]:
-    """What tells the whole turns of a pose bone's twist: data paths, and an expression in turns, "" if nothing does.
+    """The source of a pose bone's whole turns: data paths, and an expression in turns, "" for none.
 
     Blender renames bones in paths of properties, but not in those of an entry of a vector: such a driver then loses
     whole turns, until it is written anew.
     """
     path, name = source.path_from_id(), VARIABLES[0]
-    if isinstance(source.get(PROPERTY), int | float):
+    if isinstance(read_mark(source, PROPERTY), int | float):
         return (f'{path}["{PROPERTY}"]',), name
     if source.rotation_mode in Y_FIRST and axis[1] > MIN_ALONG:
         return (f"{path}.rotation_euler[1]",), f"{name}/(2*pi)"
@@ -370,7 +368,8 @@ def _read_drivers(armature: bpy.types.Object) -> dict[str, str]:
 
 
 def _find_sources(armature: bpy.types.Object) -> dict[str, str]:
-    """The same; for an object without drivers, of another with its armature data, or as they were named at first."""
+    """The sources of a bone; for an object without drivers, those of another with its armature data, or the stored
+    ones."""
     found = next(filter(None, map(_read_drivers, (armature, *_list_others(armature)))), None)
     return found if found is not None else {bone.name: tag["source"] for bone, tag in _list_tagged(armature)}
 

@@ -16,18 +16,13 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ..owned import Tag, is_marked, mark, read_mark, unmark
 from .armatures import Skeleton
-
-ROLE_KEY = "supple_stretch"
-"""Custom property of a hidden armature: which of the two it is."""
-
-ORDER_KEY, MADE_KEY = "supple_stretch_order", "supple_stretch_made"
-"""Its custom properties: the order that it is for; the digest of the bones that it was made for."""
 
 STRETCH, RIGID = "STRETCH", "RIGID"
 
-HOLD_KEYS = {STRETCH: "supple_stretch_armature", RIGID: "supple_rigid_armature"}
-"""By role: custom property of a mesh object that keeps the armature in the file. Modifiers count as no users."""
+# By role: custom property of a mesh object that keeps the armature in the file. Modifiers count as no users.
+HOLD_TAGS = {STRETCH: Tag.STRETCH_ARMATURE, RIGID: Tag.RIGID_ARMATURE}
 
 LABELS = {STRETCH: "Supple Stretch", RIGID: "Supple Rigid"}
 STILL = "still"
@@ -70,7 +65,11 @@ class StretchPair:
 
     def in_order(self) -> tuple[bpy.types.Object, bpy.types.Object]:
         """As they deform."""
-        return (self.stretch, self.rigid) if self.stretch[ORDER_KEY] == "GH" else (self.rigid, self.stretch)
+        return (
+            (self.stretch, self.rigid)
+            if read_mark(self.stretch, Tag.STRETCH_ORDER) == "GH"
+            else (self.rigid, self.stretch)
+        )
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class _Row:
 
 
 def plan_stretch(armature: bpy.types.Object, skeleton: Skeleton) -> StretchPlan:
-    """What the hidden armatures of a rig are made of.
+    """Plan the hidden armatures of a rig.
 
     Parameters
     ----------
@@ -114,7 +113,9 @@ def make_armatures(armature: bpy.types.Object, plan: StretchPlan, order: str) ->
     """
     pair = _make_gh(armature, plan) if order == "GH" else _make_hg(armature, plan)
     for role, hidden in zip((STRETCH, RIGID), pair, strict=True):
-        hidden[ROLE_KEY], hidden[ORDER_KEY], hidden[MADE_KEY] = role, order, plan.digest
+        mark(hidden, Tag.STRETCH, role)
+        mark(hidden, Tag.STRETCH_ORDER, order)
+        mark(hidden, Tag.STRETCH_MADE, plan.digest)
     return pair
 
 
@@ -137,8 +138,8 @@ def _make_gh(armature: bpy.types.Object, plan: StretchPlan) -> StretchPair:
 
 
 def _make_hg(armature: bpy.types.Object, plan: StretchPlan) -> StretchPair:
-    """G: rotated as the posed bone, its head where the parent's G takes the point that the parent's M takes to the
-    posed head. H = M inverse(G)."""
+    """G: rotated as the posed bone; its head is the point that the parent's M takes to the posed head, moved by the
+    parent's G. H = M inverse(G)."""
     count = len(plan.names)
     carried = [(bone, parent) for bone, parent in enumerate(plan.parents) if parent >= 0]
     rigid_rows = [_Row(name, rest) for name, rest in zip(plan.names, plan.rests, strict=True)]
@@ -215,7 +216,7 @@ def _constrain(
 
 def is_stretch_armature(obj: bpy.types.Object) -> bool:
     """Whether an object is one of the hidden armatures, of whichever rig."""
-    return obj.type == "ARMATURE" and ROLE_KEY in obj
+    return obj.type == "ARMATURE" and is_marked(obj, Tag.STRETCH)
 
 
 def is_stretch_modifier(modifier: bpy.types.Modifier) -> bool:
@@ -234,8 +235,8 @@ def is_of(hidden: bpy.types.Object | None, armature: bpy.types.Object) -> bool:
 
 def find_armatures(armature: bpy.types.Object, order: str) -> StretchPair | None:
     """The hidden armatures that a rig has for an order; None if one or both are missing."""
-    children = [obj for obj in bpy.data.objects if is_of(obj, armature) and obj.get(ORDER_KEY) == order]
-    found = {obj[ROLE_KEY]: obj for obj in children if _is_moved_by(obj, armature)}
+    children = [obj for obj in bpy.data.objects if is_of(obj, armature) and read_mark(obj, Tag.STRETCH_ORDER) == order]
+    found = {read_mark(obj, Tag.STRETCH): obj for obj in children if _is_moved_by(obj, armature)}
     return StretchPair(found[STRETCH], found[RIGID]) if {STRETCH, RIGID} <= found.keys() else None
 
 
@@ -248,20 +249,20 @@ def _is_moved_by(hidden: bpy.types.Object, armature: bpy.types.Object) -> bool:
 
 def needs_new(pair: StretchPair, plan: StretchPlan) -> bool:
     """Whether the rig's bones are not those that the hidden armatures were made for: renamed, moved, joined anew."""
-    return any(hidden.get(MADE_KEY) != plan.digest for hidden in pair)
+    return any(read_mark(hidden, Tag.STRETCH_MADE) != plan.digest for hidden in pair)
 
 
 def hold(obj: bpy.types.Object, pair: StretchPair) -> None:
     """Have a mesh object keep both in the file, and bring them along wherever it goes."""
     for role, hidden in zip((STRETCH, RIGID), pair, strict=True):
-        if obj.get(HOLD_KEYS[role]) != hidden:
-            obj[HOLD_KEYS[role]] = hidden
-            obj.property_overridable_library_set(f'["{HOLD_KEYS[role]}"]', True)  # an override holds its own
+        if read_mark(obj, HOLD_TAGS[role]) != hidden:
+            mark(obj, HOLD_TAGS[role], hidden)
+            obj.property_overridable_library_set(f'["{HOLD_TAGS[role]}"]', True)  # an override holds its own
 
 
 def find_held(obj: bpy.types.Object) -> StretchPair | None:
     """The hidden armatures that a mesh object holds; None if one or both are missing."""
-    held = [obj.get(HOLD_KEYS[role]) for role in (STRETCH, RIGID)]
+    held = [read_mark(obj, HOLD_TAGS[role]) for role in (STRETCH, RIGID)]
     if any(hidden is None or not is_stretch_armature(hidden) for hidden in held):
         return None
     return StretchPair(*held)
@@ -269,14 +270,13 @@ def find_held(obj: bpy.types.Object) -> StretchPair | None:
 
 def let_go(obj: bpy.types.Object) -> None:
     """Undo `hold`."""
-    for key in HOLD_KEYS.values():
-        if key in obj:
-            del obj[key]
+    for key in HOLD_TAGS.values():
+        unmark(obj, key)
 
 
 def remove_unused() -> None:
     """Remove the hidden armatures of this file that no mesh object holds."""
-    held = {obj.get(key) for obj in bpy.data.objects for key in HOLD_KEYS.values()}
+    held = {read_mark(obj, key) for obj in bpy.data.objects for key in HOLD_TAGS.values()}
     _remove(obj for obj in bpy.data.objects if is_stretch_armature(obj) and obj.library is None and obj not in held)
 
 
@@ -289,7 +289,8 @@ def _remove(hidden: Iterable[bpy.types.Object]) -> None:
 
 
 def copy_armatures(pair: StretchPair, armature: bpy.types.Object) -> StretchPair:
-    """The same for a copy of their rig, as duplicating leaves hidden objects alone. Also in handlers."""
+    """Copy the hidden armatures for a copy of their rig, because duplicating leaves hidden objects alone. Also in
+    handlers."""
     copies: dict[bpy.types.Object | None, bpy.types.Object] = {hidden: hidden.copy() for hidden in pair}
     copies[pair.stretch.parent] = armature
     for hidden in pair:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, cast
 
 import bpy
@@ -17,35 +16,21 @@ import numpy as np
 from mathutils import Vector
 from mathutils.geometry import intersect_point_line
 
+from ...deformers.swing.chains import Spring
+from ...deformers.swing.parts import Chain
 from .carriers import is_hidden_object
 from .copies import editing_bones, put_aside, remove_put_aside
+from .pose_limits import find_driven, find_ik_chains, holds_location, holds_rotation
 
+# Bone collection of lag bones, and group of their curves
 COLLECTION = "Swing"
-"""Bone collection of lag bones, and group of their curves."""
 
+# Name of the constraint that copies their rotation
 CONSTRAINT = "Swing"
-"""Name of the constraint that copies their rotation."""
 
 
-@dataclass(frozen=True)
-class SwingingChain:
-    """A chain of bones that swings.
-
-    Attributes
-    ----------
-    bones, lags : tuple of str, length K
-        Names, from the root on; of the bone that each copies, or that deforms in its place.
-    is_held : bool
-        Whether these deform in their place, because constraints or drivers move the chain.
-    """
-
-    bones: tuple[str, ...]
-    lags: tuple[str, ...]
-    is_held: bool = False
-
-
-def add_lag_bones(armature: bpy.types.Object, chains: Sequence[SwingingChain]) -> None:
-    """Add the lag bones of chains, by names that are free: hidden, in a bone collection of their own."""
+def add_lag_bones(armature: bpy.types.Object, chains: Sequence[Chain]) -> None:
+    """Add the lag bones of chains, hidden in a bone collection of their own; the first of each stores how it swings."""
     with editing_bones(armature) as edit_bones:
         for chain in chains:
             carrier = edit_bones[chain.bones[0]].parent
@@ -59,6 +44,10 @@ def add_lag_bones(armature: bpy.types.Object, chains: Sequence[SwingingChain]) -
             _note_made(armature, lag, name, True, chain.is_held)
             cast(Any, armature.data).bones[name].supple.has_lag = True
             cast(Any, armature.pose).bones[lag].rotation_mode = "QUATERNION"
+        stored = cast(Any, armature.data).bones[chain.lags[0]].supple.swing
+        stored.part, stored.amount, stored.gravity = chain.part, chain.amount, chain.gravity
+        stored.frequency, stored.damping = chain.spring.frequency, chain.spring.damping
+        stored.is_everywhere, stored.fades = chain.is_everywhere, chain.fades
 
 
 def _note_made(armature: bpy.types.Object, name: str, owner: str, is_lag: bool, has_weights: bool) -> None:
@@ -129,13 +118,14 @@ def _find_constraint(bone: Any) -> Any:
     return None
 
 
-def list_swinging(armature: bpy.types.Object) -> list[SwingingChain]:
-    """The chains of an armature that swing, by what their bones copy, however bones were renamed since."""
+def list_swinging(armature: bpy.types.Object) -> list[Chain]:
+    """The chains of an armature that swing, by the lag bones that their bones copy, even if bones were renamed."""
     bones, chains = cast(Any, armature.data).bones, []
     held = {bone.parent.name: bone.name for bone in bones if _is_child(armature, bone)}
     lags = held | {bone.name: lag for bone in cast(Any, armature.pose).bones if (lag := find_lag(bone))}
     for name, lag in lags.items():
-        if not bones[lag].supple.swing.part:
+        stored = bones[lag].supple.swing
+        if not stored.part:
             continue
         chain = [name]
         while True:
@@ -144,12 +134,15 @@ def list_swinging(armature: bpy.types.Object) -> list[SwingingChain]:
             if not onward:
                 break
             chain.append(onward)
-        chains.append(SwingingChain(tuple(chain), tuple(lags[each] for each in chain), name in held))
+        chains.append(Chain(
+            stored.part, tuple(chain), Spring(stored.frequency, stored.damping), tuple(lags[each] for each in chain),
+            name in held, stored.amount, stored.gravity, is_everywhere=stored.is_everywhere, fades=stored.fades,
+        ))  # fmt: skip
     return chains
 
 
 def _is_child(armature: bpy.types.Object, bone: Any) -> bool:
-    """Whether a bone is a lag bone that deforms in its parent's place: where that was deleted, it has another one."""
+    """Whether a bone is a lag bone that deforms in its parent's place; if that was deleted, it has another one."""
     if not (bone.supple.is_lag and bone.use_deform and bone.parent is not None):
         return False
     noted = cast(Any, armature.data).supple.made.get(bone.name)
@@ -167,6 +160,17 @@ def list_lag_bones(armature: bpy.types.Object) -> set[str]:
     data = cast(Any, armature.data)
     deleted = {noted.name for noted in data.supple.made if noted.is_lag and noted.name not in data.bones}
     return {bone.name for bone in data.bones if bone.supple.is_lag} | deleted
+
+
+def find_held(armature: bpy.types.Object) -> set[str]:
+    """Names of the bones that constraints or drivers rotate or move, lag bones aside."""
+    held = find_ik_chains(armature) | find_driven(armature, "rotation")
+    for bone in cast(Any, armature.pose).bones:
+        lag = find_lag(bone)
+        others = [one for one in bone.constraints if not lag or getattr(one, "subtarget", "") != lag]
+        if any(holds_rotation(one) or holds_location(one) for one in others):
+            held.add(bone.name)
+    return held
 
 
 def list_idle(armature: bpy.types.Object) -> set[str]:
@@ -188,7 +192,7 @@ def find_owners(armature: bpy.types.Object, names: Collection[str], skin: bpy.ty
 
 
 def _find_owner(armature: bpy.types.Object, noted: Any, bone: Any, skin: bpy.types.Object) -> str:
-    """Where that was renamed, it is the parent; where it was deleted, the group of its name, as Blender leaves it."""
+    """If it was renamed, it is the parent; if it was deleted, the name of its vertex group, which Blender leaves."""
     bones, owner = cast(Any, armature.data).bones, noted.owner if noted is not None else ""
     if owner in bones or owner in skin.vertex_groups or bone is None:
         return owner
@@ -237,7 +241,7 @@ def remove_constraint(armature: bpy.types.Object, bone: str, constraint: str) ->
 
 
 def remove_made_bones(armature: bpy.types.Object, names: Collection[str]) -> None:
-    """Remove bones that were made for swings, and what is noted of them; their bone collection if it is empty then."""
+    """Remove bones made for swings with their notes, and their bone collection if it becomes empty."""
     data = cast(Any, armature.data)
     remove_put_aside(armature, names)
     for number in reversed(range(len(data.supple.made))):

@@ -1,4 +1,4 @@
-"""How bones twist: what is asked of them in a pose, and at most in actions."""
+"""Twists of bones, in a pose and at most in actions."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import numpy as np
 
 from ..animation.curves import iterate_curves, list_strips, split_bone_path
 from ..arrays import read_array
+from ..owned import Tag, is_marked, read_mark
 
-PROPERTY = "supple_turns"
-"""Custom property of a pose bone: about how many turns it twists. The whole turns nearest to it are taken."""
+# Custom property of a pose bone: about how many turns it twists. The whole turns nearest to it are taken.
+PROPERTY = Tag.TURNS
 
+# Rotation modes that rotate about y first
 Y_FIRST = {"YXZ", "YZX"}
-"""Rotation modes that rotate about y first."""
 
+# y of the axis of a twist from which the angle about y is the twist, in these modes
 MIN_ALONG = 0.9
-"""y of the axis of a twist from which on the angle about y is the twist, in these modes."""
 
+# Data path of the custom property, from the bone
 TURNS = f'["{PROPERTY}"]'
-"""Data path of the custom property, from the bone."""
 
 EULER = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"} | dict.fromkeys(
@@ -44,14 +45,14 @@ def read_roll_hints(armature: bpy.types.Object, names: Sequence[str], along: np.
 
 
 def _read_roll_hint(bone: Any, along: float) -> float:
-    """Of the custom property, else of the angle about y where that comes first and is the twist, else 0."""
+    """Twist by the custom property, or by the angle about y if that comes first and is the twist; otherwise 0."""
     is_counted = bone.rotation_mode in Y_FIRST and along > MIN_ALONG
-    return _read_hint(bone) if is_counted or isinstance(bone.get(PROPERTY), int | float) else 0.0
+    return _read_hint(bone) if is_counted or isinstance(read_mark(bone, PROPERTY), int | float) else 0.0
 
 
 def _read_hint(bone: Any) -> float:
-    """Of the custom property, else of the channel that tells a twist; 0 for a quaternion, which knows no turns."""
-    turns = bone.get(PROPERTY)
+    """Twist by the custom property, or by the channel of the twist; 0 for a quaternion, which has no whole turns."""
+    turns = read_mark(bone, PROPERTY)
     if isinstance(turns, int | float):
         return float(2.0 * np.pi * turns) if np.isfinite(turns) else 0.0
     mode = bone.rotation_mode
@@ -65,15 +66,15 @@ def _twist_of_axis_angle(angle: float, x: float, y: float, z: float) -> float:
     return angle * y / length if length > 0.0 else 0.0
 
 
+# By name of the bone and channel, then by axis: frames and values of keys, shape (K, 2); none if K is 0
 Keys = dict[tuple[str, str], dict[int, np.ndarray]]
-"""By name of the bone and channel, then by axis: frames and values of keys, shape (K, 2); none if K is 0."""
 
 
 def measure_largest_twists(armature: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> dict[str, float]:
     """The largest twist of each bone about its length, radians: in the keys of actions, and in the pose.
 
-    Of the pose only what neither keys nor drivers move counts, so it does not matter which frame is shown. A bone with
-    the custom property has half a turn at least: it is meant to go round.
+    In the pose only channels without keys and drivers count, so the current frame does not matter. A bone with the
+    custom property has at least half a turn: it is meant to go round.
     """
     keys = [_read_keys(action) for action in actions]
     data = armature.animation_data
@@ -96,7 +97,7 @@ def _measure_bone(bone: Any, keys: Sequence[Keys], moved: set[tuple[str, str, in
             if len(each):
                 values[axis] = np.interp(frames, each[:, 0], each[:, 1])
         found.append(_find_largest(channel, values))
-    if PROPERTY in bone:
+    if is_marked(bone, PROPERTY):
         turns = [one[bone.name, TURNS][0][:, 1] for one in keys if (bone.name, TURNS) in one]
         found += [np.pi, *(float(2.0 * np.pi * np.abs(each).max(initial=0.0)) for each in turns)]
         if (bone.name, TURNS, 0) not in moved:
@@ -138,7 +139,7 @@ def _read_keys(action: bpy.types.Action) -> Keys:
 
 
 def _find_moved(curve: bpy.types.FCurve) -> tuple[str, str, int] | None:
-    """Bone, channel and axis, where a curve moves a rotation, or the custom property."""
+    """Bone, channel and axis of a curve that moves a rotation or the custom property."""
     name, channel = split_bone_path(curve.data_path)
     channel = channel.removeprefix(".")
     if not name or channel not in {TURNS, *ROTATIONS.values()}:

@@ -20,12 +20,12 @@ from .parts import Part
 
 @dataclass(frozen=True)
 class Applied:
-    """What plays caches now.
+    """The objects that play caches.
 
     Attributes
     ----------
     frames : dict of str: list of range
-        Of each object, by its name.
+        Frames of each object, by its name.
     live : list of str
         Bound objects that have no cache, and are deformed by Supple's Python.
     """
@@ -58,7 +58,7 @@ def apply_caches(names: Collection[str] | None, folder: Path) -> Applied:
     Raises
     ------
     SkinningError
-        Where a cache is missing, cut, or not of these objects; nothing is changed then.
+        If a cache is missing, cut, or not of these objects; nothing is changed then.
     """
     found = _find_parts(folder.resolve())
     for name in names or ():
@@ -75,7 +75,8 @@ def apply_caches(names: Collection[str] | None, folder: Path) -> Applied:
 
 
 def _find_parts(folder: Path) -> dict[str, list[Part]]:
-    """What is in a folder by object, in the order of frames; raises SkinningError for nothing, and what overlaps."""
+    """The parts in a folder by object, in order of frames; raises SkinningError if there are none, or if some
+    overlap."""
     try:
         read = [Part.read(path) for path in folder.iterdir() if path.suffix == ".json"]
     except OSError as error:
@@ -96,7 +97,7 @@ def _find_parts(folder: Path) -> dict[str, list[Part]]:
 
 
 def _check_complete(found: dict[str, list[Part]], folder: Path) -> None:
-    """Raise SkinningError where there is no cache of an object that was baked together with others."""
+    """Raise SkinningError if there is no cache of an object that was baked together with others."""
     stems = {part.stem for parts in found.values() for part in parts}
     missing = sorted({stem for parts in found.values() for part in parts for stem in part.objects} - stems)
     if missing:
@@ -107,7 +108,7 @@ def _check_complete(found: dict[str, list[Part]], folder: Path) -> None:
 
 
 def _open_parts(parts: list[Part], folder: Path) -> list[tuple[Path, CacheHeader]]:
-    """The PC2 files with their headers; raises SkinningError where one is not whole, or not what its JSON file says."""
+    """The PC2 files with their headers; raises SkinningError if one is not whole, or not what its JSON file says."""
     opened = []
     for part in parts:
         cache = part.cache_in(folder)
@@ -124,7 +125,7 @@ def _open_parts(parts: list[Part], folder: Path) -> list[tuple[Path, CacheHeader
 
 
 def _check_object(name: str, parts: list[Part]) -> bpy.types.Object:
-    """The object of a name, which can play these caches; raises SkinningError where there is none."""
+    """The object of a name, which can play these caches; raises SkinningError if there is none."""
     obj = bpy.data.objects.get(name)
     if obj is None or obj.type != "MESH":
         raise SkinningError(

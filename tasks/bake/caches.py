@@ -10,7 +10,7 @@ import bpy
 
 from ...bridge.files.point_caches import CacheHeader, Writer, write_sample
 from ...bridge.files.writing import open_replacing
-from ..subject.actions import check_remapping
+from ...bridge.rigs.actions import check_remapping
 from .posed_frames import check_bakeable, posed_frames
 
 
@@ -28,7 +28,7 @@ def bake_caches(paths: Mapping[bpy.types.Object, Path], scene: bpy.types.Scene, 
     Raises
     ------
     SkinningError
-        Where an object can not be deformed, or a file not be written.
+        If an object cannot be deformed, or a file not be written.
     """
     with ExitStack() as files:
         yield from write_caches({obj: files.enter_context(open_replacing(paths[obj])) for obj in paths}, scene, frames)
@@ -40,7 +40,7 @@ def write_caches(streams: Mapping[bpy.types.Object, Writer], scene: bpy.types.Sc
     Raises
     ------
     SkinningError
-        Where an object can not be deformed.
+        If an object cannot be deformed.
     """
     check_remapping(scene)
     for obj, stream in streams.items():

@@ -1,4 +1,4 @@
-"""Reads what a bake is made from, of the file that is opened for it."""
+"""The inputs of a bake: the open file, and the files that it reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_with_inputs(path: Path, expected: Inputs | None = None) -> Inputs:
     Raises
     ------
     SkinningError
-        Where it can not be opened, changes meanwhile, lacks a library, or is not what is expected.
+        If it cannot be opened, changes meanwhile, lacks a library, or is not what is expected.
     """
     if expected is not None:  # before hours of opening
         Inputs(read_manifest()["version"], _read_blender_version(), expected.file).check(expected)
@@ -38,12 +38,12 @@ def open_with_inputs(path: Path, expected: Inputs | None = None) -> Inputs:
 
 
 def read_inputs(path: Path) -> Inputs:
-    """What a bake of the open file is made from; raises SkinningError where it, or a library of it, can not be read.
+    """The inputs of a bake of the open file; raises SkinningError if it or one of its libraries cannot be read.
 
     Parameters
     ----------
     path : Path
-        Where the open file is saved, as it is now.
+        Path at which the open file is saved, unchanged.
     """
     return _read_inputs(path, _digest(path))
 
@@ -83,7 +83,7 @@ def _read_blender_version() -> str:
 
 
 def _find_caches(used: Collection[bpy.types.ID]) -> Iterator[Path]:
-    """The files of points that move what is used, but for what plays below Supple: bakes of it."""
+    """Point caches that move the used objects, except those below Supple, which are its bakes."""
     for cache in bpy.data.cache_files:
         if cache not in used:
             continue

@@ -14,18 +14,18 @@ from ..subject.frames import describe_frames
 from .inputs import Inputs
 from .parts import Part, name_part
 
+# Part names in one message
 MOST_NAMES = 8
-"""Names of parts in a message: it tells all frames that are missing, but not why for each."""
 
 
 @dataclass
 class Plan:
-    """What is to be made of parts of the same inputs.
+    """The files to join from parts with the same inputs.
 
     Attributes
     ----------
     files : dict of Part to list of Piece
-        What each file is made of.
+        The pieces of each file.
     missing : dict of str to list of range
         Frames that no part holds, by the name of their object.
     """
@@ -38,7 +38,7 @@ def join_parts(folder: Path, frames: Sequence[range], output: Path, expected: In
     """Join the parts in a folder: for each object a PC2 file for each range of frames, and its JSON file.
 
     Parts may have been cut in any way: of those that hold a frame, the longest gives it. Digests are checked as parts
-    are read; of a part that is not what was baked, frames are taken from others where others have them.
+    are read; frames of a damaged part are taken from other parts.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def join_parts(folder: Path, frames: Sequence[range], output: Path, expected: In
     Returns
     -------
     list of Part
-        What was written.
+        The written files.
 
     Raises
     ------
     SkinningError
-        Where frames are missing, naming all of them; where several bakes are whole; where a file can not be read or
+        If frames are missing, naming all of them; if several bakes are whole; if a file cannot be read or
         written.
     """
     parts, damaged = _read_parts(folder)
@@ -100,7 +100,7 @@ def _join_file(part: Part, pieces: list[Piece], output: Path) -> Part:
 def _choose_plan(
     parts: Sequence[Part], damaged: Collection[str], frames: Sequence[range], folder: Path, expected: Inputs | None
 ) -> Plan:
-    """The plan that lacks nothing; raises SkinningError where there is none, or more than one."""
+    """The plan that lacks nothing; raises SkinningError if there is none, or more than one."""
     kinds = {part.inputs for part in parts} if expected is None else {expected}
     plans = {kind: _plan([part for part in parts if part.inputs == kind], frames, folder) for kind in kinds}
     whole = [kind for kind, plan in plans.items() if plan.files and not plan.missing]
@@ -134,7 +134,7 @@ def _list_names(names: Collection[str]) -> str:
 
 
 def _plan(parts: Sequence[Part], frames: Sequence[range], folder: Path) -> Plan:
-    """What files to make of parts of the same inputs, for all objects that were to be baked."""
+    """Plan the files of parts with the same inputs, for all objects of the bake."""
     plan = Plan()
     stems = sorted({stem for part in parts for stem in part.objects})
     for stem in stems:
@@ -162,7 +162,8 @@ def _count(ranges: Iterable[range]) -> int:
 
 
 def _cover(parts: Sequence[Part], frames: Sequence[range], folder: Path) -> tuple[dict[Part, list[Piece]], list[range]]:
-    """Files of the frames, each made of pieces of parts of one object, and what frames no part holds."""
+    """Files that cover the frames, each joined from pieces of parts of one object, and the frames that no part
+    holds."""
     owners: dict[int, Part] = {}
     for part in sorted(parts, key=lambda part: len(part.frames)):
         owners.update(dict.fromkeys(part.frames, part))

@@ -1,4 +1,4 @@
-"""What a bake is made from: the file with all that it reads, Supple and Blender. Parts of one bake have the same."""
+"""The inputs of a bake: the file with all that it reads, Supple, and Blender. Parts of one bake share them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DESCRIBED = re.compile(r"supple=([\w.+-]+),blender=(\d+\.\d+),file=([0-9a-f]{64}
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a bake is made from.
+    """The inputs of a bake.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Inputs:
         return cls(supple, blender, file)
 
     def check(self, expected: Inputs) -> None:
-        """Raise SkinningError where this machine has other inputs than a job was made with, naming all that differs."""
+        """Raise SkinningError if this machine has other inputs than a job was made with, naming all that differs."""
         differs: list[str] = []
         remedies: list[str] = []
         versions = ("Supple", self.supple, expected.supple), ("Blender", self.blender, expected.blender)

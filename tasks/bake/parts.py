@@ -1,7 +1,7 @@
-"""Files of bakes that several processes make: what belongs together, what is there and whole, and what is missing.
+"""Files of bakes by several processes: which belong together, which are whole, and which are missing.
 
-Beside each PC2 file stands a small JSON file of the same name, written after it: what is in the file, and what that was
-made from. Only a PC2 file that agrees with its JSON file counts: what a killed process has left does not.
+Beside each PC2 file stands a small JSON file of the same name, written after it: the content of the file and its
+inputs. Only a PC2 file that agrees with its JSON file counts, so the remains of a killed process do not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import bpy
 
 from ...bridge.files.point_caches import CacheHeader, HashedStream
-from ...bridge.files.writing import digest_file, open_replacing, read_json
+from ...bridge.files.writing import digest_file, make_folder, open_replacing, read_json
 from ...deformers import SkinningError
 from ..subject.frames import frame_range
 from .caches import write_caches
@@ -30,13 +30,13 @@ class Part:
     Attributes
     ----------
     name : str
-        Of both files, without their endings.
+        Name of both files, without their endings.
     object : str
         Whose points are in it.
     stem : str
         The name of the object, as files may be called.
     inputs : Inputs
-        What it was made from.
+        Inputs of the bake.
     choices : tuple of str
         The method and its choices, as options of the command line; none if they are those of the file.
     objects : tuple of str
@@ -61,7 +61,7 @@ class Part:
         return folder / f"{self.name}.pc2"
 
     def write(self, folder: Path) -> None:
-        """Write the JSON file; raises SkinningError where that is not possible."""
+        """Write the JSON file; raises SkinningError if that is not possible."""
         described: dict[str, Any] = {
             "object": self.object,
             "stem": self.stem,
@@ -78,7 +78,7 @@ class Part:
 
     @classmethod
     def read(cls, path: Path) -> Part | None:
-        """What a JSON file says; None where it is none that `write` has written."""
+        """Read a JSON file; None if `write` has not written it."""
         found = read_json(path)
         try:
             first, last, step = found.pop("frames")
@@ -99,7 +99,7 @@ class Part:
         return part if is_sound else None
 
     def is_whole(self, folder: Path) -> bool:
-        """Whether the PC2 file holds what it did when it was baked. It is read."""
+        """Read the PC2 file: whether it is as it was baked."""
         try:
             return digest_file(self.cache_in(folder)) == self.sha256
         except OSError:
@@ -122,12 +122,12 @@ class Part:
 
 
 def name_part(stem: str, frames: range) -> str:
-    """The name of a part, which says what frames are in it; Windows allows no colon there."""
+    """The name of a part, with its frames; Windows allows no colon there."""
     return f"{stem}_{frames[0]}-{frames[-1]}" + f"x{frames.step}" * (frames.step != 1)
 
 
 def name_stems(objects: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, str]:
-    """The names of objects, as files may be called; raises SkinningError where two would share one."""
+    """The names of objects, as files may be called; raises SkinningError if two would share one."""
     stems: dict[bpy.types.Object, str] = {}
     for obj in objects:
         stem = bpy.path.clean_name(obj.name)
@@ -140,10 +140,20 @@ def name_stems(objects: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, st
     return stems
 
 
+def name_caches(objects: Sequence[bpy.types.Object], output: Path) -> dict[bpy.types.Object, Path]:
+    """The PC2 file of each mesh: `output` itself if it is one, else a file in this folder, which is made."""
+    if output.suffix.lower() == ".pc2":
+        if len(objects) > 1:
+            raise SkinningError(f"{len(objects)} meshes do not fit into the file '{output}': choose a folder")
+        return {objects[0]: output}
+    make_folder(output)
+    return {obj: output / f"{stem}.pc2" for obj, stem in name_stems(objects).items()}
+
+
 def plan_parts(
     objects: Sequence[bpy.types.Object], frames: range, inputs: Inputs, choices: Sequence[str], is_part: bool
 ) -> dict[bpy.types.Object, Part]:
-    """What is to be baked of each object, before it is: size and digest are not known yet.
+    """The parts to bake, one for each object; sizes and digests are not known yet.
 
     Parameters
     ----------
@@ -157,7 +167,7 @@ def plan_parts(
     Raises
     ------
     SkinningError
-        Where two objects would share a file.
+        If two objects would share a file.
     """
     stems = name_stems(objects)
     return {
@@ -181,7 +191,7 @@ def bake_parts(parts: Mapping[bpy.types.Object, Part], scene: bpy.types.Scene, f
     Raises
     ------
     SkinningError
-        Where an object can not be deformed, or a file not be written. Then nothing counts as baked that is not whole.
+        If an object cannot be deformed, or a file not be written. Then nothing counts as baked that is not whole.
     """
     (frames,) = {part.frames for part in parts.values()}
     with ExitStack() as files:

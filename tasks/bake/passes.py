@@ -11,14 +11,14 @@ from ...bridge.files.blend_files import find_uses
 from ..subject.character import modifiers_above
 from ..subject.stack import find_supple_modifier
 
+# Modifiers that may take in any object of the scene, without naming it
 PHYSICS = {"CLOTH", "SOFT_BODY", "FLUID", "DYNAMIC_PAINT", "PARTICLE_SYSTEM", "PARTICLE_INSTANCE", "EXPLODE"}
-"""Modifiers that may take in any object of the scene, without naming it."""
 
+# Data-blocks that refer to all objects, or have no points
 NEITHER = bpy.types.Scene, bpy.types.Material
-"""What refers to all objects, and what makes no points."""
 
+# Properties of animation and modifiers that name no data-blocks
 NO_PARTS = {"rna_type", "keyframe_points", "sampled_points", "point_caches"}
-"""Properties of animation and modifiers that name no data-blocks."""
 
 
 def list_passes(objects: Sequence[bpy.types.Object]) -> list[list[bpy.types.Object]]:
@@ -62,7 +62,7 @@ def _find_needed(
 def _find_used_above(
     obj: bpy.types.Object, above: Sequence[bpy.types.Modifier], used: dict[bpy.types.ID, set[bpy.types.ID]]
 ) -> set[bpy.types.ID]:
-    """What an object refers to, without that which only modifiers below Supple do, and without its parent's shape."""
+    """Data-blocks an object depends on, except those used only by modifiers after Supple and by its parent's shape."""
     needing = [*above, *obj.constraints, obj.animation_data]
     needed = {data for part in needing for data in _list_named(part)}
     below = obj.modifiers[obj.modifiers.find(find_supple_modifier(obj).name) + 1 :]

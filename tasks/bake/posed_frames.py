@@ -29,7 +29,7 @@ from .passes import list_passes
 
 
 def check_bakeable(obj: bpy.types.Object | None) -> bpy.types.Modifier:
-    """The first modifier that deforms an object to bake; raises SkinningError where it can not be baked."""
+    """The first modifier that deforms an object to bake; raises SkinningError if it cannot be baked."""
     if obj is None or obj.type != "MESH" or not settings_of(obj).is_bound:
         raise SkinningError("Nothing to bake: select a mesh and bind it first")
     check_not_linked(obj)
@@ -52,12 +52,12 @@ def choose_bakeable(
     scene : Scene
         Of the context. It is back in its frame at the end.
     check : callable
-        Raises SkinningError for an object that the bake can not hold.
+        Raises SkinningError for an object that the bake cannot hold.
 
     Raises
     ------
     SkinningError
-        Where none can be baked: the reasons.
+        If none can be baked: the reasons.
     """
 
     def pose(*together: bpy.types.Object) -> None:
@@ -74,7 +74,7 @@ def choose_bakeable(
 
 
 def find_meshes(scene: bpy.types.Scene, is_bound: bool) -> list[bpy.types.Object]:
-    """The meshes of a scene that are bound or, where that is not asked, have what to be bound to; sorted by name."""
+    """The meshes of a scene that are bound, or (with `is_bound` off) could be; sorted by name."""
     return sorted(
         (obj for obj in scene.objects if (settings_of(obj).is_bound if is_bound else has_armature_modifier(obj))),
         key=lambda obj: obj.name,
@@ -87,9 +87,9 @@ class PosedFrame(NamedTuple):
     Attributes
     ----------
     done : int
-        How many frames are done with it; where there are several passes, when the last of them is through.
+        Number of frames that are done; with several passes, after the last of them.
     points : dict of Object: ndarray
-        What Supple's modifiers pass on, shape (V, 3), object space.
+        Points after Supple's modifiers, shape (V, 3), object space.
     """
 
     done: int
@@ -119,7 +119,7 @@ def posed_frames(
     Raises
     ------
     SkinningError
-        Where an object can not be deformed; names the frame.
+        If an object cannot be deformed; names the frame.
     """
     current, sub, scene_name = scene.frame_current, scene.frame_subframe, scene.name
     passes, ends = list_passes(objects), ExitStack()
@@ -155,7 +155,7 @@ def _pose(objects: Sequence[bpy.types.Object], is_first: bool) -> dict[bpy.types
 
 
 def _read_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-    """The evaluated points of an object; raises SkinningError where they are not those of its own vertices."""
+    """The evaluated points of an object; raises SkinningError if they are not those of its own vertices."""
     if not obj.evaluated_get(depsgraph).is_evaluated:
         raise SkinningError(f"'{obj.name}' is disabled in this view layer: enable it and its collection to bake it")
     points = read_evaluated_points(obj, depsgraph)

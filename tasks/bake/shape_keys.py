@@ -11,17 +11,17 @@ import numpy as np
 from ...bridge.animation.curves import key_spike
 from ...bridge.held import find_again
 from ...bridge.meshes.data import read_evaluated_points, read_key_points, write_key_points
+from ...bridge.rigs.actions import check_remapping, find_times
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..skin.baked import remove_keys, show_live
 from ..skin.step import without_changes
-from ..subject.actions import check_remapping, find_times
 from ..subject.character import modifiers_above
 from ..subject.stack import find_supple_modifier, is_deformed_by_parent, read_toggles, write_toggles
 from .posed_frames import check_bakeable, posed_frames
 
+# Bytes of the shape keys of a bake: a file that holds more opens nowhere
 LARGEST_KEYS = 4 * 10**9
-"""Bytes of the shape keys of a bake: a file that holds more opens nowhere."""
 
 
 def bake_shape_keys(
@@ -29,13 +29,13 @@ def bake_shape_keys(
 ) -> Iterator[int]:
     """Add a shape key for each frame to each object, keyed to be on in that frame, and yield how many are done.
 
-    Keys that a mesh has already stay live: what they add is left out of the baked ones. An earlier bake is removed when
+    Existing keys stay live: their offsets are left out of the baked ones. An earlier bake is removed when
     all frames are done. All objects get their keys, or none.
 
     Raises
     ------
     SkinningError
-        Where an object can not be deformed, or shape keys can not hold its deformation.
+        If an object cannot be deformed, or shape keys cannot hold its deformation.
     """
     for obj in objects:
         check_keys_can_hold(obj)
@@ -90,7 +90,7 @@ class _KeyBake:
         write_key_points(key, points - mixed + self._basis)
 
     def undo(self) -> None:
-        """Remove what was made, unless the object was deleted."""
+        """Remove the new keys, unless the object was deleted."""
         if (obj := find_again(self._uid)) is not None:
             remove_keys(obj, self.made)
             settings_of(obj).baked_keys = self._before
@@ -126,7 +126,7 @@ def _check_size(objects: Sequence[bpy.types.Object], count: int) -> None:
 
 
 def check_keys_can_hold(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where an object can not be baked, or shape keys can not hold its deformation."""
+    """Raise SkinningError if an object cannot be baked, or shape keys cannot hold its deformation."""
     supple = check_bakeable(obj)
     if obj.data.users > 1:
         raise SkinningError(

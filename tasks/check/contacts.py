@@ -1,4 +1,4 @@
-"""What a check has found of several meshes together: layers that are pierced, and limbs in each other."""
+"""Findings of a check between meshes: pierced layers, and limbs that intersect."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from .faults import CROSSED, FAULTS, PIERCED, PIERCED_AT_REST, Finding
 from .run import Checked
 
+# A bone's skin must be inside another limb by this share to count as a fault
 LEAST_CROSSED = 0.05
-"""Share of the skin of a bone that is in another limb, from which on it is a fault."""
 
 
 def describe_layers(checked: Checked) -> Iterator[Finding]:

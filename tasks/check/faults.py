@@ -1,4 +1,4 @@
-"""What can be wrong with a character: the limit of each kind of fault, and its words. What mends it is in `mends`."""
+"""The kinds of faults of a character: their limits and their words. `mends` mends them."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class Finding:
     kind : str
         Key of `FAULTS`.
     mesh, bone : str
-        Names; bone "" where none has to do with it.
+        Names; bone "" for a fault without a bone.
     method : str
         Key of the method in use; "" for a mistake in weights.
     severity : float
-        1 at the limit, more where it is worse.
+        1 at the limit, larger for worse faults.
     value : float
-        What was measured; for weights the number of vertices.
+        The measure; for weights the number of vertices.
     others : dict from a method to a float
         The same measure by the other methods.
     vertices : tuple of int
         Those with a mistake in weights, or that are torn.
     pose : CheckedPose or None
-        In which it is worst.
+        The pose with the worst value.
     other : str
         Name of the mesh that pierces a layer, or of the other limb's bone; "" for other faults.
     depth : float
-        Of that, in millimeters.
+        Depth of the intersection, in millimeters.
     seen : float
-        Share of the figure that is skin which layers cover at rest, in that pose.
+        Share of the rendered figure that shows covered skin, in that pose.
     """
 
     kind: str
@@ -63,38 +63,38 @@ class Finding:
 
     @property
     def short(self) -> str:
-        """The same in a few words, for a list."""
+        """The fault in a few words, for a list."""
         return FAULTS[self.kind].short.format(percent(self.value) if self.method else _count(self.value))
 
     @property
     def key(self) -> str:
-        """What it is remembered by when it is dismissed."""
+        """Identifies the fault, so that it stays dismissed."""
         return "\t".join((self.mesh, self.kind, self.bone, self.method, *([self.other] if self.other else [])))
 
     def describe(self) -> str:
-        """What is wrong, in a few words."""
+        """The fault in a sentence without a subject."""
         text = FAULTS[self.kind].words(self.value)
         return f"{text} by '{self.other}', up to {self.depth:.0f} mm deep" if self.other else text
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A kind of fault: of what poses do to the skin at a joint, or a mistake in weights.
+    """A kind of fault: skin that a pose spoils at a joint, or a mistake in weights.
 
     Attributes
     ----------
     short : str
-        A few words, for a list; `{}` stands for what was measured.
+        A few words, for a list; `{}` stands for the measure.
     words : function from a float to a str
-        What is wrong, from what was measured; of weights the number of vertices.
+        A sentence from the measure; for weights from the number of vertices.
     limit : float
-        Where a measure of `joint_faults` becomes a fault; 0 for weights.
+        Limit of a measure of `joint_faults`; 0 for weights.
     is_low : bool
-        Whether a measure is worse the smaller it is.
+        Whether small values are worse.
     over_linear : float
-        A method is at fault only where its measure is larger than linear blending's by this factor; 0 wherever.
+        A method is at fault only if its measure is this many times linear blending's; 0 for no such condition.
     is_by_vertex : bool
-        Whether vertices are measured: those whose weights are to be mended first do not count.
+        Whether vertices are measured; vertices with mistaken weights do not count.
     """
 
     short: str
@@ -105,7 +105,7 @@ class Fault:
     is_by_vertex: bool = False
 
     def rate(self, values: np.ndarray, linear: np.ndarray | None) -> np.ndarray:
-        """How bad values of its measure are, 1 at the limit; beside those of linear blending, where they are known."""
+        """Severity of values of the measure, 1 at the limit; compared with linear blending's if they are given."""
         if self.is_low:
             return self.limit / np.maximum(values, 1e-3)
         severities = values / self.limit
@@ -127,6 +127,7 @@ def _count(value: float) -> str:
     return count(int(value), "vertex")
 
 
+# All kinds of faults; `findings` finds them.
 FAULTS = {
     COLLAPSE: Fault(
         "collapses to {}",
@@ -164,4 +165,3 @@ FAULTS = {
     CROSSED: Fault("another limb in {}", lambda value: f"is pierced in {percent(value)} of its skin", limit=0.02),
     STIFF: Fault("stiff part bends at {}", lambda value: f"{_count(value)} of stiff parts bend"),
 }
-"""By the kind of fault, what there is to know of it. What finds them is in `findings`."""

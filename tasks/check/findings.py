@@ -1,4 +1,4 @@
-"""What a check has found, by joint: which measures are faults, and what there is to say about them."""
+"""The findings of a check: which measures are faults, and their descriptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ...deformers.measures.joint_faults import KINDS
 from ...deformers.weight_editing.bone_regions import find_misplaced, find_unblended
 from ...deformers.weight_editing.checks import Findings
-from ...deformers.weight_editing.stiff_parts import LEAST_DIFFERENCE, measure_difference
+from ...deformers.weight_editing.stiff_parts import MIN_DIFFERENCE, measure_difference
 from ..weights.checks import find_mistakes, find_stiff
 from ..weights.parts import SkinPart
 from .contacts import describe_crossings, describe_layers
@@ -20,8 +20,8 @@ from .faults import FAR, FAULTS, MISPLACED, SEAM, STIFF, STRAY, UNBLENDED, UNWEI
 from .poses import CheckedPose
 from .run import Checked, CheckedMesh
 
+# A stray patch of weights is harmless unless a pose stretches its edges by this many limb thicknesses
 HARMLESS = 1.0
-"""A stray patch of weights is a fault where a pose draws its edges out by this many times the limb's thickness."""
 
 LINEAR = "SSD"
 
@@ -83,7 +83,7 @@ def _describe_stiff(checked: Checked, part: SkinPart) -> Iterator[Finding]:
         bone = checked.skeleton.names[int(part.weights[vertices].mean(axis=0).argmax())]
         parts.setdefault(bone, []).append(vertices)
     for bone, those in parts.items():
-        severity = max(measure_difference(part.weights[vertices]) for vertices in those) / LEAST_DIFFERENCE
+        severity = max(measure_difference(part.weights[vertices]) for vertices in those) / MIN_DIFFERENCE
         yield replace(_count_vertices(STIFF, part.obj.name, bone, np.concatenate(those)), severity=severity)
 
 
@@ -93,7 +93,7 @@ def _count_vertices(kind: str, mesh: str, bone: str, vertices: np.ndarray) -> Fi
 
 
 def _find_pose_faults(checked: Checked, mesh: CheckedMesh, mistakes: Iterable[Finding]) -> Iterator[Finding]:
-    """What poses spoil, but for bones whose weights are to be mended first."""
+    """Faults in poses, except at bones whose weights must be mended first."""
     own, meter = mesh.extremes[mesh.method], mesh.meter
     mistaken = np.zeros(len(meter.points), bool)
     for mistake in mistakes:
@@ -122,7 +122,7 @@ def _find_pose_faults(checked: Checked, mesh: CheckedMesh, mistakes: Iterable[Fi
 
 
 def rate(mesh: CheckedMesh, method: str, kind: str) -> np.ndarray:
-    """How bad a method is for each joint by a measure: shape (B,), 1 at the limit; NaN where nothing was measured."""
+    """How bad a method is for each joint by a measure: shape (B,), 1 at the limit; NaN if nothing was measured."""
     linear = mesh.extremes[LINEAR].values[kind] if LINEAR in mesh.extremes else None
     return FAULTS[kind].rate(mesh.extremes[method].values[kind], linear)
 
@@ -147,7 +147,7 @@ def describe_check(checked: Checked, faults: Iterable[Finding]) -> dict[str, Any
 
 
 def describe_fully(fault: Finding) -> list[str]:
-    """What is wrong and where, what each method makes of it, the one in use first, and the pose."""
+    """Lines: the fault with its place, the measure by each method (the one in use first), and the pose."""
     subject = f"{fault.mesh}, {fault.bone}" if fault.bone else fault.mesh
     lines = [f"{subject}: {fault.describe()}"]
     if fault.pose is not None:
@@ -177,7 +177,7 @@ def describe_fault(fault: Finding) -> dict[str, Any]:
 
 
 def compare_joints(checked: Checked, mesh: CheckedMesh) -> list[dict[str, Any]]:
-    """What each method makes of each joint at its worst: a row for each bone that moves skin, in plain numbers."""
+    """Worst measures of each joint by each method: a row for each bone that moves skin, in plain numbers."""
     rows = []
     for bone, first in zip(checked.skeleton.names, checked.skeleton.first_joints.tolist(), strict=True):
         row: dict[str, Any] = {"bone": bone, "methods": {}}
@@ -199,7 +199,7 @@ def compare_joints(checked: Checked, mesh: CheckedMesh) -> list[dict[str, Any]]:
 
 
 def describe_pose(pose: CheckedPose, bone: str) -> dict[str, Any]:
-    """Where a pose comes from, in plain strings and numbers; a bend is that of a bone."""
+    """The origin of a pose in plain strings and numbers; for a bend, that of a bone."""
     if pose.bends:
         bend = pose.find_bend(bone)
         return {"bend": bend.direction, "degrees": round(abs(float(np.degrees(bend.angle))), 1)}

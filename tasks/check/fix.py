@@ -21,27 +21,27 @@ from .mends import FLESH, MENDS
 from .run import Checked, check_character
 from .trial import Trial
 
+# Weights, faults that they had hidden, flesh, and layers: each round is checked
 MOST_ROUNDS = 6
-"""Of weights, of what they have hidden, of flesh and of layers; each is checked."""
 
+# A fault counts as reduced below this share of its severity
 BETTER = 0.99
-"""Share of its severity below which a fault has become less."""
 
 
 @dataclass
 class Fixed:
-    """What a fix has come to.
+    """The result of a fix.
 
     Attributes
     ----------
     faults : list of Finding, or None
-        What a fresh check finds, the worst first; None where nothing was changed.
+        Faults of a fresh check, the worst first; None if nothing was changed.
     unchecked : set of str
         Meshes that it could not check: their faults are not known to be gone.
     messages : list of str
-        What was done.
+        Messages about what was done.
     reasons : dict from a key of a fault to str
-        Why it is left.
+        Reasons for faults that are left.
     """
 
     faults: list[Finding] | None = None
@@ -56,7 +56,7 @@ def can_fix(finding: Finding) -> bool:
 
 
 def explain(finding: Finding) -> str:
-    """What a user can do about a fault that no tool mends."""
+    """Advice on a fault that no tool mends."""
     subject = f"'{finding.bone or finding.mesh}' {finding.describe()}"
     if finding.kind == CROSSED:
         return f"{subject}: change the pose, or use Keep Limbs Apart"
@@ -75,7 +75,7 @@ def fix_faults(
 ) -> Steps[Fixed]:
     """Mend faults of a character; the last step alone changes the file.
 
-    Mistakes in weights go first: they may be the reason of others, which are found once they are mended.
+    Mistakes in weights go first, because they may cause the other faults.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def fix_faults(
     Raises
     ------
     SkinningError
-        Where the character can not be checked any more.
+        If the character cannot be checked any more.
     """
     trial, fixed, left = Trial(objects), Fixed(), list(faults)
     stuck: set[str] = set()

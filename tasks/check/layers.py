@@ -1,4 +1,4 @@
-"""What poses do to several meshes together: layers that the body pierces, and limbs that run into each other."""
+"""Collisions in poses: layers that the body pierces, and limbs that intersect."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...bridge.meshes.nearest import NearestSurfaces, find_exits, find_nearest_surface
-from ...deformers.layers.order import HEIGHT, Shell, find_layers
+from ...deformers.layers.order import REFERENCE_HEIGHT, Shell, find_layers
 from ...deformers.measures.crossings import Crossing, CrossingMeter
 from ...deformers.measures.joint_faults import SkinMeter
-from ...deformers.measures.layers import STEP, LayerMeter, Pierced, SeenSkin
+from ...deformers.measures.layers import SAMPLE_STEP, LayerMeter, Pierced, SeenSkin
 
-COARSE = 3.0 * STEP
-"""Between samples of a layer: a ninth of the samples, which is off by a tenth of what is pierced."""
+# Distance of samples for estimates: a ninth of the samples, with an error of a tenth of the pierced share
+COARSE = 3.0 * SAMPLE_STEP
 
+# Poses in which limbs are tested, which takes longer than layers
 MOST_POSES = 20
-"""In which limbs are looked at: it takes longer than for layers."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class CheckedLayer:
     pose : int or None
         Index of the pose; None at rest.
     seen : float
-        Share of the figure that is skin which layers cover at rest.
+        Share of the rendered figure that shows covered skin.
     """
 
     above: int
@@ -43,7 +43,7 @@ class CheckedLayer:
 
 @dataclass(frozen=True)
 class CheckedCrossing:
-    """Two limbs in the pose where one is deepest in the other.
+    """Two limbs in the pose of their deepest intersection.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class CheckedCrossing:
 
 @dataclass(frozen=True)
 class Contacts:
-    """Where the meshes of a character run into each other and into themselves.
+    """Collisions of a character's meshes with each other and with themselves.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class Contacts:
     unit: float
 
 
+# From the index of a pose to the posed points, shape (V, 3), of all meshes, armature space
 Poser = Callable[[int], list[np.ndarray]]
-"""From the index of a pose to the posed points, shape (V, 3), of all meshes, armature space."""
 
 
 class LayerCheck:
@@ -89,9 +89,9 @@ class LayerCheck:
     def __init__(self, meters: Sequence[SkinMeter]) -> None:
         self._shells = [Shell.outward(meter.points, meter.triangles) for meter in meters]
         points = np.concatenate([shell.points for shell in self._shells])
-        self._unit = float(np.ptp(points, axis=0).max(initial=0.0)) / HEIGHT or 1.0
+        self._unit = float(np.ptp(points, axis=0).max(initial=0.0)) / REFERENCE_HEIGHT or 1.0
         self._find_at_rest = NearestSurfaces()
-        self._layers = find_layers(self._shells, HEIGHT * self._unit, self._find_at_rest)
+        self._layers = find_layers(self._shells, REFERENCE_HEIGHT * self._unit, self._find_at_rest)
         self._meters = [
             LayerMeter(
                 self._shells[above], self._shells[below], self._unit, find_nearest_surface, COARSE, self._find_at_rest
@@ -158,7 +158,7 @@ class LayerCheck:
         return [*resting, *(replace(one, seen=shares[one.pose]) for one in found)]
 
     def _find_crossings(self, pose: Poser) -> list[CheckedCrossing]:
-        """The pairs of limbs that run into each other, each in the pose where it is deepest."""
+        """Pairs of intersecting limbs, each in the pose of its deepest intersection."""
         found = []
         for mesh, body in self._bodies.items():
             if max(known := self._crossed[mesh], default=0.0) > 0.0:

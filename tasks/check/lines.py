@@ -18,14 +18,14 @@ from .fix import can_fix
 
 @dataclass
 class Report:
-    """What was found of a character, and how it was checked.
+    """Findings on a character, and the options of the check.
 
     Attributes
     ----------
     faults : list of Finding
-        Of the list, also those that were fixed: their indices are in `fixed`.
+        All lines of the list; `fixed` has the indices of those that were fixed.
     meshes : list of str
-        Names of those that were checked.
+        Names of the checked meshes.
     """
 
     faults: list[Finding]
@@ -38,8 +38,9 @@ class Report:
         return [fault for number, fault in enumerate(self.faults) if number not in self.fixed]
 
     def follow(self, found: Sequence[Finding], unchecked: Set[str]) -> Report:
-        """The same list as a fresh check leaves it: what it does not find is fixed, but for meshes that it could not
-        check; what it finds besides comes last."""
+        """The list after a fresh check. Faults it does not find are fixed, unless it could not check their mesh; new
+        ones come last.
+        """
         new = {fault.key: fault for fault in found}
         fixed = {
             number
@@ -52,7 +53,7 @@ class Report:
 
 
 def find_report(armature: bpy.types.Object) -> Report | None:
-    """The report on a character as it is now; None where it fits no longer."""
+    """The report on a character as it is now; None if it fits no longer."""
     return (check_reports.find(armature) or {}).get(settings_of(armature).fixes)
 
 
@@ -70,7 +71,7 @@ def list_lines(settings: Any, armature: bpy.types.Object, report: Report, poses:
 
 
 def note_fixes(settings: Any, armature: bpy.types.Object, report: Report) -> None:
-    """Keep what a fix has left of a character, beside what there was before: undo goes back to that."""
+    """Keep the report after a fix beside the one before it, to which undo returns."""
     number = settings_of(armature).fixes + 1
     settings_of(armature).fixes = number
     (check_reports.find(armature) or {})[number] = report

@@ -1,4 +1,4 @@
-"""What mends faults, on a trial: weights, flesh, Stay Outside and Mend at Rest. None changes a mesh's method."""
+"""Mend faults on a trial by weights, flesh, Stay Outside and Mend at Rest. None changes a mesh's method."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..corrections.flesh import find_flesh
 from ..corrections.posed_copy import check_correctable
 from ..layers.mend import move_beneath
 from ..layers.plan import plan_layers
+from ..layers.present import find_notice, list_layered
 from ..layers.read import read_dressed
 from ..steps import Progress, Steps
 from ..subject.character import find_skinned
 from ..subject.corrected import list_flesh
-from ..subject.layered import find_notice, list_layered
 from ..weights.automatic import Job, Result, compute_all, prepare
 from ..weights.edits import normalize_weights, smooth_weights, stiffen_weights
 from ..weights.reports import count
@@ -43,11 +43,11 @@ from .faults import (
 )
 from .trial import Trial
 
+# Repeats of smoothing through the body, for torn or unblended weights
 REPEATS = 12
-"""How far weights are smoothed through the body where they are torn or not blended."""
 
+# Mends a fault on a trial; returns messages, and raises SkinningError if it cannot
 Mend = Callable[[Trial, Finding], Steps[list[str]]]
-"""Mends a fault on a trial; returns messages, and raises SkinningError where it can not."""
 
 
 def _scope(obj: bpy.types.Object, finding: Finding) -> Scope:
@@ -139,7 +139,7 @@ def _add_flesh(trial: Trial, finding: Finding) -> Steps[list[str]]:
 
 
 def _keep_outside(trial: Trial, finding: Finding) -> Steps[list[str]]:
-    """Move what sticks out of layers at rest beneath them, and keep it there in poses: once."""
+    """Move skin that sticks out of layers at rest beneath them, and keep it there in poses: once."""
     obj = trial.find(finding.mesh)
     if trial.layers is not None:
         return []
@@ -161,9 +161,10 @@ def _keep_outside(trial: Trial, finding: Finding) -> Steps[list[str]]:
     return messages
 
 
+# Order of mending: an earlier fault may cause the later ones, and is checked before them
 WEIGHTS, FLESH, LAYERS = range(3)
-"""What is mended first may be the reason of the others, and is checked before these are."""
 
+# Stage and function that mend each kind of fault
 MENDS: dict[str, tuple[int, Mend]] = {
     UNWEIGHTED: (WEIGHTS, _give_weights),
     STRAY: (WEIGHTS, _take_away),
@@ -178,4 +179,3 @@ MENDS: dict[str, tuple[int, Mend]] = {
     PIERCED_AT_REST: (LAYERS, _keep_outside),
     PIERCED: (LAYERS, _keep_outside),
 }
-"""By the kind of fault, when and by what it is mended."""

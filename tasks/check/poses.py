@@ -8,27 +8,27 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
+from ...bridge.rigs.actions import AT_A_TIME, check_length, find_times, list_actions, list_frames, read_poses
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers.measures.bends import Bend
-from ...deformers.measures.joint_faults import measure_joint_angles
+from ...deformers.measures.joint_faults import measure_rotations
 from ..skin.step import without_changes
 from ..steps import Steps
-from ..subject.actions import AT_A_TIME, check_length, find_times, list_actions, list_frames, read_poses
 
+# Limit for all actions together
 MOST_FRAMES = 60
-"""Of all actions together: those whose poses differ most."""
 
 
 @dataclass(frozen=True)
 class CheckedPose:
-    """A pose and where it comes from, by which poses are compared: what another Blender sends back is a copy.
+    """A pose and its origin. Poses are compared by origin, because another Blender sends back copies.
 
     Attributes
     ----------
     action : str
-        Of the frame; "" for the scene's own animation, and for a bend.
+        Its action; "" for the scene's own animation, and for a bend.
     bends : tuple of Bend
-        Where it is of the range of motion.
+        Bends of a pose of the range of motion.
     rest_to_pose : float array, shape (B, 4, 4)
     bent_bones : tuple of str
         Names of the bones of `bends`.
@@ -48,7 +48,7 @@ class CheckedPose:
         return dict(zip(self.bent_bones, self.bends, strict=True)).get(bone, self.bends[0])
 
     def describe(self, bone: str) -> str:
-        """Where it comes from, in words; a bend is that of a bone."""
+        """Its origin in words; for a bend, that of a bone."""
         if self.bends:
             bend = self.find_bend(bone)
             degrees = round(abs(np.degrees(bend.angle)))
@@ -71,7 +71,7 @@ def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> Steps[l
     Raises
     ------
     SkinningError
-        Where an action has more frames than are read.
+        If an action has more frames than are read.
     """
     actions = list_actions(armature)
     for action in actions:
@@ -82,7 +82,7 @@ def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> Steps[l
         for start in range(0, len(frames), AT_A_TIME):
             with without_changes():
                 poses = read_poses(armature, skeleton, action, frames[start : start + AT_A_TIME])
-                angles += [measure_joint_angles(pose.rest_to_pose, skeleton.joints.parents) for pose in poses]
+                angles += [measure_rotations(pose.rest_to_pose, skeleton.joints.parents) for pose in poses]
             yield (done + len(angles) / len(frames)) / len(actions)
         numbers = choose_different(np.array(angles), max(2, MOST_FRAMES // len(actions)))
         chosen += label_poses(armature, skeleton, action, [frames[number] for number in numbers])
@@ -103,7 +103,7 @@ def label_poses(
 
 
 def choose_different(angles: np.ndarray, count: int) -> list[int]:
-    """Indices of so many poses: one after the other that which is farthest from all before, by angles (F, B)."""
+    """Pick `count` poses by farthest-point sampling of their angles, shape (F, B): ascending indices."""
     chosen = [int(angles.sum(axis=1).argmax())]
     nearest = np.full(len(angles), np.inf)
     while len(chosen) < min(count, len(angles)):

@@ -12,7 +12,7 @@ from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers.anatomy.body import Body
 from ...deformers.anatomy.presets import Rig
-from ...deformers.corrections.rotation_choice import HINGE, MOVED, find_axis, measure_angles, read_joint_rotations
+from ...deformers.corrections.rotation_choice import MIN_BEND, find_axis, is_hinge, measure_angles, read_joint_rotations
 from ...deformers.geometry.vectors import normalize
 from ...deformers.measures.bends import DIRECTIONS, Bend, list_bends
 from ...deformers.rig.hinges import find_shoulders
@@ -26,14 +26,14 @@ from .poses import CheckedPose
 
 FORWARD, BACK = DIRECTIONS[:2]
 
+# Parts of a rig: toes bend up and down, and not aside; whether digits are hinges, their shape tells
 FOOT, TOES, DIGITS = "foot", "toes", ("thumb", "little_finger")
-"""Parts of a rig: toes bend up and down, and not aside; whether digits are hinges, their shape tells."""
 
+# A joint with at least this many children is a wrist and not a hinge
 FINGERS = 3
-"""Joints that begin at one from which on it is a wrist, and no hinge."""
 
+# Minimal cosine between a bend's axis and a limited one for the limit to hold
 ALIKE = 0.5
-"""Cosine between axes from which on a bend is limited as the other's is."""
 
 
 def find_own_bends(
@@ -109,14 +109,15 @@ def _find_part(rig: Rig | None, joint: int, skeleton: Skeleton) -> tuple[str, in
 
 
 def _read_hinge(one: BentJoint) -> tuple[np.ndarray | None, bool]:
-    """The axis that actions bend a joint about most, twists left out, shape (3,), armature space, and whether about
-    that alone; None where they do not bend it."""
+    """The main axis of a joint's bends in actions, without twists, shape (3,), armature space, and whether it is the
+    only one. None if actions do not bend the joint.
+    """
     swings = np.insert(split_swing_twist(one.rotations)[0], 2, 0.0, axis=-1)
-    moved = measure_angles(swings) >= MOVED
+    moved = measure_angles(swings) >= MIN_BEND
     if not moved.any():
         return None, False
     axis, aside = find_axis(swings)
-    return one.axes @ axis, bool(np.percentile(aside[moved], HINGE[1]) <= HINGE[0])
+    return one.axes @ axis, is_hinge(aside[moved])
 
 
 def _looks_like_hinge(joint: int, joints: Joints, part: str, is_seen: bool) -> bool:

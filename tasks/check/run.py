@@ -1,4 +1,4 @@
-"""What poses do to the meshes of a character, by several methods: read by Blender, measured without it."""
+"""Measure the meshes of a character in poses, by several methods. Blender reads; measuring does without it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from functools import partial
 import bpy
 import numpy as np
 
+from ...bridge.rigs.actions import MOST_FRAMES
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers import BLENDERS, Pose, SkinningError
 from ...deformers.layers.keep import LayerPlan, keep_apart
 from ...deformers.measures.bends import Bend, list_bent_poses
 from ...deformers.measures.difference import MILLIMETERS
-from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
+from ...deformers.measures.joint_faults import MIN_BEND, Extremes, SkinMeter, measure_rotations
 from ...deformers.rig.rest import Rest, Weights
 from ...options import CheckOptions
 from ...settings.objects import settings_of
@@ -23,7 +24,6 @@ from ..layers.kept import find_kept
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
-from ..subject.actions import MOST_FRAMES
 from ..subject.character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
 from ..subject.stack import SkinnedObject
 from ..weights.parts import read_part
@@ -32,18 +32,18 @@ from .poses import CheckedPose, label_poses, read_action_poses
 from .ranges import find_own_bends
 from .trial import Trial
 
+# Share of the progress for reading
 READ = 0.1
-"""Share of all that is done when all is read."""
 
 
 @dataclass(frozen=True)
 class ReadMesh:
-    """A mesh to be checked, as it was read.
+    """A mesh to check, as read.
 
     Attributes
     ----------
     method : str
-        Key of the method in use: that it is bound by, else what its Armature modifier does.
+        Key of the method it is bound by, or of the one that equals its Armature modifier.
     skins : dict from a method to UnboundSkin
     driven : list of DrivenKeys
         Corrections, which the method in use has.
@@ -56,14 +56,14 @@ class ReadMesh:
     driven: list[DrivenKeys]
 
     def bind(self) -> CheckedMesh:
-        """By all methods; raises SkinningError where one can not."""
+        """Bind by all methods; raises SkinningError if one fails."""
         bound = {method: skin.bind() for method, skin in self.skins.items()}
         return CheckedMesh(self.name, self.method, self.rest, SkinMeter(self.rest), bound, {}, self.driven)
 
 
 @dataclass(frozen=True)
 class CheckedMesh:
-    """What was measured of a mesh.
+    """The measures of a mesh.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Checked:
     armature : str
         Name of the armature object.
     refused : dict from a mesh's name to str
-        Meshes that can not be checked, and why.
+        Meshes that cannot be checked, and why.
     contacts : Contacts
         By the methods in use.
     millimeters : float
@@ -147,7 +147,7 @@ def check_character(
     Raises
     ------
     SkinningError
-        Where there is nothing to check, or more than there is memory for.
+        If there is nothing to check, or more than there is memory for.
     """
     if options.frames is not None and len(options.frames) > MOST_FRAMES:
         raise SkinningError(
@@ -194,7 +194,7 @@ def check_character(
 
 
 def _name(refused: Mapping[str, str]) -> list[str]:
-    """Why meshes can not be checked, each with its name."""
+    """Why meshes cannot be checked, each with its name."""
     return [reason if f"'{name}'" in reason else f"'{name}': {reason}" for name, reason in refused.items()]
 
 
@@ -226,8 +226,9 @@ def _measure(
     own: Mapping[int, Sequence[Bend]],
     progress: Progress,
 ) -> tuple[list[CheckedMesh], dict[str, str], list[CheckedPose], Contacts]:
-    """The meshes, measured in poses and in a range of motion; those that can not be, and why; all the poses; and where
-    the meshes run into each other, with what keeps layers apart."""
+    """Measure meshes in poses and a range of motion: the measured meshes, reasons for the others, all poses, and
+    collisions with the layers kept apart.
+    """
     meshes, refused = [], {}
     for mesh in read:
         try:
@@ -265,13 +266,13 @@ def _measure(
 
 def _choose_bent(poses: Sequence[CheckedPose], parents: np.ndarray) -> list[list[int]]:
     """For each pose the joints that are looked at for overlap: those that no other of its action bends more."""
-    angles = np.array([measure_joint_angles(pose.rest_to_pose, parents) for pose in poses])
+    angles = np.array([measure_rotations(pose.rest_to_pose, parents) for pose in poses])
     chosen: list[list[int]] = [[bend.joint for bend in pose.bends if not bend.is_twist] for pose in poses]
     actions = np.array(["" if pose.bends else f"{pose.action}\n" for pose in poses], str)
     for action in np.unique(actions[actions != ""]):
         numbers = np.flatnonzero(actions == action)
         most = numbers[angles[numbers].argmax(axis=0)]
-        for joint in np.flatnonzero(angles[numbers].max(axis=0) >= LEAST_BEND).tolist():
+        for joint in np.flatnonzero(angles[numbers].max(axis=0) >= MIN_BEND).tolist():
             chosen[most[joint]].append(joint)
     return chosen
 
@@ -279,7 +280,7 @@ def _choose_bent(poses: Sequence[CheckedPose], parents: np.ndarray) -> list[list
 def _bend(
     skeleton: Skeleton, meshes: Sequence[CheckedMesh], angle: float, own: Mapping[int, Sequence[Bend]]
 ) -> Iterator[CheckedPose]:
-    """The poses of a range of motion: joints of limbs, or all where there is no limb."""
+    """The poses of a range of motion: joints of limbs, or all if there is no limb."""
     weights, count = _join_weights(meshes)
     limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
     chosen = limbs if limbs.any() else np.ones(len(limbs), bool)

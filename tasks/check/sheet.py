@@ -16,12 +16,12 @@ from .poses import CheckedPose
 from .run import Checked, CheckedMesh
 
 ROWS = 8
+# Sizes on the sheet, in widths of a cell
 COLUMN, ROW, LABEL, HEADER, CAPTION = 1.0, 1.0, 0.62, 0.22, 0.13
-"""Sizes on the sheet; its unit is a cell's width."""
+# Width of a cell
 PIXELS = 240
-"""Of a cell."""
+# Radius of the view of a joint, in thicknesses of its limb
 AROUND = 2.6
-"""Radius of what is shown around a joint, in thicknesses of its limb."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def draw_sheet(checked: Checked, path: Path) -> None:
     Raises
     ------
     SkinningError
-        Where it can not be rendered or written.
+        If it cannot be rendered or written.
     """
     rows = choose_rows(checked)
     methods = list(dict.fromkeys(method for row in rows for method in row.mesh.extremes))
@@ -111,7 +111,7 @@ def _draw_cell(page: Page, row: Row, method: str, left: float, top: float) -> No
 
 
 def _frame_joint(row: Row, posed: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Where the joint is posed, rows of axes to the right, up and to the eye, and the radius of what is shown.
+    """The posed joint, rows of axes to the right, up and to the eye, and the radius of the view.
 
     The parent's bone comes from above, and the axis that the joint rotates about looks to the eye.
     """

@@ -6,9 +6,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...bridge.rigs.actions import go_to_time
 from ...deformers import SkinningError
 from ...deformers.measures.bends import Bend
-from ..subject.actions import go_to_time
 from ..weights.checks import select_vertices
 from .faults import Finding
 
@@ -24,7 +24,7 @@ def show_finding(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Fi
     Raises
     ------
     SkinningError
-        Where the mesh, the action or the bone is gone, or the bone is moved by others.
+        If the mesh, the action or the bone is gone, or the bone is moved by others.
     """
     mesh = scene.objects.get(finding.mesh)
     if mesh is None or (finding.bone and finding.bone not in armature.pose.bones):

@@ -1,4 +1,4 @@
-"""What the pose of the current frame keeps of a skin and what it spoils, beside Blender's own methods."""
+"""Measure the skin in the current frame, and its distance from Blender's own methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...deformers.measures.difference import MILLIMETERS, Difference, measure_di
 from ...deformers.measures.limbs import Reach, Section
 from ...deformers.measures.posed_shape import measure_shape
 from ...deformers.measures.space import Space
-from ...deformers.measures.stretch import TEAR, EdgeStretch
+from ...deformers.measures.stretch import MIN_TEAR, EdgeStretch
 from ...settings.objects import settings_of
 from ..reports import measure_reports
 from ..skin.model import Choices, PosableSkin, SkinSource
@@ -28,7 +28,7 @@ from ..subject.stack import SkinnedObject, check_not_edited, find_deforming_modi
 
 @dataclass(frozen=True)
 class PosedSkin:
-    """A mesh in one frame, and what it is measured against.
+    """A mesh in one frame, and its references.
 
     Attributes
     ----------
@@ -58,14 +58,14 @@ class PosedSkin:
 
 @dataclass(frozen=True)
 class Measures:
-    """What a pose keeps and spoils, by the measures of `deformers/measures`.
+    """The measures of `deformers/measures` in a pose.
 
     Attributes
     ----------
     title : str
         Frame and method.
     space, rest_space : Space
-        In the pose and at rest; NaN where the mesh is no solid.
+        In the pose and at rest; NaN if the mesh is not a solid.
     reach, section : Reach, Section
         With indices of joints.
     reach_bone, section_bone : str
@@ -92,7 +92,7 @@ class Measures:
         if np.isfinite(stretch.rms):
             lines.append(
                 f"Edge stretch: rms {100 * stretch.rms:.1f} %, {stretch.low:.2f} to {stretch.high:.2f}; "
-                f"{stretch.tears:,} edges torn (beyond {TEAR:g})"
+                f"{stretch.tears:,} edges torn (beyond {MIN_TEAR:g})"
             )
         if self.reach_bone:
             lines.append(f"Farthest skin from its bone: {100 * self.reach.share:.0f} % of rest, at '{self.reach_bone}'")
@@ -124,7 +124,7 @@ def measure_shown(
     Parameters
     ----------
     obj : Object
-        With an Armature modifier, bound or not: whatever deforms it is measured.
+        With an Armature modifier, bound or not. Its shown shape is measured.
     scene : Scene
         Its frame, and its unit of length.
     depsgraph : Depsgraph
@@ -133,7 +133,7 @@ def measure_shown(
     Raises
     ------
     SkinningError
-        Where there is no pose to measure.
+        If there is no pose to measure.
     """
     skinned = _check_measurable(obj)
     obj, skin = skinned.obj, _read_posed_skin(skinned, scene, depsgraph)
@@ -158,7 +158,7 @@ def measure_shown(
 
 
 def _check_measurable(obj: bpy.types.Object | None) -> SkinnedObject:
-    """An object with the armature that poses it; raises SkinningError where there is none, or no pose."""
+    """An object with the armature that poses it; raises SkinningError if there is none, or no pose."""
     if obj is None or not has_armature_modifier(obj):
         raise SkinningError("Nothing to measure: select a mesh that has an Armature modifier")
     skinned = resolve_skinned(obj, find_deforming_modifier(obj))
@@ -196,7 +196,7 @@ def _read_posed_skin(skinned: SkinnedObject, scene: bpy.types.Scene, depsgraph: 
 
 
 def _compare(skin: PosedSkin, method: str) -> Difference:
-    """How far the skin is from what one of Blender's methods makes of the pose."""
+    """Distance of the skin from that of one of Blender's methods in the same pose."""
     choices = Choices.read(skin.skinned, method, is_blenders=True)
     source = SkinSource.of(skin.skinned, choices, skin.skeleton, skin.space)
     others = PosableSkin.of(source).at(points=skin.rest.points).pose(skin.pose)
@@ -204,7 +204,7 @@ def _compare(skin: PosedSkin, method: str) -> Difference:
 
 
 def _find_title(obj: bpy.types.Object) -> str:
-    """What deforms an object."""
+    """Label of the method that deforms an object."""
     settings = settings_of(obj)
     method = METHODS.get(settings.method)
     return method.label if settings.is_bound and method is not None else "Armature modifier"

@@ -1,4 +1,4 @@
-"""A trial: what fixes would make of a character is made of copies of its meshes, and checked, before it is written."""
+"""A trial: fixes change copies of a character's meshes, and are checked there before anything is written."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ...deformers import SkinningError
 from ...deformers.layers.keep import LayerPlan
 from ...deformers.weight_editing.mirror import pair_names
 from ..corrections.flesh import FoundFlesh, store_flesh
-from ..layers.add import write_layers
 from ..layers.mend import move_points
 from ..layers.read import Dressed
+from ..layers.write import write_layers
 from ..skin.poses import find_skeleton
 from ..skin.step import without_changes
 from ..steps import Steps
@@ -31,9 +31,9 @@ class Trial:
     Attributes
     ----------
     layers : (Dressed, dict of str to LayerPlan) or None
-        What is to keep layers apart.
+        The plan that keeps layers apart.
     flesh : FoundFlesh or None
-        What `find_flesh` has found.
+        The result of `find_flesh`.
     """
 
     def __init__(self, objects: Sequence[bpy.types.Object]) -> None:
@@ -49,7 +49,7 @@ class Trial:
         return [obj for name in self.names if (obj := bpy.context.scene.objects.get(name)) is not None]
 
     def find(self, name: str) -> bpy.types.Object:
-        """One of them; raises SkinningError where there is none of this name."""
+        """One of them; raises SkinningError if there is none of this name."""
         obj = bpy.context.scene.objects.get(name) if name in self.names else None
         if obj is None:
             raise SkinningError(f"'{name}' was deleted or renamed: check the character again")
@@ -57,7 +57,7 @@ class Trial:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Have the copies in place of the meshes for a moment; what is written to these is written to the copies."""
+        """Put the copies in place of the meshes: what is written to the objects goes to the copies."""
         originals = [
             (obj, mesh_of(obj), obj.active_shape_key_index)
             for obj in self.objects
@@ -89,7 +89,7 @@ class Trial:
                     answer, error = None, raised
 
     def write(self) -> None:
-        """Write what was tried to the meshes; raises SkinningError before that where it does not fit them any more."""
+        """Write the trial to the meshes; raises SkinningError before that if it no longer fits them."""
         planned = []
         with self.shown():
             for obj in self.objects:

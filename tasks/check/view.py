@@ -13,27 +13,26 @@ from ...bridge.meshes.visibility import make_crossing_test
 from ..subject.character import list_deformed
 from .faults import Finding
 
+# Vertices around a joint that stand for its skin; limit on the vertices of a fault that are tested
 NEAREST = 60
-"""Vertices around a joint that stand for its skin, and most of those of a fault that are looked at."""
 
+# Radius of the view in radii of the fault's skin, and its minimum in sizes of the mesh, so that the place is recognized
 AROUND, LEAST = 1.6, 0.05
-"""Radius of what is shown, in radii of the fault's skin, and at least in sizes of its mesh: so that one sees where."""
 
 ELEVATIONS = np.radians([-25.0, 5.0, 35.0, 70.0])
+# Number of directions around the vertical axis
 AZIMUTHS = 16
-"""Directions that are tried."""
 
+# Weights of the bend's profile, of uncovered skin and of the current view, relative to skin seen face on
 PROFILE, UNCOVERED, NEAR = 1.0, 0.5, 0.05
-"""What a look along the axis of a joint's bend counts, skin that other meshes do not cover, and the view as it is; skin
-that is seen face on counts 1."""
 
+# Distance from the skin at which a line of sight begins, in sizes of the character
 LIFT = 1e-3
-"""How far above the skin a line of sight begins, in sizes of the character."""
 
 
 @dataclass(frozen=True)
 class FaultView:
-    """What a view of a fault shows, world space.
+    """A view of a fault, world space.
 
     Attributes
     ----------
@@ -116,7 +115,7 @@ def _choose_eye(
 
 
 def _find_axes(armature: bpy.types.Object, bone: bpy.types.PoseBone) -> np.ndarray:
-    """The axis that a bone is bent about against its parent, shorter where that is little, and its direction.
+    """The axis of a bone's bend against its parent, scaled by the sine of its angle, and the bone's direction.
 
     World space, shape (2, 3).
     """

@@ -1,4 +1,4 @@
-"""Corrections: what is sculpted on a character in a pose becomes shape keys that its bones bring in.
+"""Corrections: shape keys sculpted on a posed character, and driven by its bones.
 
-`posed_copy` makes what is sculpted and takes it away again, `keep` turns it into keys, `keys` stores these.
+`posed_copy` makes and removes the copies to sculpt, `keep` turns them into keys, `keys` stores these.
 """

@@ -1,4 +1,4 @@
-"""What corrections add to a mesh in any pose: what their drivers make of it, without Blender."""
+"""The offsets of corrections in any pose: their drivers, evaluated without Blender."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DrivenKeys:
         Of the bones at rest: columns, armature space.
     reader : Reader
     offsets : float array, shape (K, V, 3)
-        What each adds, object space; 0 where it is muted.
+        Offsets of each key, object space; 0 if it is muted.
     """
 
     joints: tuple[int, ...]
@@ -43,7 +43,7 @@ class DrivenKeys:
     offsets: np.ndarray
 
     def find_offsets(self, rest_to_pose: np.ndarray) -> np.ndarray | float:
-        """What they add in a pose, (B, 4, 4): (V, 3), or 0 if that is nothing."""
+        """Their offsets in a pose, (B, 4, 4): (V, 3), or 0 if all are zero."""
         rotations = [
             read_joint_rotations(rest_to_pose[None], self.parents, joint, axes)[0]
             for joint, axes in zip(self.joints, self.axes, strict=True)
@@ -100,7 +100,7 @@ def _find_joints(
 
 
 def _read_all(obj: bpy.types.Object, names: Sequence[str], vertices: int) -> np.ndarray:
-    """What shape keys add, shape (K, V, 3), float32: nothing where they are muted."""
+    """Offsets of shape keys, shape (K, V, 3), float32: zero for muted ones."""
     found = np.zeros((len(names), vertices, 3), np.float32)
     for number, name in enumerate(names):
         if not keys_of(obj).key_blocks[name].mute:

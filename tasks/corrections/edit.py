@@ -14,8 +14,8 @@ from .keys import find_correction
 from .posed_copy import begin, check_correctable
 from .poses import read_bone_pose, show_bone_pose
 
+# Of a correction in its own pose: below, something keeps the pose from being shown
 LEAST_VALUE = 0.9
-"""Of a correction in its own pose: below, something keeps the pose from being shown."""
 
 
 def edit(obj: bpy.types.Object, key: str, layer: bpy.types.ViewLayer) -> tuple[list[bpy.types.Object], LeftOut]:
@@ -29,7 +29,7 @@ def edit(obj: bpy.types.Object, key: str, layer: bpy.types.ViewLayer) -> tuple[l
     Raises
     ------
     SkinningError
-        Where the pose no longer brings it in, or it can not be edited; the pose is what it was.
+        If the pose no longer brings it in, or it cannot be edited; the pose is what it was.
     """
     armature = check_correctable(obj).armature
     before = read_bone_pose(armature)
@@ -60,7 +60,7 @@ def show_correction(obj: bpy.types.Object, key: str, layer: bpy.types.ViewLayer)
     Raises
     ------
     SkinningError
-        Where the correction has no shape key, is muted, or is not brought in by its pose.
+        If the correction has no shape key, is muted, or is not brought in by its pose.
     """
     entry, skinned = find_correction(obj, key), find_skinned(obj)
     keys = mesh_of(obj).shape_keys

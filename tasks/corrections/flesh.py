@@ -1,8 +1,7 @@
-"""Flesh: a skin that looks as Particles make it, at the speed of shape keys.
+"""Flesh: the skin of Particles, at the speed of shape keys.
 
-The joints that gain most by it are found by what the particles change where each is bent alone. Their corrections are
-fitted to these bends, to poses in which all joints are bent, and to frames of the actions. Clothes of their own mesh
-ride on the body.
+Each joint is bent alone, to find those where particles change most. Their corrections are fitted to these bends, to
+poses of all joints, and to frames of the actions. Clothes of their own mesh ride on the body.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import METHODS, SkinningError
 from ...deformers.anatomy.presets import CENTRAL, Rig
 from ...deformers.corrections.rotation_choice import (
-    MOVED,
+    MIN_BEND,
     ChosenRotations,
     choose_angles,
     find_axis,
@@ -30,7 +29,7 @@ from ...deformers.corrections.rotation_choice import (
 )
 from ...deformers.geometry.vectors import normalize
 from ...deformers.particles.continuity import find_continuous
-from ...deformers.rig.limbs import MIRRORED, count_in_line, find_heirs, find_paired, measure_size
+from ...deformers.rig.limbs import MAX_MIRROR_GAP, count_in_line, find_heirs, find_paired, measure_size
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
 from ..left_out import LeftOut, choose_usable
@@ -55,42 +54,42 @@ from .from_method import (
 from .keys import remove
 from .posed_copy import check_own_mesh
 
+# Corrections of a character, at most
 MOST_KEYS = 32
-"""Corrections of a character, at most."""
 
+# How much stiffer flesh is than Particles: pictures are liked better, as elbows and shoulders swell less
 FIRM = 2.3
-"""How much stiffer flesh is than Particles: pictures are liked better, as elbows and shoulders swell less."""
 
+# Share of the flesh that follows both sides of a joint, for it to be looked at: fingers, toes and faces have less
 LEAST_FLESH = 3e-3
-"""Share of the flesh that follows both sides of a joint, for it to be looked at: fingers, toes and faces have less."""
 
+# Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine,
+# neck and tail. What Particles change there grows with the angle, but for hinges, where it sets in late.
 HINGE, BALL, COLLAR, TRUNK = tuple(22.5 * step for step in range(1, 7)), 90.0, 25.0, 45.0
-"""Degrees by which joints are bent: where limbs bend, where they begin, between these and the trunk, and of spine, neck
-and tail. What Particles change there grows with the angle, but for hinges, where it sets in late."""
 
+# Bends of a hinge for each of its keys, which are where the others are interpolated best
 FOR_EACH = 2
-"""Bends of a hinge for each of its keys, which are where the others are interpolated best."""
 
+# Parts at the end of a limb, and the degrees that these are bent by at most, where a preset tells them
 ENDS, MOST_END = ("hand", "foot", "toes"), 45.0
-"""Parts at the end of a limb, and the degrees that these are bent by at most, where a preset tells them."""
 
+# The same of a joint of the trunk that is one of many, at least
 LEAST_TRUNK = 15.0
-"""The same of a joint of the trunk that is one of many, at least."""
 
+# What skin that gives way to clothes counts beside what else changes: it would be seen through them
 TUCKED = 30.0
-"""What skin that gives way to clothes counts beside what else changes: it would be seen through them."""
 
 
 def add_flesh(objects: Sequence[bpy.types.Object]) -> Steps[CorrectedFrom]:
-    """Correct a character after Particles, at the joints that gain most by it; no keys where none does.
+    """Correct a character after Particles, at the joints that gain most by it; no keys if none does.
 
     Yields and raises as `correct_from`.
     """
     return store_flesh(*(yield from find_flesh(objects)))
 
 
+# The meshes, their corrections, sentences on these, and which meshes are left out
 FoundFlesh = tuple[list[bpy.types.Object], list[Fitted], list[str], tuple[str, ...]]
-"""The meshes, their corrections, sentences on these, and which meshes are left out."""
 
 
 def find_flesh(objects: Sequence[bpy.types.Object]) -> Steps[FoundFlesh]:
@@ -151,7 +150,7 @@ def find_bends(
 
 
 def remove_flesh(objects: Sequence[bpy.types.Object]) -> tuple[int, LeftOut]:
-    """Remove the corrections of meshes that were made after Particles: how many there were, and what is linked."""
+    """Remove the corrections of meshes made after Particles: their number, and the linked meshes that keep theirs."""
     fleshy = [obj for obj in objects if list_flesh([obj])]
     free, left_out = choose_usable(fleshy, check_not_linked, check_own_mesh)
     found = list_flesh(free)
@@ -182,7 +181,7 @@ def _find_fleshy_joints(armature: bpy.types.Object, skeleton: Skeleton, characte
 
 
 def _list_body(rig: Rig | None, skeleton: Skeleton) -> set[int]:
-    """Joints of trunk and limbs: not those inside of a limb, where it only twists, nor of ears, jaws and the like."""
+    """Joints of trunk and limbs, without those within a limb that only twist, ears, jaws and the like."""
     joints, parents = skeleton.joints, skeleton.joints.parents
     firsts = {joint for joint in map(int, skeleton.first_joints) if parents[joint] >= 0}
     if rig is not None:
@@ -214,7 +213,7 @@ def _list_bends(
     rig = find_rig_of(armature, bones)
     is_limb = bool(find_limbs(joints)[joint])
     if is_limb and find_limb_hinges(joints)[joint]:
-        if len(one.rotations) and measure_angles(one.rotations).max() > MOVED:
+        if len(one.rotations) and measure_angles(one.rotations).max() > MIN_BEND:
             axis, along = find_axis(one.rotations)[0], one.axes.T @ joints.axes[joint]
             axis = normalize(axis - (axis @ along) * along)  # hands that turn are no part of it
         else:
@@ -232,7 +231,7 @@ def _list_bends(
 
 
 def find_largest_bend(rig: Rig | None, skeleton: Skeleton, one: BentJoint, is_moved: bool) -> float:
-    """Degrees that a joint of a limb is bent by which is no hinge.
+    """Degrees by which a limb's joint that is not a hinge is bent.
 
     Without a preset, actions tell collars from other joints: they bend an animal's shoulder blades little. `is_moved`:
     whether there are any that bend joints much.
@@ -256,7 +255,7 @@ def _find_part(rig: Rig, bone: str) -> str:
 
 
 def _share_bend(rig: Rig | None, bone: str) -> float:
-    """What a bone of the trunk is bent by, degrees: of several in a row each its share."""
+    """Degrees by which a bone of the trunk is bent; several in a row share them."""
     counts = [] if rig is None else [len(chain) for chain in rig.bones.values() if bone in chain]
     return max(TRUNK / max(counts, default=1), LEAST_TRUNK)
 
@@ -265,7 +264,7 @@ def _list_directions(joints: Joints, joint: int, frame: np.ndarray) -> Iterator[
     """Axes, armature space, about which a bone goes along two axes of a frame, and back; mirrored on its sides."""
     upright = replace(joints, centers=np.asarray(joints.centers, np.float64) @ frame)
     _, lateral, middle = find_paired(upright)
-    along, aside = joints.axes[joint], MIRRORED * measure_size(joints)
+    along, aside = joints.axes[joint], MAX_MIRROR_GAP * measure_size(joints)
     for axis in np.argsort(np.abs(along @ frame).round(4), kind="stable")[:2]:
         side = -1.0 if axis == lateral and upright.centers[joint][axis] < middle - aside else 1.0
         for sign in (side, -side):
@@ -277,7 +276,7 @@ def _dress(meshes: list[ComparedMesh], _progress: Progress) -> FleshyCharacter:
 
 
 def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, progress: Progress) -> list[Bends]:
-    """The bends, with what Particles change where each joint is bent alone: `offsets`, `products` and `gains`."""
+    """Fill in the changes by Particles in bends of single joints: `offsets`, `products` and `gains`."""
     done, total = 0, sum(len(bend.rotations) for bend in bends)
     for bend in bends:
         weighed, gains = [], []
@@ -294,9 +293,9 @@ def _try_all(character: FleshyCharacter, bends: list[Bends], joints: Joints, pro
 
 
 def choose_bends(bends: Sequence[Bends], joints: Joints) -> list[Bends]:
-    """The joints that are corrected: those that gain most by each key, on both sides alike, as long as there is room.
+    """Choose joints by their gain for each key, on both sides alike, as long as there is room.
 
-    Their `chosen` rotations are set: all directions, so that what is right in one does not show in another.
+    Their `chosen` rotations are set in all directions, so that the keys of one do not show in another.
     """
     room, chosen = MOST_KEYS, []
     groups = [(group, _count_keys(group[0]), max(bend.gains.max() for bend in group)) for group in _pair(bends, joints)]
@@ -324,7 +323,7 @@ def _choose_keyed(group: Sequence[Bends], count: int) -> np.ndarray:
 
 
 def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
-    """Each joint with its mirror image, where there is one."""
+    """Each joint with its mirror image, if there is one."""
     _, axis, middle = find_paired(joints)
     centers = np.asarray(joints.centers, float)[[bend.joint.joint for bend in bends]]
     mirrored, left = centers.copy(), list(range(len(bends)))
@@ -333,7 +332,7 @@ def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
         first = left.pop(0)
         away = [float(np.linalg.norm(centers[other] - mirrored[first])) for other in left]
         best = int(np.argmin(away)) if away else -1
-        is_alike = best >= 0 and away[best] < MIRRORED * measure_size(joints)
+        is_alike = best >= 0 and away[best] < MAX_MIRROR_GAP * measure_size(joints)
         if is_alike and len(bends[left[best]].rotations) == len(bends[first].rotations):
             yield [bends[first], bends[left.pop(best)]]
         else:
@@ -341,7 +340,7 @@ def _pair(bends: Sequence[Bends], joints: Joints) -> Iterator[list[Bends]]:
 
 
 def _describe(fitted: Sequence[Fitted], chosen: Sequence[Bends]) -> Iterator[str]:
-    """What was corrected, by joint: how far Particles move the skin where it is bent, millimeters."""
+    """The corrected joints, with the millimeters by which Particles move the bent skin."""
     for bend in chosen:
         largest = 0.0
         for number, one in enumerate(fitted):

@@ -18,32 +18,32 @@ from .fleshy_character import FleshyCharacter
 from .from_joints import BentJoint
 from .from_method import NEAR, Fitted, JointKeys
 
+# Share of the character's size that a joint must change the skin by, somewhere, to be corrected
 LEAST_CHANGE = 1e-3
-"""Share of the character's size that a joint must change the skin by, somewhere, to be corrected."""
 
+# Degrees from one pose of a joint to the next, at most, that its keys are fitted to: they grow as its angle
 STEP = 30.0
-"""Degrees from one pose of a joint to the next, at most, that its keys are fitted to: they grow as its angle."""
 
+# Poses in which all joints are bent
 MIXED = 16
-"""Poses in which all joints are bent."""
 
+# More of these, which tell how much they count in the fit
 LEFT_OUT = 8
-"""More of these, which tell how much they count in the fit."""
 
+# What a pose of several joints may count in the fit, where a joint bent alone counts 1. Keys add up, flesh does not:
+# the more such poses count, the nearer keys come in them, and the farther they are where one joint is bent.
 OF_SEVERAL = 0.1, 0.3, 1.0
-"""What a pose of several joints may count in the fit, where a joint bent alone counts 1. Keys add up, flesh does not:
-the more such poses count, the nearer keys come in them, and the farther they are where one joint is bent."""
 
+# Share of a bend, in such poses, that a joint is bent by at least
 LEAST_BEND = 0.4
-"""Share of a bend, in such poses, that a joint is bent by at least."""
 
+# Of all actions, that corrections are fitted to
 MOST_FRAMES = 24
-"""Of all actions, that corrections are fitted to."""
 
 
 @dataclass(eq=False)
 class Bends:
-    """A joint and the rotations that it is tried at.
+    """A joint and its sampled rotations.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class Bends:
     offsets : list of lists of float32 arrays
         Of each rotation and mesh.
     products : float array, shape (R, R)
-        Inner products of what Particles change there.
+        Inner products of the changes by Particles.
     gains : float array, shape (R,)
-        What that counts; 0 where it is too little.
+        Weighted size of the changes; 0 if too small.
     """
 
     joint: BentJoint
@@ -108,10 +108,10 @@ def fit_bends(
     joints: Joints,
     progress: Progress,
 ) -> list[Fitted]:
-    """Find the offsets that miss least: in bends of one joint, in mixed poses and in frames of the actions.
+    """Fit offsets by least squares to bends of single joints, mixed poses and frames of the actions.
 
-    Of frames, only these joints are bent: what others change in them is not for these to make up for. A mesh that
-    nothing is planned for gets nothing.
+    In frames, only these joints are bent, so that they do not make up for others. A mesh without planned keys gets
+    none.
     """
     fits = [MeshFit(character, number, bends, keys) for number, keys in enumerate(planned)]
     poses = [(*pose, Kind.ALONE) for pose in bend_between(bends, joints)]
@@ -133,7 +133,7 @@ def fit_bends(
 
 
 class Kind(Enum):
-    """What a pose is to the fit: of one joint alone, of several, or one that only tells how near it comes."""
+    """The kind of a pose: of one joint, of several, or left out of the fit to measure it."""
 
     ALONE = auto()
     SEVERAL = auto()
@@ -170,7 +170,7 @@ class MeshFit:
         return np.array([offsets[self._number] for offsets in bend.offsets])
 
     def add(self, rotations: np.ndarray, offsets: Sequence[np.ndarray], kind: Kind) -> None:
-        """Add a pose: the rotation of each joint, (N, 4), what each mesh would have to gain."""
+        """Add a pose: the rotation of each joint, (N, 4), and the offsets wanted of each mesh."""
         if not self._kept:
             return
         values = np.concatenate([keys.read(rotations[index][None])[0] for index, keys, _ in self._kept])
@@ -184,7 +184,7 @@ class MeshFit:
         return self._fits[Kind.ALONE].plus(self._fits[Kind.SEVERAL], of_several).solve()
 
     def measure(self, found: np.ndarray) -> np.ndarray:
-        """Sums of squares, in poses of one joint and in those left out: what such offsets miss, and what is wanted."""
+        """Sums of squares of errors and of wanted offsets, in poses of one joint and in those left out."""
         kinds = Kind.ALONE, Kind.LEFT_OUT
         return self.mesh.millimeters**2 * np.array([self._sum(found, kind, slice(None)) for kind in kinds]).T
 

@@ -1,6 +1,6 @@
-"""A character in its clothes, bound by the method in use and by Particles: what it would have to gain to look as flesh.
+"""A character in its clothes, bound by the method in use and by Particles: the offsets that make it look like flesh.
 
-Clothes of their own mesh ride on the body, and its skin gives way where it would show through them.
+Clothes of their own mesh ride on the body, and its skin is pushed in if it would show through them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ...deformers.particles.layers import Riders, find_riders
 from ...deformers.particles.tuck import Tuck, find_tuck
 from .from_method import ComparedMesh
 
+# Weight of some vertex from which a bone moves a mesh
 HELD = 0.5
-"""Weight of some vertex from which on a bone moves a mesh."""
 
+# Share by which all vertices of a mesh ride on the body from which nothing else moves it
 CARRIED = 0.99
-"""Share by which all vertices of a mesh ride on the body from which on nothing else moves it."""
 
+# Radius of a limb, in sizes of the character, up to which limbs count as thin alike
 THIN = 0.01
-"""Radius of a limb, in sizes of the character, up to which limbs count as thin alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class FleshyCharacter:
 
     @classmethod
     def of(cls, meshes: list[ComparedMesh]) -> FleshyCharacter:
-        """The body is the filled mesh that most bones move, clothes have fewer; what is near it rides on it."""
+        """The body is the filled mesh with the most bones; meshes near it ride on it as clothes."""
         points, weights = zip(*(read_skin(mesh) for mesh in meshes), strict=True)
         bones = [int((each.max(axis=0, initial=0.0) > HELD).sum()) for each in weights]
         body = int(
@@ -74,7 +74,7 @@ class FleshyCharacter:
 
     @cached_property
     def shares(self) -> list[np.ndarray]:
-        """What a change of each vertex of each mesh counts: its area over the radius of the limb, shape (V,).
+        """Weight of each vertex of each mesh: its area over the radius of the limb, shape (V,).
 
         So an elbow is not behind a belly that moves as far, but toes are behind both.
         """
@@ -87,9 +87,9 @@ class FleshyCharacter:
         return found
 
     def find_offsets(self, matrices: np.ndarray) -> list[np.ndarray]:
-        """What each mesh would have to gain at rest, float32, (V, 3), to look in a pose, (B, 4, 4), as by Particles.
+        """Offsets at rest, float32, (V, 3), that give each mesh its shape by Particles in a pose, (B, 4, 4).
 
-        Layers ride on the body, and it gives way where it would show through them.
+        Layers ride on the body, whose skin is pushed in if it would show through them.
         """
         return self.find_changes(matrices)[0]
 
@@ -135,14 +135,14 @@ def read_skin(mesh: ComparedMesh) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class _PosedMesh:
-    """A mesh in a pose, by the method in use, and what it would have to gain.
+    """A mesh in a pose by the method in use, and its flesh offsets.
 
     Attributes
     ----------
     points : float array, shape (V, 3)
-        Posed without that, object space.
+        Posed without the offsets, object space.
     linear : float array, shape (V, 3, 3)
-        What the pose does to vectors at each vertex.
+        Linear part of each vertex's transform.
     offsets : float64 array, shape (V, 3)
         At rest, object space; changed by the character.
     """
@@ -154,13 +154,13 @@ class _PosedMesh:
 
     @classmethod
     def of(cls, mesh: ComparedMesh, matrices: np.ndarray, is_carried: bool) -> _PosedMesh:
-        """A mesh in a pose, (B, 4, 4); what is carried gains nothing by itself."""
+        """A mesh in a pose, (B, 4, 4); carried meshes have no offsets of their own."""
         pose = Pose(matrices).seen_from(mesh.space)
         points, linear = mesh.now.pose(pose), mesh.now.transforms(pose)[:, :3, :3]
         wanted = np.zeros(points.shape) if is_carried else mesh.source.pose(pose).astype(np.float64) - points
         return cls(mesh, points, linear, pull_back(linear, wanted).offsets)
 
     def find_points(self) -> np.ndarray:
-        """Posed with what it gains, armature space, shape (V, 3)."""
+        """Posed positions including the offsets, (V, 3), armature space."""
         points = self.points + np.einsum("vij,vj->vi", self.linear, self.offsets)
         return points @ self.mesh.space[:3, :3].T + self.mesh.space[:3, 3]

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ...bridge.animation.correction_drivers import find_reading_bone
+from ...bridge.rigs.actions import AT_A_TIME, list_actions, list_frames, visit_frames
 from ...bridge.rigs.armatures import Skeleton, read_pose
 from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
@@ -23,23 +24,22 @@ from ...deformers.corrections.rotation_choice import (
 )
 from ...deformers.geometry.vectors import normalize
 from ..steps import Steps
-from ..subject.actions import AT_A_TIME, list_actions, list_frames, visit_frames
 from ..subject.rig_presets import find_rig_of
 
+# Parts of a body whose joints are corrected if none are named: elbows, knees, hips and shoulders
 PARTS = ("forearm", "shin", "thigh", "upper_arm")
-"""Parts of a body whose joints are corrected where none are named: elbows, knees, hips and shoulders."""
 
+# The parts that hinges are joined to
 FOLLOWED = {"forearm": "upper_arm", "shin": "thigh"}
-"""The parts that hinges are joined to."""
 
+# Of all actions together
 MOST_READ = 600
-"""Of all actions together."""
 
+# Of a joint that is bent at rest: it bends on to that side
 LEAST_BEND = np.sin(np.radians(5.0))
-"""Of a joint that is bent at rest: it bends on to that side."""
 
+# Distance of two bones' heads, in lengths of a bone, up to which they are at the same joint
 SAME_HEAD = 1e-3
-"""Distance of two bones' heads, in lengths of a bone, up to which they are at the same joint."""
 
 
 @dataclass(eq=False)
@@ -72,12 +72,12 @@ class BentJoint:
 
 
 def find_joints(armature: bpy.types.Object, skeleton: Skeleton, names: Sequence[str]) -> list[BentJoint]:
-    """The joints of named bones, or those that a rig preset knows where none are named.
+    """The joints of named bones, or those that a rig preset knows if none are named.
 
     Raises
     ------
     SkinningError
-        Where a bone has no joint, or no preset knows the rig.
+        If a bone has no joint, or no preset knows the rig.
     """
     bones = read_rest_bones(armature)
     if not names:
@@ -92,7 +92,7 @@ def find_joints(armature: bpy.types.Object, skeleton: Skeleton, names: Sequence[
 
 
 def _list_known(rig: Rig, skeleton: Skeleton) -> list[str]:
-    """The first deforming bone of each part that is corrected where none are named."""
+    """The first deforming bone of each part that is corrected if none are named."""
     found = []
     for part in PARTS:
         for (own, _), chain in rig.bones.items():
@@ -120,7 +120,8 @@ def find_joint(armature: bpy.types.Object, skeleton: Skeleton, bones: RestBones,
 
 
 def _find_deforming(bones: RestBones, name: str) -> str:
-    """A bone, or of those that deform the skin and begin where it does that whose tail is nearest; "" for none."""
+    """The bone itself if it deforms the skin; otherwise the deforming bone with the same head and the nearest tail. ""
+    if there is none."""
     index = bones.index(name)
     if bones.deforming[index]:
         return name
@@ -131,7 +132,7 @@ def _find_deforming(bones: RestBones, name: str) -> str:
 
 
 def _find_reading_at_rest(bones: RestBones, name: str, parent: str) -> str:
-    """Of a bone and the control bones above it that begin at the same point, the uppermost."""
+    """The uppermost of a bone and those control bones above it that begin at the same point."""
     start = bones.index(name)
     length, best = float(np.linalg.norm(bones.tails[start] - bones.heads[start])), name
     while (above := bones.parents[bones.index(best)]) and above != parent:
@@ -144,7 +145,7 @@ def _find_reading_at_rest(bones: RestBones, name: str, parent: str) -> str:
 def read_frames(
     armature: bpy.types.Object, skeleton: Skeleton, joints: Sequence[BentJoint], share: float
 ) -> Steps[np.ndarray]:
-    """Read the poses of all actions, and what they make of the joints: their `rotations`, and the bones to be read.
+    """Read the poses of all actions, and fill in the joints' `rotations` and the bones to be read.
 
     Parameters
     ----------

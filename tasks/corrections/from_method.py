@@ -1,7 +1,7 @@
-"""Corrections by which a skin looks as another method would deform it, such as Particles: at the speed of shape keys.
+"""Corrections that give a skin the shape of another method, such as Particles, at the speed of shape keys.
 
-Each joint is bent alone, by the method in use and by the other. What they differ by is brought back to rest, and fitted
-once more to frames of the actions, where several joints are bent.
+Each joint is bent alone, by the method in use and by the other. The difference is brought back to rest, and fitted
+again to frames of the actions, in which several joints bend.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import bpy
 import numpy as np
 
 from ...bridge.meshes.data import mesh_of
+from ...bridge.names import free_name, name_within
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers import METHODS, Pose, SkinningError
 from ...deformers.corrections.inverses import pull_back
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
 from ...deformers.corrections.readers import Reader
 from ...deformers.corrections.rotation_choice import choose_farthest, measure_angles, pose_joint
-from ...deformers.particles.particles import MOST_STIFFNESS
+from ...deformers.particles.particles import MAX_STIFFNESS
 from ...settings.choices import BAKING
 from ..left_out import LeftOut, check_any, describe_left_out, sort_out
-from ..names import free_name, name_within
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
@@ -36,38 +36,38 @@ from .keys import Correction, find_next_reader, list_group, store_all
 from .posed_copy import check_correctable
 from .poses import pack_numbers
 
+# Shares of all that are done when the actions are read, and the meshes bound
 READ, BOUND = 0.1, 0.2
-"""Shares of all that are done when the actions are read, and the meshes bound."""
 
+# Angles that corrections can be made at, degrees
 SMALLEST, LARGEST = 5.0, 150.0
-"""Angles that corrections can be made at, degrees."""
 
+# Angles of a joint: each is a shape key, and three for some joints
 MOST_ANGLES = 24
-"""Angles of a joint: each is a shape key, and three for some joints."""
 
+# Of all corrections together: as shape keys, and while they are found, half a gigabyte
 MOST_OFFSETS = 20_000_000
-"""Of all corrections together: as shape keys, and while they are found, half a gigabyte."""
 
+# Share of a mesh's size that a joint must move it by, from the one method to the other, to be corrected
 LEAST = 1e-4
-"""Share of a mesh's size that a joint must move it by, from the one method to the other, to be corrected."""
 
+# Rotations of a joint that is no hinge which its corrections are fitted to, at most, and how far apart at least
 SAMPLES, APART = 24, np.radians(8.0)
-"""Rotations of a joint that is no hinge which its corrections are fitted to, at most, and how far apart at least."""
 
+# Frames that all corrections are fitted to, at most, and coordinates that these may have in all
 MOST_FRAMES, MOST_NUMBERS = 120, 30_000_000
-"""Frames that all corrections are fitted to, at most, and coordinates that these may have in all."""
 
+# What a frame counts in the fit on average, where a joint bent alone counts 1; and the share of the mean square of
+# all frames that is added to that of each, so that frames where next to nothing differs do not count most
 FRAME_WEIGHT, STILL = 2.0, 0.05
-"""What a frame counts in the fit on average, where a joint bent alone counts 1; and the share of the mean square of all
-frames that is added to that of each, so that frames where next to nothing differs do not count most."""
 
+# Of a mask: vertices that are measured
 NEAR = 0.5
-"""Of a mask: vertices that are measured."""
 
 
 @dataclass(frozen=True)
 class CorrectedFrom:
-    """Corrections that were made, and how near they come.
+    """The new corrections, and their error.
 
     Attributes
     ----------
@@ -76,12 +76,12 @@ class CorrectedFrom:
     keys : tuple of (str, str)
         Mesh and shape key.
     bones : tuple of str
-        What brings them in.
+        Bones that drive them.
     before, after : float
-        How far the skin near the joints is from that of the source in poses of several joints that they are fitted to,
-        without the corrections and with them: millimeters, rms. 0 where there are no such poses.
+        Rms distance from the source, in millimeters, of the skin near the joints in the fitted poses of several joints,
+        without the corrections and with them. 0 if there are no such poses.
     left_out : tuple of str
-        Which meshes are left out, and why: a sentence on each.
+        A sentence on each mesh that is left out, and why.
     """
 
     source: str
@@ -131,7 +131,7 @@ class ComparedMesh:
     millimeters: float
 
     def find_offsets(self, matrices: np.ndarray) -> np.ndarray:
-        """What the mesh would have to gain at rest, (V, 3), to look in a pose, (B, 4, 4), as by the other method."""
+        """Offsets at rest, (V, 3), that give the mesh its shape by the other method in a pose, (B, 4, 4)."""
         pose = Pose(matrices).seen_from(self.space)
         wanted = self.source.pose(pose).astype(np.float64) - self.now.pose(pose)
         return pull_back(self.now.transforms(pose)[:, :3, :3], wanted).offsets
@@ -209,7 +209,7 @@ def find_correctable(objects: Sequence[bpy.types.Object]) -> tuple[list[SkinnedO
     Raises
     ------
     SkinningError
-        Where there is none, or they have several armatures.
+        If there is none, or they have several armatures.
     """
     skinned, left_out = sort_out(objects, check_correctable)
     if any(one.armature != skinned[0].armature for one in skinned):
@@ -218,7 +218,7 @@ def find_correctable(objects: Sequence[bpy.types.Object]) -> tuple[list[SkinnedO
 
 
 def check_angles(angles: Sequence[float]) -> list[float]:
-    """Angles in degrees, ascending, each once; raises SkinningError where there is none, or one can not be read."""
+    """Angles in degrees, ascending, each once; raises SkinningError if there is none, or one cannot be read."""
     if not len(angles):
         raise SkinningError(f"No angle is given: enter angles from {SMALLEST:g} to {LARGEST:g} degrees")
     for angle in angles:
@@ -233,7 +233,7 @@ def check_angles(angles: Sequence[float]) -> list[float]:
 
 
 def _check_size(planned: Sequence[tuple[ComparedMesh, Sequence[JointKeys]]]) -> None:
-    """Raise SkinningError where corrections are more than there is memory for."""
+    """Raise SkinningError if corrections are more than there is memory for."""
     counts = [sum(len(keys.corrections) for keys in joints) for _, joints in planned]
     vertices = [len(mesh_of(mesh.skinned.obj).vertices) for mesh, _ in planned]
     if sum(count * number for count, number in zip(counts, vertices, strict=True)) > MOST_OFFSETS:
@@ -270,7 +270,7 @@ class ReadBoth:
             )
         obj, by_source = skinned.obj, Choices.read(skinned, source)
         if firmness != 1.0:
-            stiffness = min(firmness * by_source.params.stiffness, MOST_STIFFNESS)
+            stiffness = min(firmness * by_source.params.stiffness, MAX_STIFFNESS)
             by_source = replace(by_source, params=replace(by_source.params, stiffness=stiffness))
         by_own = Choices.read(skinned)
         by_own = replace(by_own, has_rolls=by_own.has_rolls and by_source.has_rolls)  # else they were taken back
@@ -307,7 +307,7 @@ def bind_both(
     share : float
         Of all that is done once they are read.
     must_be_filled : bool
-        Whether a mesh that a method would fill is left out where there is nothing to fill.
+        Whether a mesh that a method would fill is left out if there is nothing to fill.
     firmness : float
         Of Particles: how much stiffer than chosen.
     frame : float array, shape (3, 3), or None
@@ -316,7 +316,7 @@ def bind_both(
     Raises
     ------
     SkinningError
-        Where all are left out.
+        If all are left out.
     """
     read, left_out = [], LeftOut()
     for number, one in enumerate(objects):
@@ -344,12 +344,12 @@ def _bind_all(read: Sequence[ReadBoth], _progress: Progress) -> list[ComparedMes
 def plan_all(
     meshes: Sequence[ComparedMesh], joints: Sequence[BentJoint], source: str, reader: str
 ) -> tuple[list[tuple[ComparedMesh, list[JointKeys]]], tuple[str, ...]]:
-    """The corrections of meshes at joints, by `plan_keys`, and which meshes are left out, a sentence on each.
+    """Plan the corrections of meshes at joints by `plan_keys`; a sentence on each mesh that is left out.
 
     Parameters
     ----------
     reader : str
-        Of joints that are no hinges.
+        For joints that are not hinges.
     """
     readers = ["ANGLE" if joint.chosen.is_hinge else reader for joint in joints]
     by_object = {mesh.skinned.obj: mesh for mesh in meshes}
@@ -363,17 +363,17 @@ def plan_all(
 
 
 def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str, reader: str) -> JointKeys:
-    """What the corrections of a mesh at a joint are called, and what brings them in.
+    """The names of a mesh's corrections at a joint, and their reader.
 
     Parameters
     ----------
     reader : str
-        That is asked for, of `READER_ITEMS`.
+        The requested one, of `READER_ITEMS`.
 
     Raises
     ------
     SkinningError
-        Where corrections of the joint that a user has made are too near to be told apart.
+        If the user's corrections of the joint are too near to be told apart.
     """
     obj, bones = mesh.skinned.obj, (joint.reading,)
     group = list_group(obj, bones)
@@ -473,7 +473,7 @@ def fit_mesh(
 
 
 def _list_samples(keys: JointKeys) -> np.ndarray:
-    """The rotations that a joint's corrections are fitted to where it alone is bent: their own come first."""
+    """The rotations of a joint alone to which its corrections are fitted: their own come first."""
     joint = keys.joint
     if joint.chosen.is_hinge or not len(joint.rotations):
         return joint.chosen.rotations
@@ -487,7 +487,7 @@ def _choose_frames(count: int, rows: int) -> np.ndarray:
 
 
 def _weigh(seen: Sequence[np.ndarray]) -> np.ndarray:
-    """What frames count: those of a calm action are not to be lost beside those of a wild one."""
+    """Weights of the frames: scaled so that calm actions count as much as wild ones."""
     squares = np.array([np.square(wanted).mean() for wanted in seen])
     if not squares.any():
         return np.ones(len(squares))
@@ -496,7 +496,7 @@ def _weigh(seen: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _measure(fit: OffsetFit, offsets: np.ndarray, values: np.ndarray, seen: Sequence[np.ndarray]) -> np.ndarray:
-    """Vertices near the joints in all frames, and the sums of the squares of what they lack, without and with."""
+    """Vertices near the joints in all frames, and sums of squared errors without and with the corrections."""
     near = fit.masks[:, fit.rows].max(axis=0) > NEAR
     own, sums = offsets[:, fit.rows[near]], np.zeros(3)
     for value, wanted in zip(values, seen, strict=True):
@@ -506,7 +506,7 @@ def _measure(fit: OffsetFit, offsets: np.ndarray, values: np.ndarray, seen: Sequ
 
 
 def store_fitted(fitted: Sequence[Fitted], source: str, notes: Sequence[str], left_out: Sequence[str]) -> CorrectedFrom:
-    """Store what was found; the last step, which alone changes the file."""
+    """Store the fitted corrections: the last step, and the only one that changes the file."""
     stored, bones = [], []
     for one in fitted:
         obj, armature = one.mesh.skinned.obj, one.mesh.skinned.armature

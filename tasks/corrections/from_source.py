@@ -1,6 +1,6 @@
-"""Corrections that nobody sculpts: from an object of the same topology, or from another method, such as Particles.
+"""Corrections without sculpting: from an object of the same topology, or from another method, such as Particles.
 
-`correct_from` takes turns with Blender's window: see `operators/computing.py` for what its steps yield.
+`correct_from` takes turns with Blender's window: see `tasks/steps.py`.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ def correct_from(
     joints: Sequence[str] = (),
     angles: Sequence[float] = ANGLES,
 ) -> Steps[CorrectedFrom]:
-    """Correct a character after what something else makes of its poses.
+    """Correct a character after another method or another object.
 
     Parameters
     ----------
     objects : Objects
         Meshes of one armature.
     source : str
-        A key of `METHODS`: joints are bent, one after the other, and the skin shall look as by this method. Else the
-        name of an object with the same vertices: in the present pose, the mesh that has these shall look like it.
+        A key of `METHODS`: joints are bent one after the other, and the skin follows this method. Or the name of an
+        object with the same vertices as one of the meshes: the mesh gets its shape in the current pose.
     joints : sequence of str
         Bones: the joints that are bent; if none, after Particles those that gain most (`add_flesh`), else elbows,
-        knees, hips and shoulders. With an object, what brings the correction in; the joint where the shape differs if
-        none.
+        knees, hips and shoulders. With an object, the bones that drive the correction; by default the joint at which
+        the shape differs.
     angles : sequence of float
         Degrees, of a method and named joints.
 
@@ -53,7 +53,7 @@ def correct_from(
     Raises
     ------
     SkinningError
-        Where that can not be done. Nothing is changed before the last step.
+        If that cannot be done. Nothing is changed before the last step.
     """
     objects = [obj for obj in objects if has_armature_modifier(obj)]
     if not objects:
@@ -100,7 +100,7 @@ def _correct_by_object(objects: Sequence[bpy.types.Object], name: str, joints: S
 
 
 def _find_alike(objects: Sequence[bpy.types.Object], source: bpy.types.Object) -> bpy.types.Object:
-    """The one mesh that has the vertices and edges of another; raises SkinningError where there is none, or several."""
+    """The one mesh that has the vertices and edges of another; raises SkinningError if there is none, or several."""
     edges = _list_edges(source)
     found = [obj for obj in objects if obj != source and np.array_equal(_list_edges(obj), edges)]
     if len(found) == 1:

@@ -1,4 +1,4 @@
-"""What was sculpted on posed copies, kept as shape keys that the pose brings in."""
+"""Keep sculpted changes of posed copies as shape keys that the pose drives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...bridge.meshes.data import mesh_of, read_groups_of
 from ...bridge.meshes.posed_copies import Record, read_record, read_sculpted
 from ...deformers import SkinningError
 from ...deformers.corrections.inverses import pull_back, pull_back_by_steps
-from ...deformers.corrections.joint_choice import ALSO, measure_rotations, score_joints
+from ...deformers.corrections.joint_choice import MIN_OTHER_SCORE, measure_rotations, score_joints
 from ...deformers.errors import find_unusable
 from ...deformers.geometry.vectors import measure_lengths
 from ...settings.objects import settings_of
@@ -26,26 +26,26 @@ from .names import follow_names
 from .posed_copy import State, check_takes_keys, discard
 from .posed_skin import check_count, check_joints, find_bound_skin, is_affine
 
+# Share of a mesh's size by which a vertex must be moved to have been sculpted
 UNTOUCHED = 1e-6
-"""Share of a mesh's size by which a vertex must be moved to have been sculpted."""
 
+# Vertices whose weights are read to find the joint
 MOST_SAMPLES = 4000
-"""Vertices whose weights are read to find the joint."""
 
+# Half the width, as a share of the size, in which what was sculpted on both sides passes from one to the other
 SEAM = 0.01
-"""Half the width, as a share of the size, in which what was sculpted on both sides passes from one to the other."""
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What was sculpted on a mesh.
+    """The sculpted change of a mesh.
 
     Attributes
     ----------
     target : float array, shape (V, 3)
         Posed, object space.
     lengths : float array, shape (V,)
-        How far vertices were moved; 0 for those that were not.
+        Distances by which vertices were moved; 0 for the others.
     key : str
         The correction that is edited, "" for a new one.
     size : float
@@ -63,12 +63,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Side:
-    """Bones that a part of what was sculpted belongs to.
+    """The bones that drive one part of the sculpted change.
 
     Attributes
     ----------
     bones : tuple of str
-        Whose rotation brings it in.
+        Their rotation drives the part.
     sign : float
         The part is where x has this sign, armature space; 0 for all of it.
     """
@@ -79,16 +79,16 @@ class Side:
 
 @dataclass(frozen=True)
 class Kept:
-    """What *Keep* has stored.
+    """The result of *Keep*.
 
     Attributes
     ----------
     keys : tuple of (str, str)
         Mesh and shape key.
     bones : tuple of str
-        What brings them in.
+        Bones that drive them.
     damped : int
-        Vertices that can not be brought to where they were sculpted.
+        Vertices that cannot be brought to their sculpted positions.
     """
 
     keys: tuple[tuple[str, str], ...]
@@ -113,7 +113,7 @@ def keep(
     joints: Sequence[str] = (),
     reader: str = "AUTO",
 ) -> Kept:
-    """Store what was sculpted, and take the copies away.
+    """Store the sculpted changes, and remove the copies.
 
     Parameters
     ----------
@@ -124,14 +124,14 @@ def keep(
     mirror : bool
         Whether the other side is corrected, too.
     joints : sequence of str
-        Bones whose rotation brings the correction in; that which was sculpted at if none.
+        Bones whose rotation drives the correction; by default the one nearest to the change.
     reader : str
         Of `READER_ITEMS`.
 
     Raises
     ------
     SkinningError
-        Where nothing was sculpted, or it can not be stored; nothing was changed.
+        If nothing was sculpted, or it cannot be stored; nothing was changed.
     """
     changes = [change for copy in copies if (change := read_change(copy)).lengths.any()]
     if not changes:
@@ -166,7 +166,7 @@ def _store(skinned: SkinnedObject, correction: Correction, other: Correction | N
 
 
 def _check_poses(stored: Sequence[tuple[SkinnedObject, Correction]]) -> None:
-    """Raise SkinningError where a pose can not be told from another, before anything is stored."""
+    """Raise SkinningError if a pose cannot be told from another, before anything is stored."""
     groups: dict[tuple[bpy.types.Object, tuple[str, ...]], list[Correction]] = {}
     for skinned, correction in stored:
         groups.setdefault((skinned.obj, correction.bones), []).append(correction)
@@ -175,12 +175,12 @@ def _check_poses(stored: Sequence[tuple[SkinnedObject, Correction]]) -> None:
 
 
 def read_change(copy: bpy.types.Object) -> Change:
-    """What was sculpted on a posed copy.
+    """Read the sculpted change of a posed copy.
 
     Raises
     ------
     SkinningError
-        Where the copy, or its character, is no longer what it was.
+        If the copy, or its character, has changed since.
     """
     settings = settings_of(copy)
     if settings.corrected is None or not settings.corrected.users_scene:
@@ -205,7 +205,7 @@ def read_change(copy: bpy.types.Object) -> Change:
 
 
 def check_key(obj: bpy.types.Object, key: str) -> None:
-    """Raise SkinningError where the shape key that is edited, if any, is gone."""
+    """Raise SkinningError if the shape key that is edited, if any, is gone."""
     keys = mesh_of(obj).shape_keys
     if key and (keys is None or key not in keys.key_blocks or key not in settings_of(obj).corrections):
         raise SkinningError(
@@ -214,7 +214,7 @@ def check_key(obj: bpy.types.Object, key: str) -> None:
 
 
 def pull_back_change(change: Change) -> tuple[np.ndarray, int]:
-    """What was sculpted as offsets at rest, shape (V, 3), object space, and how many vertices can not be reached."""
+    """The change as offsets at rest, shape (V, 3), object space, and the number of vertices that cannot be reached."""
     record, skinned = change.record, change.skinned
     touched, method = (change.lengths > 0.0)[:, None], find_method_in_use(skinned)
     if method == change.state.method and is_affine(skinned, method):
@@ -236,7 +236,7 @@ def pull_back_change(change: Change) -> tuple[np.ndarray, int]:
 
 
 def _find_sides(changes: Sequence[Change], joints: Sequence[str], mirror: bool) -> list[Side]:
-    """What brings in what was sculpted: one set of bones, or a bone and that of the other side."""
+    """The bones that drive the change: one set of bones, or a bone and that of the other side."""
     first = changes[0]
     if first.key:
         return [Side(list_bones(find_correction(first.skinned.obj, first.key)))]
@@ -253,7 +253,7 @@ def _find_sides(changes: Sequence[Change], joints: Sequence[str], mirror: bool) 
             "No joint is bent at the sculpted spot: pose the character first, or name the driving bones"
         )
     (other,) = flip_bones(armature, [best])
-    if other == best or scores.get(other, 0.0) < ALSO * scores[best]:
+    if other == best or scores.get(other, 0.0) < MIN_OTHER_SCORE * scores[best]:
         return [Side((state.reading[best],))]
     heads = [armature.data.bones[bone].head_local.x for bone in (best, other)]
     sides = [
@@ -263,7 +263,7 @@ def _find_sides(changes: Sequence[Change], joints: Sequence[str], mirror: bool) 
 
 
 def _score(changes: Sequence[Change]) -> dict[str, float]:
-    """How much of what was sculpted lies at the joint of each deforming bone."""
+    """Share of the change at the joint of each deforming bone."""
     totals: dict[str, float] = {}
     for change in changes:
         skeleton = find_skeleton(change.skinned.armature)

@@ -1,4 +1,4 @@
-"""Corrections as they are stored: shape keys, and what brings them in."""
+"""Stored corrections: shape keys with their drivers."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ import numpy as np
 
 from ...bridge.animation.correction_drivers import describe_drivers, drive_keys, release_keys
 from ...bridge.meshes.data import mesh_of, read_key_points, write_key_points
+from ...bridge.names import free_name
 from ...deformers import SkinningError
 from ...deformers.corrections.readers import Reader, find_reader
 from ...settings.corrections import CorrectionSettings
 from ...settings.objects import settings_of
-from ..names import free_name
 from ..subject.corrected import list_bones, read_rotations
 
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """A correction that is to be stored.
+    """A correction to store.
 
     Attributes
     ----------
     name : str
         Of the shape key: that of a correction replaces it.
     offsets : float array, shape (V, 3)
-        What the mesh shall gain at rest in this pose, object space.
+        Offsets at rest for this pose, object space.
     bones : tuple of str
-        Whose rotation brings it in.
+        Bones whose rotation drives it.
     rotations : float array, shape (J, 4)
         Of these bones, in this pose.
     pose : str
@@ -42,7 +42,7 @@ class Correction:
     method : str
         Key of the method that deforms the mesh.
     source : str
-        Key of the method that it is made after; "" where a user has made it.
+        Key of the method it is made after; "" for a user's own.
     """
 
     name: str
@@ -58,8 +58,8 @@ class Correction:
 def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correction) -> str:
     """Add a correction to a mesh, or replace that of its name.
 
-    In its pose the mesh gains what it says, whatever other corrections of these bones did there before: these are 0
-    there from now on. Elsewhere, they are as they were at their own poses.
+    In its pose the mesh gets exactly these offsets: other corrections of these bones become 0 there, and stay as they
+    are at their own poses.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correct
     Raises
     ------
     SkinningError
-        Where the pose can not be told from rest, or from that of another correction; nothing was changed.
+        If the pose cannot be told from rest, or from that of another correction; nothing was changed.
     """
     (correction,) = _with_free_names(obj, [correction])
     group = list_group(obj, correction.bones)
@@ -89,12 +89,12 @@ def store_all(
 ) -> list[str]:
     """Add corrections of the same bones to a mesh, or replace those of their names, all at once.
 
-    Unlike `store`, what each says is all that these bones bring in at its pose.
+    Unlike with `store`, each is the whole correction of these bones at its pose.
 
     Parameters
     ----------
     replaced : sequence of str
-        Corrections of these bones that they take the place of: those of other names are removed.
+        Corrections of these bones to replace: those of other names are removed.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def store_all(
 def _drive(
     obj: bpy.types.Object, armature: bpy.types.Object, bones: tuple[str, ...], names: Sequence[str], reader: Reader
 ) -> None:
-    """Have corrections follow their bones, and note by what they are known again."""
+    """Drive corrections by their bones, and store how to recognize them."""
     drive_keys(obj, armature, bones, names, reader)
     found = describe_drivers(obj)
     for name in names:
@@ -141,14 +141,14 @@ def _write(obj: bpy.types.Object, correction: Correction, offsets: np.ndarray) -
 def find_next_reader(
     obj: bpy.types.Object, corrections: Sequence[Correction], replaced: Sequence[str] = ()
 ) -> tuple[Reader, list[str]]:
-    """What will bring in the corrections of some bones once more of them are stored.
+    """The reader of some bones' corrections after more of them are stored.
 
     Parameters
     ----------
     corrections : sequence of Correction
         Of the same bones.
     replaced : sequence of str
-        Corrections that will be gone.
+        Corrections that will be removed.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def find_next_reader(
     Raises
     ------
     SkinningError
-        Where poses can not be told apart.
+        If poses cannot be told apart.
     """
     new = {*replaced, *(correction.name for correction in corrections)}
     others = [entry for entry in list_group(obj, corrections[0].bones) if entry.name not in new]
@@ -170,7 +170,7 @@ def find_next_reader(
 
 
 def _with_free_names(obj: bpy.types.Object, corrections: Sequence[Correction]) -> list[Correction]:
-    """The same, of some bones, under other names where corrections of other bones have theirs."""
+    """Corrections of some bones, renamed if corrections of other bones have their names."""
     bones, found = corrections[0].bones, []
     taken = {entry.name for entry in settings_of(obj).corrections if list_bones(entry) != bones}
     for correction in corrections:
@@ -215,13 +215,13 @@ def _read_values(obj: bpy.types.Object, group: list[CorrectionSettings], rotatio
 
 
 def read_offsets(obj: bpy.types.Object, name: str) -> np.ndarray:
-    """What a shape key of a mesh adds where its value is 1, float64, shape (V, 3), object space."""
+    """Offsets of a shape key at value 1, float64, shape (V, 3), object space."""
     key = keys_of(obj).key_blocks[name]
     return read_key_points(key).astype(np.float64) - read_key_points(key.relative_key)
 
 
 def _ensure_key(obj: bpy.types.Object, name: str) -> bpy.types.ShapeKey:
-    """The shape key of a correction, or a new one, whose name may get a number; with a Basis where there was no key."""
+    """The shape key of a correction, or a new one, whose name may get a number; with a Basis if there was no key."""
     keys = mesh_of(obj).shape_keys
     if keys is not None and name in keys.key_blocks and name in settings_of(obj).corrections:
         return keys.key_blocks[name]
@@ -245,7 +245,7 @@ def _add_entry(obj: bpy.types.Object, name: str) -> CorrectionSettings:
 
 
 def find_correction(obj: bpy.types.Object, name: str) -> CorrectionSettings:
-    """A correction by its name; raises SkinningError where there is none."""
+    """A correction by its name; raises SkinningError if there is none."""
     found = settings_of(obj).corrections.get(name)
     if found is None:
         raise SkinningError(f"'{obj.name}' has no correction '{name}': choose one from the list")
@@ -258,7 +258,7 @@ def remove(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) 
     Raises
     ------
     SkinningError
-        Where there is none of this name.
+        If there is none of this name.
     """
     settings, keys = settings_of(obj), mesh_of(obj).shape_keys
     bones = list_bones(find_correction(obj, name))

@@ -13,28 +13,27 @@ from mathutils import Matrix, Quaternion, Vector
 
 from ...bridge.meshes.data import mesh_of, read_rest_points, read_triangles
 from ...bridge.meshes.nearest import find_nearest_surface
-from ...deformers.corrections.mirroring import mirror_offsets
-from ...deformers.corrections.rotations import mirror_rotation
+from ...deformers.corrections.mirroring import mirror_offsets, mirror_rotation
 from ..subject.character import object_to_armature
 from ..subject.corrected import read_rotations
 from .keys import Correction, list_group, read_offsets
 from .poses import pack_numbers, parse_bone_pose
 
+# Angle between a pose and its mirror image up to which they are one
 SAME_POSE = np.radians(2.0)
-"""Angle between a pose and its mirror image up to which they are one."""
 
 
 def flip_bones(armature: bpy.types.Object, bones: Sequence[str]) -> tuple[str, ...]:
-    """The bones of the other side; a bone itself where it has none there."""
+    """The bones of the other side; a bone without one stays itself."""
     known = cast(Any, armature.data).bones
     flipped = [bpy.utils.flip_name(bone) for bone in bones]
     return tuple(other if other in known else bone for bone, other in zip(bones, flipped, strict=True))
 
 
 def find_other_side(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correction) -> Correction | None:
-    """What brings a correction in on the other side, still without offsets; None where its pose is its mirror image.
+    """The correction of the other side, still without offsets; None if its pose is its mirror image.
 
-    It has the name of the correction that is there in this pose, if there is one.
+    It takes the name of an existing correction in that pose.
     """
     bones = flip_bones(armature, correction.bones)
     rotations = np.array(
@@ -63,7 +62,7 @@ def _is_same(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def mirror_key(obj: bpy.types.Object, armature: bpy.types.Object, key: str) -> np.ndarray:
-    """What a shape key adds at rest as it is on the other side, shape (V, 3), object space.
+    """A shape key's offsets at rest, mirrored, shape (V, 3), object space.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ def _read_axes(armature: bpy.types.Object, bone: str) -> np.ndarray:
 
 
 def mirror_bone_pose(armature: bpy.types.Object, stored: str) -> str:
-    """A pose of `read_bone_pose` as it is on the other side; raises SkinningError where it is none."""
+    """A pose of `read_bone_pose` as it is on the other side; raises SkinningError if it is none."""
     mirror, found = Matrix.Diagonal((-1.0, 1.0, 1.0, 1.0)), {}
     bones = cast(Any, armature.data).bones
     for name, numbers in parse_bone_pose(stored).items():

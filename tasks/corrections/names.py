@@ -1,4 +1,4 @@
-"""Corrections whose bones or shape keys were renamed: drivers follow names by themselves, what is stored does not."""
+"""Follow renamed bones and shape keys of corrections: drivers do so by themselves, stored names do not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .poses import parse_bone_pose
 
 
 def follow_names(obj: bpy.types.Object) -> None:
-    """Have what is stored of a mesh's corrections follow the present names of shape keys and bones."""
+    """Bring the stored names of a mesh's corrections up to the present ones of shape keys and bones."""
     entries = list(settings_of(obj).corrections)
     blocks = mesh_of(obj).shape_keys
     if blocks is None or not entries:
@@ -61,5 +61,5 @@ def _find_keys(obj: bpy.types.Object, entries: Sequence[CorrectionSettings], pre
 
 
 def rename(values: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
-    """The same by other names, where there are some."""
+    """Apply a mapping of names."""
     return {renamed.get(name, name): value for name, value in values.items()}

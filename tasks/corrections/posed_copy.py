@@ -28,20 +28,20 @@ from .names import follow_names, rename
 from .posed_skin import bound_skins, read_posed_skin
 from .poses import parse_bone_pose, read_bone_pose
 
+# Entries by which a matrix differs from its location, rotation and scale if it is sheared
 SHEARED = 1e-5
-"""Entries by which a matrix differs from its location, rotation and scale if it is sheared."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What is known of the armature in the pose that is corrected.
+    """The armature in the corrected pose.
 
     Attributes
     ----------
     pose : str
         Of all bones, as `read_bone_pose` gives it.
     reading : dict of str to str
-        For each deforming bone, that which is rotated at its joint.
+        For each deforming bone, the bone that rotates at its joint.
     rotations : dict of str to list of float
         Of each bone against its rest and its parent, (w, x, y, z).
     method : str
@@ -59,7 +59,7 @@ class State:
 
     @classmethod
     def of(cls, copy: bpy.types.Object) -> State:
-        """That of a posed copy; raises SkinningError where it has none."""
+        """That of a posed copy; raises SkinningError if it has none."""
         try:
             return cls._unpack(settings_of(copy).corrected_pose)
         except (ValueError, TypeError, AttributeError, SkinningError) as error:
@@ -76,12 +76,12 @@ class State:
         return cls(pose, reading, {bone: as_numbers(one, 4).tolist() for bone, one in rotations.items()}, method)
 
     def follow_names(self, armature: bpy.types.Object) -> State:
-        """The same by the present names of the bones, which are in the order that they were in.
+        """The state by the present names of the bones, whose order is unchanged.
 
         Raises
         ------
         SkinningError
-            Where some were added or deleted.
+            If some were added or deleted.
         """
         former, present = list(self.rotations), list(read_pose_names(armature))
         if len(former) != len(present):
@@ -114,12 +114,12 @@ def begin(
     list of Object
         The copies, selected; the first is active.
     LeftOut
-        Meshes that can not be corrected.
+        Meshes that cannot be corrected.
 
     Raises
     ------
     SkinningError
-        Where no mesh can be corrected; nothing was changed.
+        If no mesh can be corrected; nothing was changed.
     """
     if not objects:
         raise SkinningError("Nothing to correct: select a mesh that has an Armature modifier, or its armature")
@@ -153,7 +153,7 @@ def begin(
 
 
 def _put_in_place(copy: bpy.types.Object, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
-    """Have a copy stand where its character stands: by the same parent where no location, rotation and scale do it."""
+    """Have a copy stand where its character stands: by the same parent if no location, rotation and scale do it."""
     matrix = obj.evaluated_get(depsgraph).matrix_world.copy()
     copy.matrix_world = matrix
     if obj.parent is not None and np.abs(np.array(Matrix.LocRotScale(*matrix.decompose()) - matrix)).max() > SHEARED:
@@ -162,13 +162,13 @@ def _put_in_place(copy: bpy.types.Object, obj: bpy.types.Object, depsgraph: bpy.
 
 
 def find_posed_copy(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The posed copy of a mesh that is being corrected; None where it was deleted, and for a duplicate of the mesh."""
+    """The posed copy of a mesh that is being corrected; None if it was deleted, and for a duplicate of the mesh."""
     copy = settings_of(obj).posed_copy
     return copy if copy is not None and copy.users_scene and settings_of(copy).corrected == obj else None
 
 
 def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
-    """A mesh with its armature; raises SkinningError where no shape key can correct its pose."""
+    """A mesh with its armature; raises SkinningError if no shape key can correct its pose."""
     check_not_linked(obj)
     if settings_of(obj).corrected is not None:
         raise SkinningError(f"'{obj.name}' is what you sculpt: press Keep or Discard")
@@ -182,7 +182,7 @@ def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
 
 
 def check_takes_keys(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where a mesh can get no shape key that is its own, and shown."""
+    """Raise SkinningError if a mesh can get no shape key that is its own, and shown."""
     settings, mesh = settings_of(obj), mesh_of(obj)
     check_own_mesh(obj)
     if mesh.users > 1 + mesh.use_fake_user:
@@ -200,7 +200,7 @@ def check_takes_keys(obj: bpy.types.Object) -> None:
 
 
 def check_own_mesh(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where the shape keys of a mesh can not be changed in this file."""
+    """Raise SkinningError if the shape keys of a mesh cannot be changed in this file."""
     mesh = mesh_of(obj)
     if mesh.override_library is not None or not mesh.is_editable:
         raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: make it local, to add shape keys")

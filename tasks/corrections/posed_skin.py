@@ -1,4 +1,4 @@
-"""A mesh in the pose that is shown: its points, and what the pose does to the space around each of them."""
+"""A mesh in the shown pose: its points, and their transforms."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..skin.poses import find_skeleton
 from ..subject.character import check_evaluated, check_modifiers_above, modifiers_above, object_to_armature
 from ..subject.stack import SkinnedObject
 
+# Modifiers that may stand above: they move no vertex
 HARMLESS = {
     "DATA_TRANSFER", "NORMAL_EDIT", "UV_PROJECT", "UV_WARP", "VERTEX_WEIGHT_EDIT",
     "VERTEX_WEIGHT_MIX", "VERTEX_WEIGHT_PROXIMITY", "WEIGHTED_NORMAL",
 }  # fmt: skip
-"""Modifiers that may stand above: they move no vertex."""
 
 
+# What meshes were bound to when their pose was read: a bind takes longer than all else
 bound_skins: PerObject[PosableSkin] = PerObject()
-"""What meshes were bound to when their pose was read: a bind takes longer than all else."""
 
 
 def is_affine(skinned: SkinnedObject, method: str) -> bool:
@@ -42,7 +42,7 @@ def bind_skin(skinned: SkinnedObject) -> PosableSkin:
     Raises
     ------
     SkinningError
-        Where its modifiers, weights or bones do not allow it.
+        If its modifiers, weights or bones do not allow it.
     """
     obj = skinned.obj
     above = modifiers_above(obj, skinned.deforming)
@@ -72,7 +72,7 @@ def find_bound_skin(skinned: SkinnedObject) -> PosableSkin:
 
 
 def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> Record:
-    """A mesh in the pose that is shown, by what deforms it and nothing below.
+    """Read a mesh in the shown pose, deformed by Supple or its Armature modifier, without the modifiers below.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> R
     Raises
     ------
     SkinningError
-        Where it can not be posed.
+        If it cannot be posed.
     """
     obj = skinned.obj
     evaluated, armature = obj.evaluated_get(depsgraph), skinned.armature.evaluated_get(depsgraph)
@@ -100,7 +100,7 @@ def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> R
 
 
 def check_count(obj: bpy.types.Object, count: int) -> None:
-    """Raise SkinningError where a mesh no longer has so many vertices."""
+    """Raise SkinningError if a mesh no longer has so many vertices."""
     own = len(mesh_of(obj).vertices)
     if own != count:
         raise SkinningError(
@@ -110,7 +110,7 @@ def check_count(obj: bpy.types.Object, count: int) -> None:
 
 
 def check_joints(skinned: SkinnedObject, count: int) -> None:
-    """Raise SkinningError where the bones of a mesh no longer make so many joints."""
+    """Raise SkinningError if the bones of a mesh no longer make so many joints."""
     own = len(find_skeleton(skinned.armature).joints.parents)
     if own != count:
         raise SkinningError(

@@ -14,8 +14,8 @@ from ...deformers import SkinningError
 from ..subject.corrected import as_numbers
 from ..subject.stack import check_not_linked
 
+# Significant digits of numbers in the text
 DIGITS = 9
-"""Significant digits of numbers in the text."""
 
 
 def read_bone_pose(armature: bpy.types.Object) -> str:
@@ -30,7 +30,7 @@ def read_bone_pose(armature: bpy.types.Object) -> str:
 
 
 def pack_numbers(numbers: Iterable[float]) -> list[float]:
-    """The same with no more digits than Blender keeps."""
+    """Round to the precision that Blender stores."""
     return [float(f"{number:.{DIGITS}g}") for number in numbers]
 
 
@@ -40,7 +40,7 @@ def parse_bone_pose(stored: str) -> dict[str, list[float]]:
     Raises
     ------
     SkinningError
-        Where the file holds anything else.
+        If the file holds anything else.
     """
     try:
         return {name: as_numbers(numbers, 10).tolist() for name, numbers in parse_json(stored).items()}
@@ -49,7 +49,7 @@ def parse_bone_pose(stored: str) -> dict[str, list[float]]:
 
 
 def show_bone_pose(armature: bpy.types.Object, stored: str) -> list[str]:
-    """Bring an armature into a pose that `read_bone_pose` has read; bones that are not in it come to rest.
+    """Set a pose from `read_bone_pose`; bones that are not in it go to rest.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def show_bone_pose(armature: bpy.types.Object, stored: str) -> list[str]:
     Raises
     ------
     SkinningError
-        Where the armature can not be posed in this file, or there is no such pose.
+        If the armature cannot be posed in this file, or the pose cannot be read.
     """
     check_not_linked(armature)
     numbers = parse_bone_pose(stored)

@@ -1,4 +1,4 @@
-"""What moves in a copy: actions of bones, of the armature object and of shape keys, and what drives corrective keys."""
+"""Motion of a copy: actions of bones, of the armature object and of shape keys, and drivers of corrective keys."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import numpy as np
 from ...bridge.animation.curves import Curve, add_track, new_action, play_action
 from ...bridge.animation.drivers import drive_key, drive_key_by_angle
 from ...bridge.meshes.data import mesh_of
+from ...bridge.names import free_name, name_within
+from ...bridge.owned import Tag, mark
 from ...bridge.rigs.copies import list_bone_curves, read_rests
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion, without_scale
-from ...deformers.engine_copy.model import Fit, Key
-from ...settings.engine_copy import ORIGINAL_KEY
-from ..names import free_name, name_within
+from ...deformers.engine_copy.model import CopyFit, Key
 from .examples import Motion
 from .played import UNMOVED, Played
 
+# Difference of a key's values within which a driver stands for what was fitted
 SAME_VALUE = 1e-3
-"""Difference of a key's values within which a driver stands for what was fitted."""
 
 
 @dataclass
 class Parts:
-    """What was made of a copy so far.
+    """The parts of a copy that exist so far.
 
     Attributes
     ----------
     originals : list of Object
-        The meshes that it is a copy of.
+        The copied meshes.
     correctives : list of str
         Names of the corrective keys.
     """
@@ -43,10 +43,10 @@ class Parts:
     actions: list[bpy.types.Action] = field(default_factory=list)
 
 
-def name_correctives(bones: Sequence[str], fit: Fit, originals: Iterable[bpy.types.Object]) -> list[str]:
+def name_correctives(bones: Sequence[str], fit: CopyFit, originals: Iterable[bpy.types.Object]) -> list[str]:
     """Names of the corrective keys, by the bones that drive them; each differs from all keys of the originals."""
     blocks = [mesh_of(obj).shape_keys for obj in originals]
-    taken = {ORIGINAL_KEY, *(key.name for keys in blocks if keys is not None for key in keys.key_blocks)}
+    taken = {Tag.COPY_OF, *(key.name for keys in blocks if keys is not None for key in keys.key_blocks)}
     counts: dict[int, int] = {}
     names: list[str] = []
     for key in fit.keys:
@@ -59,7 +59,7 @@ def name_correctives(bones: Sequence[str], fit: Fit, originals: Iterable[bpy.typ
 def bake(
     parts: Parts,
     motion: Motion,
-    fit: Fit,
+    fit: CopyFit,
     names: Sequence[str],
     bones: BoneMotion,
     played: Sequence[Played],
@@ -67,7 +67,7 @@ def bake(
 ) -> None:
     """Give the armature object the actions of a copy, each in a muted track of its name; it plays the first.
 
-    Shape keys are animated by custom properties of the object, so that an action holds all that moves.
+    Shape keys are animated by custom properties of the object, so that one action holds the whole motion.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def bake(
     bones : BoneMotion
         Of all poses of the motion.
     played : sequence of Played
-        What else moves in each clip, or nothing.
+        Other motion in each clip, or nothing.
     label : str
-        What the copy is for.
+        Label of the target.
     """
     armature = parts.armature
     keyed = _drive_correctives(parts, fit, names, bones)
@@ -95,7 +95,7 @@ def bake(
         if moves:
             curves += _list_object_curves(armature, frames, played[number].worlds)
         action = new_action(f"{clip.action} for {label}", curves)
-        action[ORIGINAL_KEY] = clip.action
+        mark(action, Tag.COPY_OF, clip.action)
         parts.actions.append(action)
         add_track(armature, clip.action, action, clip.frames.start)
     if parts.actions:
@@ -106,7 +106,7 @@ def _property_curve(name: str, frames: np.ndarray, values: np.ndarray) -> Curve:
     return Curve(f'["{bpy.utils.escape_identifier(name)}"]', 0, frames, values, "Shape Keys")
 
 
-def _drive_correctives(parts: Parts, fit: Fit, names: Sequence[str], bones: BoneMotion) -> dict[str, int]:
+def _drive_correctives(parts: Parts, fit: CopyFit, names: Sequence[str], bones: BoneMotion) -> dict[str, int]:
     """Have bones drive the corrective keys, so that they follow any pose; those that none can are returned.
 
     They follow custom properties of their names, which the actions have to animate.
@@ -155,7 +155,7 @@ def _drive_face_keys(parts: Parts, played: Sequence[Played]) -> dict[str, tuple[
             if np.ptp(values[:, index]) < UNMOVED:
                 key.value = float(values[0, index])
                 continue
-            taken = {*armature.keys(), *parts.correctives, ORIGINAL_KEY}
+            taken = {*armature.keys(), *parts.correctives, Tag.COPY_OF}
             name = free_name(name_within(original.name, f": {key.name}"), taken)
             armature[name] = 0.0
             drive_key(key, armature, name)
@@ -164,7 +164,7 @@ def _drive_face_keys(parts: Parts, played: Sequence[Played]) -> dict[str, tuple[
 
 
 def _list_object_curves(armature: bpy.types.Object, frames: np.ndarray, worlds: np.ndarray | None) -> list[Curve]:
-    """Curves of where the armature object is; it stays where it is in a clip that does not move it."""
+    """Curves of the armature object's transform; it is at rest in clips that do not move it."""
     still = np.array(armature.matrix_world)[None].repeat(len(frames), axis=0)
     poses = without_scale(still if worlds is None else worlds)
     motion = find_bone_motion(np.eye(4)[None], np.array([-1]), poses[:, None])

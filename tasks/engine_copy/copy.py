@@ -1,4 +1,4 @@
-"""A copy of a character that exporters can not get wrong: plain meshes, one armature, baked actions.
+"""A copy of a character that exporters cannot get wrong: plain meshes, one armature, baked actions.
 
 The original is not touched. A copy that was made for the same target before is replaced.
 """
@@ -16,33 +16,30 @@ from mathutils import Matrix
 from ...bridge.held import find_all_again
 from ...bridge.meshes.copies import add_key, copy_mesh, skin_by, write_groups
 from ...bridge.modifiers import is_layer_modifier, is_named_for_patterns, is_supple_modifier
+from ...bridge.names import free_name, name_within
+from ...bridge.owned import Tag, is_marked, mark, read_mark
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.copies import follow_rotation, new_armature, read_rests
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion, without_scale
-from ...deformers.engine_copy.model import Fit
-from ...settings.engine_copy import ORIGINAL_KEY
-from ..names import free_name, name_within
+from ...deformers.engine_copy.model import CopyFit
 from .baking import Parts, bake, name_correctives
 from .examples import CopiedCharacter, Motion, Part, read_world
 from .played import Played
 from .targets import TARGETS
 
-TARGET_KEY = "supple_copy_for"
-"""Custom property of the collection of a copy: what it was made for."""
-
+# Shortest bone that is made for a joint without length, in sizes of the skeleton
 SHORTEST = 0.01
-"""Shortest bone that is made for a joint without length, in sizes of the skeleton."""
 
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """What was made.
+    """The new copy.
 
     Attributes
     ----------
     collection, armature : Collection and Object
     originals : list of str
-        Names of the armature and of the meshes that they are copies of: files call them so.
+        Names of the copied armature and meshes, which files use.
     correctives : list of str
         Names of the corrective keys.
     scale : float
@@ -50,7 +47,7 @@ class Copy:
     world : float array, shape (4, 4)
         From the copy's armature space to the world's: a rotation and a translation.
     left_out : list of str
-        Modifiers that the copy does without, "Body: Subdivision".
+        Modifiers that are not in the copy, "Body: Subdivision".
     """
 
     collection: bpy.types.Collection
@@ -64,25 +61,25 @@ class Copy:
 
 
 def make_copy(
-    subject: CopiedCharacter, fit: Fit, motion: Motion, target: str = "gltf", played: Sequence[Played] = ()
+    subject: CopiedCharacter, fit: CopyFit, motion: Motion, target: str = "gltf", played: Sequence[Played] = ()
 ) -> Copy:
     """Make a copy, or make it anew.
 
     Parameters
     ----------
-    fit : Fit
+    fit : CopyFit
         Of its skin to the poses of the motion.
     motion : Motion
         Its clips are baked.
     target : str
         Key of `TARGETS`.
     played : sequence of Played
-        What else moves in each clip.
+        Other motion in each clip.
 
     Raises
     ------
     SkinningError
-        Where Blender does not let it be made; nothing is left behind then.
+        If Blender does not let it be made; nothing is left behind then.
     """
     scale, world = read_world(subject.armature)
     originals = [part.obj for part in subject.parts]
@@ -102,11 +99,13 @@ def make_copy(
         remove_parts(list(read_parts(former))[1:])
     else:
         bpy.context.scene.collection.children.link(collection)
-    collection[ORIGINAL_KEY], collection[TARGET_KEY] = subject.armature, target
+    mark(collection, Tag.COPY_OF, subject.armature)
+    mark(collection, Tag.COPY_FOR, target)
     for obj, source in zip([parts.armature, *parts.meshes], [subject.armature, *originals], strict=True):
         collection.objects.link(obj)
         obj.name = obj.data.name = f"{source.name} for {label}"
-        obj[ORIGINAL_KEY] = source.name  # no pointer: what is written for exporters would take the original along
+        # No pointer: files for exporters would take the original along
+        mark(obj, Tag.COPY_OF, source.name)
     return Copy(
         collection=collection,
         armature=parts.armature,
@@ -122,14 +121,28 @@ def make_copy(
 def find_copy(armature: bpy.types.Object, target: str) -> bpy.types.Collection | None:
     """The collection of the copy of a character that was made for a target before."""
     for collection in bpy.data.collections:
-        if collection.get(ORIGINAL_KEY) == armature and collection.get(TARGET_KEY) == target:
+        if read_mark(collection, Tag.COPY_OF) == armature and read_mark(collection, Tag.COPY_FOR) == target:
             return collection if collection.is_editable else None
     return None
 
 
+def list_copies(armature: bpy.types.Object) -> list[bpy.types.Collection]:
+    """The collections of all copies of a character."""
+    return [copy for target in TARGETS if (copy := find_copy(armature, target)) is not None]
+
+
+def remove_copies(armature: bpy.types.Object) -> list[str]:
+    """Remove all copies of a character: a sentence on them."""
+    copies = list_copies(armature)
+    names = [copy.name for copy in copies]
+    for copy in copies:
+        remove_parts(read_parts(copy))
+    return [f"Removed {', '.join(names)}"] if names else []
+
+
 def is_copy(obj: bpy.types.Object) -> bool:
     """Whether an object is part of a copy."""
-    return any(ORIGINAL_KEY in collection for collection in obj.users_collection)
+    return any(is_marked(collection, Tag.COPY_OF) for collection in obj.users_collection)
 
 
 def read_parts(collection: bpy.types.Collection) -> dict[int, str]:
@@ -155,7 +168,7 @@ def list_baked(collection: bpy.types.Collection) -> list[bpy.types.Action]:
 
 @contextmanager
 def _removed_on_error(originals: list[bpy.types.Object]) -> Iterator[Parts]:
-    """What is being made: on any error all of it goes."""
+    """The unfinished copy, which is removed on any error."""
     parts = Parts(originals)
     try:
         yield parts
@@ -173,7 +186,7 @@ def _scaled(matrices: np.ndarray, scale: float) -> np.ndarray:
     return result
 
 
-def name_bones(skeleton: Skeleton, fit: Fit) -> list[str]:
+def name_bones(skeleton: Skeleton, fit: CopyFit) -> list[str]:
     """Names of the copy's bones, those of the joints and then those of the helpers; each differs from the others."""
     names: list[str] = []
 
@@ -192,7 +205,7 @@ def name_bones(skeleton: Skeleton, fit: Fit) -> list[str]:
 
 
 def _add_armature(
-    subject: CopiedCharacter, fit: Fit, motion: Motion, scale: float, parts: Parts
+    subject: CopiedCharacter, fit: CopyFit, motion: Motion, scale: float, parts: Parts
 ) -> tuple[list[str], BoneMotion]:
     """Make the armature: names of its bones, and how they move in each pose that was fitted to."""
     skeleton, joints = subject.skeleton, subject.skeleton.joints
@@ -215,8 +228,8 @@ def _add_armature(
     return names, bones
 
 
-def _follow_rules(fit: Fit, names: list[str], bones: BoneMotion, parts: Parts) -> None:
-    """Have helpers that follow rules do so by constraints, and not by what is baked."""
+def _follow_rules(fit: CopyFit, names: list[str], bones: BoneMotion, parts: Parts) -> None:
+    """Make helpers with rules follow them by constraints instead of baked curves."""
     first = len(names) - len(fit.helpers)
     for number, helper in enumerate(fit.helpers, first):
         if helper.turn_share is not None:
@@ -224,7 +237,7 @@ def _follow_rules(fit: Fit, names: list[str], bones: BoneMotion, parts: Parts) -
             bones.rotations[:, number] = (1.0, 0.0, 0.0, 0.0)
 
 
-def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: Parts) -> None:
+def _add_mesh(part: Part, fit: CopyFit, names: list[str], scale: float, parts: Parts) -> None:
     obj, rest = part.obj, part.rest
     own = slice(part.first, part.first + len(rest.points))
     space = np.eye(4) if rest.object_to_armature is None else rest.object_to_armature
@@ -238,7 +251,7 @@ def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: Parts
 
 
 def _list_left_out(subject: CopiedCharacter) -> list[str]:
-    """Modifiers that the copy does without, and that change what is seen."""
+    """Modifiers with a visible effect that are not in the copy."""
     return [
         f"{part.obj.name}: {modifier.name}"
         for part in subject.parts

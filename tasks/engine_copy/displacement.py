@@ -18,12 +18,13 @@ from ...deformers.rig.rest import Rest
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.objects import settings_of
 from ..patterns.maps import LaidPatterns, bind_points, read_angles
-from ..patterns.node_setup import find_modifier, is_displaced
+from ..patterns.read import is_displaced
+from ..patterns.write import find_modifier
 
 
 @dataclass(frozen=True, eq=False)
 class Displacement:
-    """What patterns do to the vertices of a mesh.
+    """Displacement of a mesh's vertices by patterns.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class Displacement:
 
 
 def find_displacement(obj: bpy.types.Object, rest: Rest) -> Displacement | None:
-    """The patterns that move the vertices of a mesh; None where there are none, or they move a subdivided skin.
+    """The patterns that move the vertices of a mesh; None if there are none, or they move a subdivided skin.
 
     Parameters
     ----------

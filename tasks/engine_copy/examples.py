@@ -1,4 +1,4 @@
-"""What an engine copy shall look like: a character by the method in use, in its actions and in a range of motion.
+"""The target of an engine copy: the character by the method in use, in its actions and in a range of motion.
 
 `read_subject` and `read_actions` read Blender's data, `write_targets` computes without it.
 """
@@ -15,6 +15,8 @@ import numpy as np
 
 from ...bridge.files.temporary import writing_temporary
 from ...bridge.meshes.copies import check_keys
+from ...bridge.names import free_name
+from ...bridge.rigs.actions import AT_A_TIME, list_frames, visit_frames
 from ...bridge.rigs.armatures import Skeleton, read_pose
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import CopiedSkin
@@ -26,10 +28,8 @@ from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.choices import BAKING
 from ..layers.kept import find_kept
 from ..left_out import LeftOut, sort_out, try_each
-from ..names import free_name
 from ..skin.model import PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
-from ..subject.actions import AT_A_TIME, list_frames, visit_frames
 from ..subject.character import (
     check_modifiers_above,
     find_skinned,
@@ -41,27 +41,27 @@ from ..subject.stack import SkinnedObject
 from .displacement import Displacement, find_displacement, read_all
 from .hung import read_hung
 
+# Of vertices from the origin of the armature, in sizes of the largest other mesh: float32 holds no more to fit to
 FARTHEST = 1e5
-"""Of vertices from the origin of the armature, in sizes of the largest other mesh: float32 holds no more to fit to."""
 
+# Of an armature object: bones of less are none to Blender
 LEAST_SCALE = 1e-9
-"""Of an armature object: bones of less are none to Blender."""
 
+# Part by which the scales of an object may differ, to count as one
 EVEN = 1e-4
-"""Part by which the scales of an object may differ, to count as one."""
 
+# Share of all vertices that a joint must move to be bent in the range of motion
 LEAST_SKIN = 1e-3
-"""Share of all vertices that a joint must move to be bent in the range of motion."""
 
 
 class UnposableError(SkinningError):
-    """Some meshes can not be posed, or are too far away: what is said of each, by its number among the parts."""
+    """Some meshes cannot be posed, or are too far away: what is said of each, by its number among the parts."""
 
     reasons: Mapping[int, str] = {}
 
     @classmethod
     def of(cls, reasons: Mapping[int, str]) -> UnposableError:
-        """Says the first of its reasons where it is not sorted out."""
+        """The message is the first of the reasons."""
         error = cls(next(iter(reasons.values())))
         error.reasons = reasons
         return error
@@ -74,15 +74,15 @@ class Part:
     Attributes
     ----------
     name : str
-        Of its object, for where there is none to be read.
+        Of its object.
     skinned : SkinnedObject or None
-        What deforms it; None where it hangs on a bone.
+        Mesh and armature; None if it hangs on a bone.
     skin : PosableSkin or None
         As it is deformed.
     first : int
         Index of its first vertex among those of all meshes.
     displacement : Displacement or None
-        What patterns add.
+        Displacement by patterns.
     """
 
     name: str
@@ -120,9 +120,9 @@ class CopiedCharacter:
     millimeters : float
         In a unit of armature space.
     kept : mapping of LayerPlan
-        What keeps the meshes' layers apart, by name, the outermost first.
+        Plans that keep layers apart, by the mesh's name, the outermost first.
     left_out : LeftOut
-        What was to be copied, and can not be.
+        Objects that cannot be copied.
     """
 
     armature: bpy.types.Object
@@ -141,7 +141,7 @@ class CopiedCharacter:
         return CopiedSkin(points, np.concatenate(triangles), self._join_weights(), self.skeleton.joints)
 
     def without(self, error: UnposableError) -> CopiedCharacter:
-        """The same without meshes that can not be posed; raises the error where no other is deformed."""
+        """The character without meshes that cannot be posed; raises the error if no other is deformed."""
         left = [part for number, part in enumerate(self.parts) if number not in error.reasons]
         if not any(part.skinned for part in left):
             raise error
@@ -209,7 +209,7 @@ class Motion:
         return cls(clips, matrices, hints, tuple(amounts))
 
     def find(self, example: int) -> tuple[str, int]:
-        """Action and frame of an example; "" and 0 where it is of the range of motion."""
+        """Action and frame of an example; "" and 0 if it is of the range of motion."""
         for clip in self.clips:
             if clip.first <= example < clip.first + len(clip.frames):
                 return clip.action, clip.frames[example - clip.first]
@@ -222,12 +222,12 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> CopiedCharacter:
     Parameters
     ----------
     objects : Objects
-        The meshes, and what hangs on bones of their armature.
+        The meshes, and objects that hang on bones of their armature.
 
     Raises
     ------
     SkinningError
-        Where there is nothing to copy, or the meshes are not of one character.
+        If there is nothing to copy, or the meshes are not of one character.
     """
     objects = list(objects)
     if not any(map(has_armature_modifier, objects)):
@@ -257,12 +257,12 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> CopiedCharacter:
 
 
 def read_world(armature: bpy.types.Object) -> tuple[float, np.ndarray]:
-    """The scale of an armature object, and what else its matrix does, shape (4, 4).
+    """The scale of an armature object, and its matrix without it, shape (4, 4).
 
     Raises
     ------
     SkinningError
-        Where the scale is zero, uneven or mirrored: no bones of an engine have it.
+        If the scale is zero, uneven or mirrored: no bones of an engine have it.
     """
     matrix = np.array(armature.matrix_world, np.float64)
     check_space(matrix)
@@ -367,7 +367,7 @@ def bend_joints(subject: CopiedCharacter, angle: float) -> list[Pose]:
 def write_targets(
     path: Path, subject: CopiedCharacter, motion: Motion, progress: Callable[[float], None]
 ) -> np.ndarray:
-    """Compute what the character looks like in all examples, into a file.
+    """Compute the character in all examples, into a file.
 
     Parameters
     ----------
@@ -379,12 +379,12 @@ def write_targets(
     Returns
     -------
     float32 array, shape (F, V, 3), armature space
-        It reads the file where it is asked for.
+        A memory map of the file.
 
     Raises
     ------
     SkinningError
-        Where the file can not be written; UnposableError where meshes can not be posed.
+        If the file cannot be written; UnposableError if meshes cannot be posed.
     """
     count, farthest = len(subject.skin.points), _find_farthest(subject.parts)
     with writing_temporary(), path.open("wb") as stream:

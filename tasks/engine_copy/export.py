@@ -21,19 +21,19 @@ from .examples import Motion
 from .played import Played
 from .targets import SUFFIXES, TARGETS
 
+# Formats that Blender's own importer reads with all that a copy has
 MEASURED = {"gltf", "fbx"}
-"""Formats that Blender's own importer reads with all that a copy has."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reimport:
-    """What a file has become.
+    """The file as read again.
 
     Attributes
     ----------
     apart : float32 array, shape (F, V), or None
         Distance of each vertex from its target in each frame of the clips, one clip after the other, in units of the
-        world. It reads a file where it is asked for. None where the format is not measured.
+        world. A memory map of a file. None if the format is not measured.
     missing : int
         Vertices that the file lacks: those of no face.
     animations : list of str
@@ -41,7 +41,7 @@ class Reimport:
     keys : list of str
         Names of the file's shape keys.
     lacks : str
-        What this Blender has not, and would write the file with; "" where it is written.
+        The exporter that this Blender lacks; "" if the file was written.
     """
 
     apart: np.ndarray | None
@@ -58,11 +58,11 @@ class Export:
     Attributes
     ----------
     folder : Path
-        For what goes between the two Blenders.
+        For files that the two Blenders exchange.
     command : list of str
-        What starts the other one.
+        Starts the other Blender.
     job : dict
-        What that does.
+        Its job.
     """
 
     path: Path
@@ -71,12 +71,12 @@ class Export:
     job: dict[str, Any]
 
     def run(self) -> Steps[Reimport]:
-        """Write the file, and measure it; where it is closed, nothing is left behind.
+        """Write the file, and measure it; if closed early, nothing is left behind.
 
         Raises
         ------
         SkinningError
-            Where it can not be written.
+            If it cannot be written.
         """
         result = yield from run_session(self.command, self.folder, self.job)
         if "lacks" in result:
@@ -90,7 +90,7 @@ class Export:
 
 
 def check_path(path: Path, target: str) -> None:
-    """Raise SkinningError where a file of a target can not be written under a name: now, not after minutes."""
+    """Raise SkinningError if a file of a target cannot be written under a name: now, not after minutes."""
     check_writable(path)
     if target not in SUFFIXES:
         raise SkinningError(
@@ -114,12 +114,12 @@ def prepare_export(
     targets: Path,
     influences: int,
 ) -> Export:
-    """What writes a copy into a file; the copy itself is not needed afterward.
+    """Prepare to write a copy into a file; the copy itself is not needed afterward.
 
     Parameters
     ----------
     motion : Motion
-        That it was made of, and so for the next.
+        Of the copy.
     target : str
         Key of `SUFFIXES`.
     path : Path
@@ -127,14 +127,14 @@ def prepare_export(
     folder : Path
         Empty, for temporary files.
     targets : Path
-        What the copy shall look like, from `write_targets`: float32 (F, V, 3), in the original's armature space.
+        Target shapes from `write_targets`: float32 (F, V, 3), in the original's armature space.
     influences : int
         4 or 8.
 
     Raises
     ------
     SkinningError
-        Where the file can not be written.
+        If the file cannot be written.
     """
     check_path(path, target)
     library, written = folder / "copy.blend", folder / "written"
@@ -170,12 +170,13 @@ def prepare_export(
 
 
 def _list_worlds(played: Played | None) -> list[Any]:
-    """Matrices of the copy's armature in each frame; none where it stays."""
+    """Matrices of the copy's armature in each frame; none if it does not move."""
     return [] if played is None or played.worlds is None else without_scale(played.worlds).tolist()
 
 
 def _put(written: Path, path: Path) -> None:
-    """Give what was written its place: textures and the like first, so that the file is whole when it is there."""
+    """Move the written files into place: textures and the like first, so that the main file is whole when it
+    appears."""
     for other in sorted(written.parent.iterdir()):
         if other.is_dir():
             with filling(path.parent / other.name) as folder:

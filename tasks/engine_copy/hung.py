@@ -1,4 +1,4 @@
-"""What hangs on bones of a character, without weights: eyes, bags, armor. In a copy its bone has all its weights."""
+"""Objects that hang on bones without weights: eyes, bags, armor. In a copy they are weighted to their bone."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ...settings.objects import settings_of
 from ..subject.character import object_to_armature
 from ..subject.stack import armature_modifiers
 
+# Types of objects that have a surface
 SHOWN = {"MESH", "CURVE", "CURVES", "SURFACE", "FONT", "META"}
-"""Types of objects that have a surface."""
 
 
 def list_hung(layer: bpy.types.ViewLayer, armature: bpy.types.Object | None) -> list[bpy.types.Object]:
@@ -43,7 +43,7 @@ def read_hung(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skele
     Raises
     ------
     SkinningError
-        Where a bone can not carry it as it is seen.
+        If a bone cannot carry it as it is seen.
     """
     if find_holder(obj) != armature:
         raise SkinningError(

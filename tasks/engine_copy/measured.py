@@ -1,4 +1,4 @@
-"""What was measured of a copy, for its report: of the fit, and of the file that Blender has read again."""
+"""Measures of a copy for its report: of the fit, and of the file as Blender reads it again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from ...deformers.engine_copy import Differences, Fit, Tally
+from ...deformers.engine_copy import CopyFit, Differences, Tally
 from ...options import CopyOptions
 from ..left_out import describe_left_out
 from .copy import Copy
@@ -19,18 +19,18 @@ from .targets import TARGETS
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fit, and what it was measured to be.
+    """A fit and its measures.
 
     Attributes
     ----------
     apart, linear : Differences
-        In the actions, or in the range of motion where there are none: with the fit, and as exporters write the
+        In the actions, or in the range of motion if there are none: with the fit, and as exporters write the
         character itself.
     bends : Differences or None
-        In the range of motion, where there are actions, too.
+        In the range of motion, if there are actions, too.
     """
 
-    fit: Fit
+    fit: CopyFit
     apart: Differences
     linear: Differences
     bends: Differences | None
@@ -62,7 +62,7 @@ def describe_copy(subject: CopiedCharacter, motion: Motion, fitted: Fitted, copy
 
 
 def measure_file(subject: CopiedCharacter, motion: Motion, found: Reimport, scale: float, report: Report) -> Report:
-    """The report with what a file was measured to be.
+    """Complete the report by the measures of a file.
 
     Parameters
     ----------

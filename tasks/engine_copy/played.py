@@ -1,4 +1,4 @@
-"""What moves in an action beside the bones: shape keys, and the armature object itself."""
+"""Motion of an action besides the bones: shape keys, and the armature object itself."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import bpy
 import numpy as np
 
 from ...bridge.meshes.data import mesh_of, read_key_values
+from ...bridge.rigs.actions import alone, set_frames
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
-from ..subject.actions import alone, set_frames
 from .examples import EVEN, Clip, CopiedCharacter, read_world
 
+# Range of values, or of entries of a matrix, in which nothing moves
 UNMOVED = 1e-6
-"""Range of values, or of entries of a matrix, in which nothing moves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """What moves in a clip.
+    """Motion of a clip besides the bones.
 
     Attributes
     ----------
     keys : list of float arrays, shape (n, shape keys of the mesh)
-        For each mesh, the values of its shape keys in the frames of the clip; (n, 0) where it has none.
+        For each mesh, the values of its shape keys in the frames of the clip; (n, 0) if it has none.
     worlds : float array, shape (n, 4, 4), or None
-        Matrices of the armature object; None where it stays where it is.
+        Matrices of the armature object; None if it stays where it is.
     """
 
     keys: list[np.ndarray]
@@ -37,17 +37,17 @@ class Played:
 
 
 def read_played(subject: CopiedCharacter, clip: Clip, action: bpy.types.Action | None) -> Played:
-    """Read what moves in a clip; the user's pose, frame and meshes stay as they are.
+    """Read the motion of a clip; the user's pose, frame and meshes stay as they are.
 
     Parameters
     ----------
     action : Action or None
-        None for what the armature plays.
+        None for the armature's own animation.
 
     Raises
     ------
     SkinningError
-        Where the armature object gets another scale, or is where there is no computing.
+        If the armature object changes its scale, or has an unusable matrix.
     """
     meshes = [mesh_of(part.obj) for part in subject.parts]
     worlds: list[Any] = []

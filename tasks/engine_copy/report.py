@@ -1,4 +1,4 @@
-"""What came of an engine copy, in words and as JSON."""
+"""Report on an engine copy, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .targets import TARGETS
 
 @dataclass(frozen=True)
 class Apart:
-    """How far a copy is from the character.
+    """Distances of a copy from the character.
 
     Attributes
     ----------
     largest, most, rms : float
         Millimeters, over all vertices and frames; 95 % are below `most`.
     bone, action, frame : str, str, int
-        Where the largest is.
+        Place of the largest distance.
     """
 
     largest: float
@@ -35,14 +35,14 @@ class Apart:
     frame: int = 0
 
     def describe_worst(self) -> str:
-        """Where the largest is, in words."""
+        """Place of the largest distance, in words."""
         where = f"action {self.action}, frame {self.frame}" if self.action else "range of motion"
         return f"{self.bone}, {where}" if self.bone else where
 
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a copy.
+    """Report on a copy.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class Report:
     frames : int
         Of all actions.
     apart : Apart
-        Over all frames of the actions, or of the range of motion where there are none.
+        Over all frames of the actions, or of the range of motion if there are none.
     measured : str
-        "file": Blender's importer has read what was written; "copy": computed.
+        "file": measured in the file by Blender's importer; "copy": computed.
     copy, linear : Apart
-        The same as computed; and without a fit, as exporters write the character itself.
+        As computed for the copy; and without a fit, as exporters write the character itself.
     bends : Apart or None
         In the range of motion, as computed.
     tolerance : float
@@ -67,7 +67,7 @@ class Report:
     path : str
         File that was written, "" for none.
     notes : tuple of str
-        What else there is to say.
+        Further notes.
     left_out : tuple of str
         A sentence on each object that could not be copied.
     """
@@ -107,12 +107,12 @@ class Report:
         return [*lines, *self.notes, *self.left_out]
 
     def as_json(self) -> dict[str, Any]:
-        """The same as values of JSON."""
+        """The report as values of JSON."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, text: str) -> Report | None:
-        """A report that was stored; None where it is none that this version can read."""
+        """A report that was stored; None if it is none that this version can read."""
         try:
             stored = parse_json(text)
             for name in ("apart", "copy", "linear", "bends"):

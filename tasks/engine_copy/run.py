@@ -1,4 +1,4 @@
-"""The engine copy of a character, from its actions to what was measured of the file."""
+"""Make the engine copy of a character, from reading its actions to measuring the file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ import numpy as np
 
 from ...bridge.files.temporary import temporary_folder
 from ...bridge.held import find_all_again
+from ...bridge.owned import Tag, mark, unmark
+from ...bridge.rigs.actions import list_frames
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, limit_helpers, measure
 from ...deformers.engine_copy.regions import find_blends
 from ...options import CopyOptions
 from ..steps import Progress, Steps, within
-from ..subject.actions import list_frames, list_seen_actions
-from .copy import TARGET_KEY, Copy, find_copy, make_copy, read_parts, remove_parts
+from ..subject.actions import list_seen_actions
+from .copy import Copy, find_copy, make_copy, read_parts, remove_parts
 from .examples import (
     CopiedCharacter,
     Motion,
@@ -38,14 +40,14 @@ from .show import is_hidden, read_copy, set_hidden, show_copy
 from .targets import SUFFIXES
 
 MILLI = 1000.0
+# Shares of all that are done when the actions are read, their targets computed, and so on
 READ, POSED, FITTED, COPIED = 0.02, 0.12, 0.8, 0.84
-"""Shares of all that are done when the actions are read, their targets computed, and so on."""
 
+# Share of all that measuring the fit takes
 CHECKED = 0.02
-"""Share of all that measuring the fit takes."""
 
+# Frames times joints: with as many helpers again and a half, what bones do in them takes a gigabyte as curves
 MOST_MATRICES = 250_000
-"""Frames times joints: with as many helpers again and a half, what bones do in them takes a gigabyte as curves."""
 
 TARGETS_FILE = "targets"
 
@@ -53,12 +55,12 @@ TARGETS_FILE = "targets"
 def make_engine_copy(
     objects: Iterable[bpy.types.Object], options: CopyOptions, output: Path | None = None
 ) -> Steps[Report]:
-    """Make a copy of a character for game engines, or make it anew, and measure what its file shows.
+    """Make a copy of a character for game engines, or make it anew, and measure its file.
 
     Parameters
     ----------
     objects : Objects
-        Meshes of one armature, some of them bound, and what hangs on its bones. What can not be copied is left out.
+        Meshes of one armature, some of them bound, and objects that hang on its bones. Others are left out.
     output : Path, optional
         File to be written; if not given, it is written to be measured, and then removed.
 
@@ -69,7 +71,7 @@ def make_engine_copy(
     Raises
     ------
     SkinningError
-        Where the character can not be copied; nothing is left behind then, nor where it is closed.
+        If the character cannot be copied; nothing is left behind then, nor if it is closed early.
     """
     subject = read_subject(objects)
     params = FitParams(
@@ -112,7 +114,7 @@ def make_engine_copy(
 
 @dataclass(frozen=True)
 class BonePlan:
-    """What bones a copy is made of, as far as that is known before it is fitted.
+    """The bones of a copy, as far as known before the fit.
 
     Attributes
     ----------
@@ -136,7 +138,7 @@ class BonePlan:
 
 
 def plan_bones(objects: Iterable[bpy.types.Object]) -> BonePlan:
-    """Count the bones of a copy; raises SkinningError where the character can not be copied."""
+    """Count the bones of a copy; raises SkinningError if the character cannot be copied."""
     subject = read_subject(objects)
     parents = np.asarray(subject.skeleton.joints.parents)
     cuts = np.unique(find_blends(subject.skin).cuts)
@@ -145,7 +147,7 @@ def plan_bones(objects: Iterable[bpy.types.Object]) -> BonePlan:
 
 
 def _choose_actions(armature: bpy.types.Object, options: CopyOptions) -> list[bpy.types.Action]:
-    """The actions to be copied; raises SkinningError where there is nothing to fit to."""
+    """The actions to be copied; raises SkinningError if there is nothing to fit to."""
     found = list_seen_actions(armature)
     if options.actions is not None:
         missing = sorted(set(options.actions) - {action.name for action in found})
@@ -161,7 +163,7 @@ def _choose_actions(armature: bpy.types.Object, options: CopyOptions) -> list[bp
 
 
 def _check_length(actions: Sequence[bpy.types.Action], joint_count: int) -> None:
-    """Raise SkinningError where actions have more frames than there is memory for."""
+    """Raise SkinningError if actions have more frames than there is memory for."""
     lengths = [len(list_frames(action)) for action in actions]
     most = MOST_MATRICES // joint_count
     if sum(lengths) > most:
@@ -176,7 +178,7 @@ def _check_length(actions: Sequence[bpy.types.Action], joint_count: int) -> None
 def read_motion(subject: CopiedCharacter, actions: Sequence[bpy.types.Action], angle: float) -> Steps[Motion]:
     """All poses; without a range of motion where actions bring patterns out, which would be missing in it.
 
-    Raises SkinningError where there are none.
+    Raises SkinningError if there are none.
     """
     poses: list[Pose] = []
     amounts: list[list[np.ndarray]] = []
@@ -223,7 +225,7 @@ def _export(
     options: CopyOptions,
     output: Path | None,
 ) -> Steps[Report]:
-    """Write the file, and have the report say what Blender's importer reads of it."""
+    """Write the file, and complete the report by the measures of Blender's importer."""
     between = folder / "export"
     between.mkdir()
     path = output or between / f"copy{SUFFIXES[options.target][0]}"
@@ -241,7 +243,7 @@ def _export(
 
 @contextmanager
 def _former_kept(armature: bpy.types.Object, target: str) -> Iterator[None]:
-    """What takes the place of a former copy meanwhile: at the end that goes; on any error it is as it was."""
+    """Set a former copy aside: it is removed at the end, and restored on any error."""
     former = find_copy(armature, target)
     if former is None:
         yield
@@ -249,7 +251,7 @@ def _former_kept(armature: bpy.types.Object, target: str) -> Iterator[None]:
     layer = bpy.context.view_layer
     is_active, is_shown = layer.objects.active in list(former.objects), not is_hidden(former, layer)
     parts = read_parts(former)
-    del former[TARGET_KEY]
+    unmark(former, Tag.COPY_FOR)
     for part in find_all_again(parts).values():
         part.name = f".{part.name}"
     try:
@@ -258,7 +260,7 @@ def _former_kept(armature: bpy.types.Object, target: str) -> Iterator[None]:
         for uid, part in find_all_again(parts).items():
             part.name = parts[uid]
             if isinstance(part, bpy.types.Collection):
-                part[TARGET_KEY] = target
+                mark(part, Tag.COPY_FOR, target)
         raise
     remove_parts(parts)
     layer.update()
@@ -274,7 +276,7 @@ def _within(progress: Progress, start: float, end: float) -> Progress:
 
 
 def export_copy(armature: bpy.types.Object, target: str, influences: int, output: Path) -> Steps[None]:
-    """Write the copy that a character has into a file, as it is: it is neither made anew nor measured.
+    """Write a character's existing copy into a file, without making it anew or measuring it.
 
     Parameters
     ----------
@@ -292,7 +294,7 @@ def export_copy(armature: bpy.types.Object, target: str, influences: int, output
     Raises
     ------
     SkinningError
-        Where there is no copy, or the file can not be written.
+        If there is no copy, or the file cannot be written.
     """
     check_path(output, target)
     copy, clips = read_copy(armature, target)

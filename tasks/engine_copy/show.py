@@ -1,4 +1,4 @@
-"""A copy shown: beside what it is a copy of, in the frame where both differ most."""
+"""Show a copy beside its original, in the frame in which both differ most."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
+from ...bridge.owned import Tag, read_mark
+from ...bridge.rigs.actions import find_player, go_to_time, list_frames
 from ...deformers import SkinningError
-from ...settings.engine_copy import ORIGINAL_KEY
-from ..subject.actions import find_player, go_to_time, list_frames
 from ..subject.stack import check_not_linked
 from .copy import Copy, find_copy
 from .examples import Clip
 from .report import Report, read_report
 from .targets import TARGETS
 
+# How far beside the character a copy is shown, in widths of the character
 BESIDE = 1.2
-"""How far beside the character a copy is shown, in widths of the character."""
 
 
 def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLayer) -> None:
@@ -32,7 +32,7 @@ def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLaye
     Raises
     ------
     SkinningError
-        Where there is no copy, or its collection is not in the view layer.
+        If the copy does not exist, or its collection is not in the view layer.
     """
     copy, _ = read_copy(armature, target)
     if not set_hidden(copy.collection, layer, False):
@@ -42,7 +42,7 @@ def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLaye
 
 
 def hide_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLayer) -> None:
-    """Hide a copy, where the character stands, and make the character's armature active where the copy's was.
+    """Hide a copy, and make the character's armature active if the copy's was.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def is_hidden(collection: bpy.types.Collection, layer: bpy.types.ViewLayer) -> b
 
 
 def read_copy(armature: bpy.types.Object, target: str) -> tuple[Copy, tuple[Clip, ...]]:
-    """The copy of a character, and the actions that it has; raises SkinningError where there is none.
+    """The copy of a character, and the actions that it has; raises SkinningError if there is none.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def read_copy(armature: bpy.types.Object, target: str) -> tuple[Copy, tuple[Clip
             f"'{armature.name}' has no engine copy for {TARGETS[target]}, or it was deleted: make the copy first"
         )
     meshes = [obj for obj in objects if obj.type == "MESH"]
-    names = [str(obj.get(ORIGINAL_KEY, obj.name)) for obj in (found[0], *meshes)]
+    names = [str(read_mark(obj, Tag.COPY_OF, obj.name)) for obj in (found[0], *meshes)]
     world = np.array(found[0].matrix_world, np.float64)
     clips, first = [], 0
     for track in found[0].animation_data.nla_tracks if found[0].animation_data is not None else ():
@@ -112,7 +112,7 @@ def go_to_worst(armature: bpy.types.Object, scene: bpy.types.Scene) -> Report:
     Raises
     ------
     SkinningError
-        Where there is no such frame, the action or the copy is gone, or a linked character plays another action.
+        If the frame, the action or the copy is gone, or a linked character plays another action.
     """
     report = read_report(armature)
     if report is None or not report.apart.action:

@@ -1,1 +1,1 @@
-"""Jobs for render farms: what is to be checked, baked, joined and rendered, in the words of an engine that exists."""
+"""Jobs for render farms: check, bake, join and render, in the format of an existing engine."""

@@ -1,4 +1,4 @@
-"""What the open file needs beside it on another machine."""
+"""Files that the open file needs on another machine."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import bpy
 
 TILE, NUMBER = re.compile("<UDIM>|<UVTILE>"), re.compile(r"\d+(?=\D*$)")
 
+# Files of oceans and fluids that Blender writes into a folder; other files in it do not belong to the job
 CACHES = (
     *(f"{name}_*.exr" for name in ("disp", "foam", "normal", "spray")),
     *(f"{name}/*.uni" for name in ("config", "data", "guiding", "mesh", "noise", "particles")),
     *(f"{name}/*.vdb" for name in ("config", "data", "guiding", "noise", "particles")),
     *("mesh/*.bobj.gz", "mesh/*.obj"),
 )
-"""What Blender writes into a folder that a file names, of oceans and of fluids; what else lies in it is nobody's."""
 
 
 def find_assets() -> list[str]:
     """Files that the open file reads: libraries, and also through these images, caches, sounds, fonts.
 
-    What is packed is left out, and what is not there. A folder gives the caches in it alone, for a file may name any.
+    Packed and missing files are left out. A folder gives the caches in it alone, for a file may name any.
     """
     sequences = {bpy.path.abspath(data.filepath, library=data.library) for data in _find_sequences()}
     files: set[Path] = set()

@@ -1,4 +1,4 @@
-"""What a job for a farm is, and the commands of its steps that are the same for each engine."""
+"""A job for a farm, and the commands of its steps, which are the same for each engine."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from ...bridge.files import render_frames
 
+# Script with which a Blender without Supple renders a chunk of frames
 RENDER_SCRIPT = Path(render_frames.__file__)
-"""What a Blender without Supple runs to render a chunk of frames."""
 
+# Frames of a chunk, if not chosen: enough that opening a file costs little beside them
 CHUNK = 50
-"""Frames of a chunk, if not chosen: enough that opening a file costs little beside them."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class FarmJob:
     chunk : int
         Most frames that are baked, or rendered, at a time.
     choices : tuple of str
-        Words that `supple bake` gets besides, such as "--method", "DLBNT".
+        Further arguments of `supple bake`, such as "--method", "DLBNT".
     output : Path
         The folder of the job, which takes its description and all that it makes.
     render : bool
@@ -39,7 +39,7 @@ class FarmJob:
     runs_python : bool
         Whether workers run Python of the file, such as drivers, even if this Blender was not told to.
     expect : str
-        What each worker must have, as `Inputs.describe` says it; `write_job` fills it in.
+        Inputs that each worker must have, from `Inputs.describe`; `write_job` fills it in.
     assets : tuple of str
         Files that the file reads, as `find_assets` finds them; `write_job` fills them in.
     """
@@ -58,7 +58,7 @@ class FarmJob:
 
     @property
     def switch(self) -> str:
-        """What tells a worker's Blender whether it runs Python of the file, whatever its preferences are."""
+        """Option that tells a worker's Blender whether to run Python of the file, whatever its preferences are."""
         return "--enable-autoexec" if self.runs_python else "--disable-autoexec"
 
     @property
@@ -68,5 +68,5 @@ class FarmJob:
 
     @property
     def chosen(self) -> list[str]:
-        """The words of `supple bake` that name the objects, and what is chosen besides."""
+        """Arguments of `supple bake` for the objects and the choices."""
         return [*(f"--object={name}" for name in self.objects), *(() if self.objects else ("--all",)), *self.choices]

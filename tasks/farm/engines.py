@@ -11,7 +11,7 @@ from .commands import FarmJob
 
 @dataclass(frozen=True)
 class Engine:
-    """What runs a job.
+    """A farm's engine, which runs jobs.
 
     Attributes
     ----------
@@ -26,6 +26,7 @@ class Engine:
     describe: Callable[[FarmJob], dict[str, str]]
 
 
+# The engines by their words on the command line
 ENGINES = {
     "openjd": Engine(
         "Open Job Description",
@@ -38,4 +39,3 @@ ENGINES = {
         flamenco.describe,
     ),
 }
-"""The engines by their words on the command line."""

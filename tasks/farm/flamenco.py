@@ -10,16 +10,16 @@ from typing import Any
 from ..subject.frames import describe_frames
 from .commands import FarmJob
 
+# Belongs into the Manager's folder `scripts`; the job's type is the name of the file
 JOB_TYPE = Path(__file__).with_name("supple-bake.js")
-"""What the Manager has in its folder `scripts`; the job's type is the name of the file."""
 
+# Flamenco's names of the submitting platform
 PLATFORMS = {"win32": "windows", "darwin": "darwin"}
-"""Flamenco's names of where a job is submitted."""
 
 JOB = "job.json"
 
+# The default of Flamenco's own panel
 PRIORITY = 50
-"""What Flamenco's own panel begins with."""
 
 
 def describe(job: FarmJob) -> dict[str, str]:
@@ -39,7 +39,7 @@ def describe(job: FarmJob) -> dict[str, str]:
 
 
 def _settings(job: FarmJob) -> dict[str, Any]:
-    """What the job type reads; what it leaves out has the default of the job type."""
+    """Settings that the job type reads; omitted ones have its defaults."""
     words = list(job.choices)
     method = {}
     if "--method" in words:

@@ -39,17 +39,17 @@ def describe_scripts(job: FarmJob) -> str:
 
 
 def write_job(job: FarmJob, engine: str, saves: bool = False) -> tuple[list[Path], LeftOut]:
-    """Write a job of the open file for an engine of `ENGINES`: the files that were written, and what cannot be baked.
+    """Write a job of the open file for an engine of `ENGINES`: the written files, and meshes that cannot be baked.
 
     With `saves`, the file is saved before, unless there is something in the way.
 
-    The job's folder is made where only that is missing. What an earlier job has made in it stays: chunks that are whole
-    and of the same inputs are not baked again.
+    The job's folder is made if only that is missing. Results of an earlier job stay: whole chunks of the same inputs
+    are not baked again.
 
     Raises
     ------
     SkinningError
-        Where a worker could not run it, as far as that can be seen here, or a file can not be written.
+        If a worker could not run it, as far as that can be seen here, or a file cannot be written.
     """
     check_on_disk(job.file)
     if not saves:
@@ -72,7 +72,7 @@ def check_job(job: FarmJob) -> tuple[FarmJob, LeftOut]:
     Raises
     ------
     SkinningError
-        Where a worker could not run the job, as far as that can be seen in the open file.
+        If a worker could not run the job, as far as that can be seen in the open file.
     """
     cut_frames(job.frames, job.chunk)
     if job.render:
@@ -99,19 +99,19 @@ def _check_bound(obj: bpy.types.Object) -> None:
 
 
 def check_on_disk(file: Path) -> None:
-    """Raise SkinningError where the open file is not on the disk, in whatever state."""
+    """Raise SkinningError if the open file is not on the disk, in whatever state."""
     if not bpy.data.filepath or not file.is_file():
         raise SkinningError("The file was never saved, and workers open it from disk: save it first")
 
 
 def check_saved(file: Path) -> None:
-    """Raise SkinningError where the open file is not on the disk as it is."""
+    """Raise SkinningError if the open file is not on the disk as it is."""
     if bpy.data.is_dirty and not bpy.app.background:  # without a window Blender says so of saved files, too
         raise SkinningError(f"'{file.name}' has unsaved changes, which workers would not have: save it first")
 
 
 def find_objects(job: FarmJob) -> list[bpy.types.Object]:
-    """The meshes of the open scene that a job names, or all; raises SkinningError where one, or any, is missing."""
+    """The meshes of the open scene that a job names, or all; raises SkinningError if one, or any, is missing."""
     scene = bpy.context.scene
     if not job.objects:
         if found := find_meshes(scene, is_bound="--method" not in job.choices):
@@ -125,7 +125,7 @@ def find_objects(job: FarmJob) -> list[bpy.types.Object]:
 
 
 def _check_renders(scene: bpy.types.Scene) -> None:
-    """Raise SkinningError for a scene whose frames can not be rendered one by one."""
+    """Raise SkinningError for a scene whose frames cannot be rendered one by one."""
     if scene.render.is_movie_format:
         raise SkinningError(
             f"The render output is a movie ({scene.render.image_settings.file_format}), which cannot be rendered in "

@@ -1,4 +1,4 @@
-"""A job bundle of Open Job Description, specification jobtemplate-2023-09: what AWS Deadline Cloud and `openjd` run."""
+"""Job bundles of Open Job Description, specification jobtemplate-2023-09, for AWS Deadline Cloud and `openjd`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ...deformers import SkinningError
 from ..subject.frames import cut_frames, describe_frames
 from .commands import RENDER_SCRIPT, FarmJob
 
+# Characters of a parameter and of a job's name, and values of a list, in the specification
 LONGEST_TEXT, LONGEST_NAME, MOST_CHUNKS = 1024, 128, 1024
-"""Characters of a parameter and of a job's name, and values of a list, in the specification."""
 
 TEMPLATE = "template.json"
 FILE, FOLDER, CHUNK = "{{Param.SceneFile}}", "{{Param.OutputFolder}}", "{{Task.Param.Chunk}}"
+# Parameters that stand for braces in names: the specification has no other way to write them
 BRACES = {"{": "OpeningBrace", "}": "ClosingBrace"}
-"""Parameters that stand for braces in names: the specification has no other way to write them."""
 
 DOUBLE, CONTROL = re.compile(r"\{\{|\}\}"), re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -66,7 +66,7 @@ def _template(job: FarmJob) -> dict[str, Any]:
 
 
 def _parameters(job: FarmJob) -> list[dict[str, Any]]:
-    """What whoever submits the job can change; the frames only where the engine cuts them."""
+    """Parameters that can be changed on submission; the frames only if the engine cuts them."""
     parameters: list[dict[str, Any]] = [
         {
             "name": "SceneFile",
@@ -119,9 +119,9 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
 
 
 def _check_step(job: FarmJob) -> dict[str, Any]:
-    """What fails before all bakes do, each of which checks the same.
+    """A step that fails before all bakes; each bake checks the same.
 
-    It is no environment of the bakes: in what that prints, the engine would read variables for all that follows.
+    It is not an environment of the bakes, because the engine reads variables from an environment's output.
     """
     return {
         "name": "Check",
@@ -170,7 +170,7 @@ def _render_step(job: FarmJob) -> dict[str, Any]:
 
 
 def _chunks(job: FarmJob) -> dict[str, Any]:
-    """The parameter whose values are chunks of frames: made by the engine, or listed where that can not cut them."""
+    """The parameter whose values are chunks of frames: made by the engine, or listed where that cannot cut them."""
     if _cuts_itself(job):
         chunks = {"defaultTaskCount": "{{Param.FramesPerChunk}}", "rangeConstraint": "CONTIGUOUS"}
         chunk = {"name": "Chunk", "type": "CHUNK[INT]", "range": "{{Param.Frames}}", "chunks": chunks}
@@ -207,7 +207,8 @@ def _baked_file(job: FarmJob) -> str:
 
 
 def _literal(text: str) -> str:
-    """A text as it is, where the specification would read two braces as a name; SkinningError for what it refuses."""
+    """A text in which braces are not read as names; raises SkinningError for characters that the specification
+    refuses."""
     if CONTROL.search(text):
         raise SkinningError(
             f"{text!r} contains a control character, which Open Job Description does not allow: choose another name"

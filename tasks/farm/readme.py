@@ -15,8 +15,8 @@ from .openjd import TEMPLATE
 
 README = "README.txt"
 
+# Where Flamenco Manager is reached on its own machine
 MANAGER = "http://localhost:8080"
-"""Where Flamenco Manager is reached on its own machine."""
 
 
 def describe_submission(job: FarmJob, engine: str, scripts: str) -> str:

@@ -20,8 +20,8 @@ from ..steps import Steps
 from ..subject.character import has_armature_modifier
 from ..subject.rig_presets import read_fit_presets
 
+# How far a mesh's origin may be from the plane of symmetry to be the armature's, in heights
 ON_PLANE = 1e-4
-"""How far a mesh's origin may be from the plane of symmetry to be the armature's, in heights."""
 
 
 def find_preset(options: FitOptions) -> FitPreset:
@@ -35,7 +35,7 @@ def read_body(objects: Sequence[bpy.types.Object]) -> tuple[np.ndarray, np.ndarr
     Raises
     ------
     SkinningError
-        Where there are none, or they have an armature.
+        If there are none, or they have an armature.
     """
     if not objects:
         raise SkinningError("No mesh is selected: select the meshes of one character")
@@ -59,7 +59,7 @@ def find_joints(objects: Sequence[bpy.types.Object], options: FitOptions) -> Ste
     Raises
     ------
     SkinningError
-        Where the meshes are no such character, with what was found.
+        If the meshes are not such a character; the message says what was found.
     """
     points, triangles = read_body(objects)
     return (yield partial(fit_joints, points, triangles, find_preset(options).kind))
@@ -68,12 +68,12 @@ def find_joints(objects: Sequence[bpy.types.Object], options: FitOptions) -> Ste
 def make_skeleton(objects: Sequence[bpy.types.Object], fit: Fit, options: FitOptions) -> bpy.types.Object:
     """Make the armature of joints, in the collections of the first mesh, and select it together with the meshes.
 
-    Its origin is that of the first mesh where this is in the middle of the body, else the floor below the body.
+    Its origin is the first mesh's origin if that is in the middle of the body, otherwise the floor below the body.
 
     Raises
     ------
     SkinningError
-        Where Blender is in a state in which no armature can be edited.
+        If Blender is in a state in which no armature can be edited.
     """
     layer, frame = bpy.context.view_layer, fit.frame
     bones, matrix = make_bones(fit, find_preset(options)), frame.matrix
@@ -90,7 +90,7 @@ def make_skeleton(objects: Sequence[bpy.types.Object], fit: Fit, options: FitOpt
 
 
 def describe(armature: bpy.types.Object, fit: Fit) -> list[str]:
-    """What was made, and which joints are doubtful, in words."""
+    """Describe the skeleton, and which joints are doubtful."""
     lines = [f"'{armature.name}' has {len(armature.pose.bones)} bones"]
     doubtful = sorted({remove_side(name).replace("_", " ") for name in fit.doubtful})
     if doubtful:
@@ -99,7 +99,7 @@ def describe(armature: bpy.types.Object, fit: Fit) -> list[str]:
 
 
 def as_json(armature: bpy.types.Object, fit: Fit) -> dict:
-    """The same for programs: joints in world space."""
+    """The result for programs: joints in world space."""
     return {
         "armature": armature.name,
         "joints": {name: [round(float(number), 6) for number in fit.locate(name)] for name in sorted(fit.joints)},

@@ -16,7 +16,7 @@ from ...deformers.rig.skeleton import distances_to_bones
 from ...settings.objects import settings_of
 from ..subject.character import has_armature_modifier
 from ..subject.stack import armature_modifiers
-from .checks import check_armature
+from .read import check_armature
 
 
 def remove_handles(armature: bpy.types.Object, objects: Iterable[bpy.types.Object] | None = None) -> list[str]:
@@ -35,7 +35,7 @@ def remove_handles(armature: bpy.types.Object, objects: Iterable[bpy.types.Objec
     Raises
     ------
     SkinningError
-        Where there are none, or the armature or a mesh can not be changed; nothing is changed then.
+        If there are none, or the armature or a mesh cannot be changed; nothing is changed then.
     """
     followed, chosen = list_handle_bones(armature), None if objects is None else set(objects)
     names = [name for name, obj in followed.items() if chosen is None or obj in chosen]
@@ -83,7 +83,7 @@ def _hand_back(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], n
 
 
 def _find_carriers(armature: bpy.types.Object, names: Sequence[str]) -> dict[str, str]:
-    """The bone that an object is parented to, else the nearest that is no handle; "" where there is none."""
+    """The bone that an object is parented to, else the nearest that is no handle; "" if there is none."""
     skeleton, followed = read_skeleton(armature), list_handle_bones(armature)
     others = np.flatnonzero(~skeleton.handles)
     found = {}

@@ -16,7 +16,7 @@ from ...deformers.layers.order import sort_layers
 from ...nodes.groups import read_tuck_number
 from ...nodes.layers import ANCHOR, GAP, GIVE, GRIDS, LAYER, NEIGHBORS, SLOTS
 from ..subject.character import object_to_armature
-from ..subject.layered import find_misfit, list_layered
+from .present import find_misfit, list_layered
 
 
 def find_kept(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], joint_count: int) -> dict[str, LayerPlan]:

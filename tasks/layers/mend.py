@@ -10,14 +10,14 @@ import numpy as np
 from ...bridge.meshes.data import mesh_of, read_key_points, read_points, write_key_points, write_points
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers.geometry.solid import vertex_normals
-from ...deformers.layers.tuck import STICKS_OUT, find_neighbors, find_pierced, smooth_pushes
+from ...deformers.layers.tuck import MAX_PIERCED, find_neighbors, find_pierced, smooth_pushes
 from ...settings.objects import settings_of
-from ..subject.layered import list_layered
 from .add import add_layers
+from .present import list_layered
 from .read import Dressed, read_dressed
 
+# Where what is mended comes to lie below the layer, in gaps
 BENEATH = 0.25
-"""Where what is mended comes to lie below the layer, in gaps."""
 
 SMOOTHING = 2
 
@@ -48,7 +48,7 @@ def mend_at_rest(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
 
 
 def move_beneath(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> list[str]:
-    """The same, but for Stay Outside, which is as it was before; no sentences where nothing sticks out."""
+    """The same, but for Stay Outside, which is as it was before; no sentences if nothing sticks out."""
     lines, dressed = [], read_dressed(armature, meshes)
     for above, below in sorted(dressed.pairs):
         if lines:  # each pair is read as modifiers show what was moved above it
@@ -62,7 +62,7 @@ def _mend(dressed: Dressed, above: int, below: int) -> list[str]:
     normals = vertex_normals(garment.points, garment.triangles)
     nearest = find_nearest_surface(garment.points, layer.shown, layer.triangles)
     unit = dressed.unit
-    depths, ways = find_pierced(garment.points, normals, layer.shown, layer.triangles, nearest, STICKS_OUT * unit)
+    depths, ways = find_pierced(garment.points, normals, layer.shown, layer.triangles, nearest, MAX_PIERCED * unit)
     count = int((depths > 0.0).sum())
     if not count:
         return []

@@ -16,7 +16,7 @@ from ...deformers import SkinningError
 from ...deformers.geometry.solid import vertex_normals
 from ...deformers.layers.keep import CoverPlan, LayerPlan, LimbPlan
 from ...deformers.layers.limb_grids import LimbGrids, find_near_bones, find_near_limbs, make_limb_grids
-from ...deformers.layers.limb_pairs import find_other_limbs, find_pairs
+from ...deformers.layers.limb_pairs import find_limb_pairs, find_other_limbs
 from ...deformers.layers.stiff import find_anchors
 from ...deformers.layers.tuck import find_cover, find_neighbors
 from ...deformers.weight_editing.stiff_parts import find_stiff_parts
@@ -25,20 +25,20 @@ from ..subject.chosen_bones import split_names
 from ..subject.rig_presets import find_rig_of
 from .read import Dressed, Garment
 
+# How deep covered skin lies below tight and loose cloth, for a height of 1.8
 REACHES = 0.025, 0.06
-"""How deep covered skin lies below tight and loose cloth, for a height of 1.8."""
 
+# Share of its `give` that skin moves beneath loose cloth, which moves itself
 LOOSE_GIVE = 2.0 / 3.0
-"""Share of its `give` that skin moves beneath loose cloth, which moves itself."""
 
+# How far limbs are at rest that a mesh may enter, for a height of 1.8
 LIMB_REACH = 0.6
-"""How far limbs are at rest that a mesh may enter, for a height of 1.8."""
 
+# Distance of limbs that keep out of each other, for a height of 1.8
 SKIN_GAP = 1e-3
-"""Distance of limbs that keep out of each other, for a height of 1.8."""
 
+# How many of its gaps loose cloth stays away from limbs
 LOOSE_GAP = 2.0
-"""How many of its gaps loose cloth stays away from limbs."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class _Meeting:
     index, body : int
         Of the mesh, and of the body, among the garments.
     bones : int array, shape (K, V)
-        From `find_near_bones` or `find_pairs`.
+        From `find_near_bones` or `find_limb_pairs`.
     shares : float32 array, shape (K, V), or None
-        From `find_pairs`; None of loose cloth.
+        From `find_limb_pairs`; None of loose cloth.
     gap : float
         In armature space.
     """
@@ -132,7 +132,7 @@ def _find_other_limbs(dressed: Dressed, index: int) -> _Meeting:
     """The other limbs of its body that a mesh stays out of, and which give way, too."""
     garment, body = dressed.garments[index], [index, *dressed.list_below(index)][-1]
     skin, skeleton = dressed.garments[body], read_skeleton(dressed.armature)
-    bones, shares = find_pairs(
+    bones, shares = find_limb_pairs(
         garment.points,
         dressed.weights[index],
         (skin.points, skin.triangles, dressed.weights[body]),
@@ -160,7 +160,7 @@ def _plan_meeting(dressed: Dressed, meeting: _Meeting, grids: LimbGrids) -> Limb
 
 
 def _read_pairs(dressed: Dressed, skeleton: Skeleton) -> np.ndarray | None:
-    """Which joints the artist keeps out of which, bool array, shape (B, B); None where that are all limbs."""
+    """Which joints the artist keeps out of which, bool array, shape (B, B); None if that are all limbs."""
     groups = [split_names(group) for group in dressed.limb_bones.split(";")]
     groups = [group for group in groups if group]
     if not groups:
@@ -188,7 +188,7 @@ def _find_hard(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray:
 
 
 def _find_anchors(dressed: Dressed, garment: Garment) -> np.ndarray | None:
-    """What the stiff parts of a mesh, such as buckles, are moved like; None where it has none."""
+    """What the stiff parts of a mesh, such as buckles, are moved like; None if it has none."""
     bones, hard = read_skeleton(dressed.armature).envelopes, read_hard_edges(mesh_of(garment.obj))
     return find_anchors(
         garment.points, find_stiff_parts(garment.points, garment.triangles, None, bones.heads, bones.tails, hard)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import bpy
 import numpy as np
@@ -15,8 +15,9 @@ from ...bridge.meshes.data import mesh_of, read_evaluated_points, read_mixed_poi
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...bridge.modifiers import is_layer_modifier, list_inputs, read_input
 from ...bridge.rigs.armatures import read_skeleton
+from ...bridge.rigs.rest_bones import at_rest
 from ...deformers import SkinningError
-from ...deformers.layers.order import HEIGHT, Shell, find_layers, sort_layers
+from ...deformers.layers.order import REFERENCE_HEIGHT, Shell, find_layers, sort_layers
 from ...settings.objects import settings_of
 from ...settings.properties import find_nan
 from ..subject.character import (
@@ -28,8 +29,8 @@ from ..subject.character import (
 )
 from ..subject.stack import check_not_linked
 
+# Median height of cloth over what is below it, for a height of `REFERENCE_HEIGHT`, from which it is loose
 LOOSE = 0.015
-"""Median height of cloth over what is below it, for a height of `HEIGHT`, from which on it is loose."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class Dressed:
         Indices of garments whose limbs keep out of each other.
     limb_bones : str
         Which of their bones do, as the `limb_bones` of an armature.
+    stores_bones : bool
+        Whether these were asked for now, for all meshes: they are stored in the settings with the layers.
     """
 
     armature: bpy.types.Object
@@ -84,11 +87,12 @@ class Dressed:
     height: float
     apart: tuple[int, ...]
     limb_bones: str
+    stores_bones: bool = False
 
     @property
     def unit(self) -> float:
-        """Length in the armature's space that stands for a meter on a character of `HEIGHT`."""
-        return self.height / HEIGHT
+        """Length in the armature's space that stands for a meter on a character of `REFERENCE_HEIGHT`."""
+        return self.height / REFERENCE_HEIGHT
 
     @property
     def layered(self) -> list[str]:
@@ -128,21 +132,15 @@ class Dressed:
 
 @contextmanager
 def resting(armature: bpy.types.Object) -> Iterator[None]:
-    """Have an armature at rest, and all that keeps layers apart off, meanwhile."""
-    data, layer = cast(Any, armature.data), bpy.context.view_layer
-    before = data.pose_position
+    """Have an armature at rest, and the modifiers that keep layers apart off, meanwhile."""
     own = [each for obj in bpy.data.objects for each in obj.modifiers if is_layer_modifier(each) and each.show_viewport]
-    for modifier in own:
-        modifier.show_viewport = False
-    data.pose_position = "REST"
-    layer.update()
-    try:
-        yield
-    finally:
-        data.pose_position = before
+    with ExitStack() as stack:
+        stack.callback(bpy.context.view_layer.update)
         for modifier in own:
-            modifier.show_viewport = True
-        layer.update()
+            stack.callback(setattr, modifier, "show_viewport", True)
+            modifier.show_viewport = False
+        stack.enter_context(at_rest(armature))
+        yield
 
 
 def read_dressed(
@@ -158,7 +156,7 @@ def read_dressed(
     Raises
     ------
     SkinningError
-        Where none does, or something forbids to keep them apart.
+        If none does, or something forbids to keep them apart.
     """
     garments = _read_garments(armature, [obj for obj in meshes if mesh_of(obj).polygons])
     if not garments:
@@ -191,6 +189,7 @@ def read_dressed(
         height,
         tuple(sorted(index[name] for name in apart)),
         bones,
+        is_any,
     )
     _check(found)
     return found
@@ -258,7 +257,7 @@ def find_place(obj: bpy.types.Object) -> int:
     Raises
     ------
     SkinningError
-        Where a modifier adds or removes vertices before.
+        If a modifier adds or removes vertices before.
     """
     own = [index for index, each in enumerate(obj.modifiers) if each.type == "ARMATURE"]
     if not own:

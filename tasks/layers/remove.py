@@ -10,7 +10,7 @@ from ...bridge.meshes.layers import remove_unread_arrays, remove_unused_limbs_ob
 from ...bridge.modifiers import is_layer_modifier, remove_modifier
 from ...bridge.rigs.joints import remove_unused_joints_objects
 from ...nodes.groups import remove_unused_groups
-from ..subject.layered import has_leftovers, list_layered
+from .present import has_leftovers, list_layered
 
 
 def remove_layers(meshes: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:

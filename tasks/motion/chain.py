@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...deformers.motion.feet import STEP, Held, hold_foot, measure_slide
+from ...deformers.motion.feet import MIN_STEP, HeldFoot, hold_foot, measure_slide
 from ...deformers.motion.seams import Smoothness, measure_seam
 
+# Cycles of a loop that are computed together: held feet repeat from the fourth on
 CYCLES = 5
-"""Cycles of a loop that are looked at together: in the fourth, what is held goes on as in the one before."""
 
 
+# Difference of matrices up to which nothing is moved
 SAME = 1e-9
-"""Difference of matrices up to which nothing is moved."""
 
 
 @dataclass(frozen=True, eq=False)
 class MotionChain:
-    """Where the seams of a motion are, and how its cycles follow one another.
+    """The seams of a motion, and the offset between its cycles.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class MotionChain:
     seam, before, after : int
         Frame of the seam, and blended frames before and after it; a loop's is where a cycle ends.
     transform : float array, shape (4, 4), or None
-        Of a loop: what moves a cycle to where the next one is, world space.
+        From a cycle of a loop to the next one, world space; None for a join.
     """
 
     count: int
@@ -39,12 +39,12 @@ class MotionChain:
 
     @property
     def starts(self) -> list[int]:
-        """Where the cycles begin, in frames of all of them."""
+        """First frames of the cycles, in frames of all of them."""
         return [0] if self.transform is None else [cycle * (self.count - 1) for cycle in range(CYCLES)]
 
     @property
     def base(self) -> int:
-        """Where the cycle begins that is looked at."""
+        """First frame of the cycle that is used."""
         return 0 if self.transform is None else self.starts[-2]
 
     @property
@@ -55,7 +55,7 @@ class MotionChain:
 
     @property
     def all_blended(self) -> list[tuple[int, int]]:
-        """The same of all seams."""
+        """Blended frames of all seams."""
         if self.transform is None:
             return [self.blended]
         return [(start - self.before, start + self.after) for start in self.starts[1:]]
@@ -81,7 +81,7 @@ class MotionChain:
         """Whether all cycles are in the same place."""
         return self.transform is not None and bool(np.abs(self.transform - np.eye(4)).max() < SAME)
 
-    def hold(self, points: np.ndarray, planted: np.ndarray, height: float, is_late: bool) -> Held:
+    def hold(self, points: np.ndarray, planted: np.ndarray, height: float, is_late: bool) -> HeldFoot:
         """How a foot is to be shifted in the frames of the motion, shape (F, 3), and when it is planted in all cycles.
 
         Parameters
@@ -95,17 +95,17 @@ class MotionChain:
         is_late : bool
             As `hold_foot` takes it.
         """
-        held = Held(np.zeros_like(points), planted)
-        if self.is_closed and planted.all() and np.ptp(points[:, :2], axis=0).max() < STEP * height:
+        held = HeldFoot(np.zeros_like(points), planted)
+        if self.is_closed and planted.all() and np.ptp(points[:, :2], axis=0).max() < MIN_STEP * height:
             held.shifts[:, :2] = (points[self.base] - points)[:, :2]
         else:
             for blended in self.all_blended:
                 further = hold_foot(points + held.shifts, held.is_planted, blended, height, is_late)
-                held = Held(held.shifts + further.shifts, further.is_planted)
+                held = HeldFoot(held.shifts + further.shifts, further.is_planted)
         shifts = held.shifts[self.base : self.base + self.count]
         if self.transform is not None:
             shifts = shifts @ np.linalg.matrix_power(self.transform[:3, :3], len(self.starts) - 2)
-        return Held(shifts, held.is_planted)
+        return HeldFoot(shifts, held.is_planted)
 
     def measure_slides(self, points: np.ndarray, planted: np.ndarray) -> float:
         """How far a foot slides at the seam while it is planted; both in all cycles, shapes (n, 3) and (n,)."""

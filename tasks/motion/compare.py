@@ -17,20 +17,20 @@ from ...deformers.motion.transitions import Transition, choose_loop, list_transi
 from ..steps import Steps
 from .reading import MOST_PAIRS, Performance, PosedArmature, find_action, read_body, read_performances
 
+# Seconds that a loop lasts at least
 SHORTEST = 0.3
-"""Seconds that a loop lasts at least."""
 
+# Seconds about a frame that are compared, and blended at least, where it is not chosen
 WINDOW = 0.4
-"""Seconds about a frame that are compared, and blended at least, where it is not chosen."""
 
+# Seconds to each side that are blended at most then
 LONGEST = 1.0
-"""Seconds to each side that are blended at most then."""
 
+# Frames to each side that are compared at most: sums over them take 130 MB beside the table
 MOST_REACH = 2000
-"""Frames to each side that are compared at most: sums over them take 130 MB beside the table."""
 
+# Most transitions that are listed
 LISTED = 12
-"""Most transitions that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Comparison:
     Attributes
     ----------
     armature, first, second : str
-        Names; both actions are the same where one is compared with itself.
+        Names; equal if an action is compared with itself.
     table : float32 array, shape (FA, FB)
         Differences of frames, millimeters at a height of 1.8 m.
     transitions : list of Transition
@@ -62,7 +62,7 @@ class Comparison:
         return lines + [describe_transition(one) for one in self.transitions]
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The comparison as plain data."""
         return {
             "armature": self.armature,
             "actions": [self.first, self.second],
@@ -100,7 +100,7 @@ def compare_actions(
     Raises
     ------
     SkinningError
-        Where an action is not there, is too short, or moves nothing of the armature.
+        If an action is not there, is too short, or moves nothing of the armature.
     """
     whole = read_body(armature)
     one = find_action(armature, first)
@@ -121,12 +121,12 @@ def compare_actions(
 
 
 def find_reach(blend: float, rate: float) -> int:
-    """Frames to each side that are compared; `blend` is 0 where it is not chosen.
+    """Frames to each side that are compared; `blend` is 0 if it is not chosen.
 
     Raises
     ------
     SkinningError
-        Where these are more than there is memory for.
+        If these are more than there is memory for.
     """
     reach = 0.5 * (blend or WINDOW) * rate
     if not reach <= MOST_REACH:  # also where it is no number
@@ -138,7 +138,7 @@ def find_reach(blend: float, rate: float) -> int:
 
 
 def find_blend(blend: float, rate: float, difference: float, performances: Sequence[Performance]) -> int:
-    """Frames to each side that are blended: where that is not chosen, as many as a difference needs."""
+    """Frames to blend on each side: the chosen number, or as many as the difference needs."""
     reach = find_reach(blend, rate)
     if blend:
         return reach
@@ -152,7 +152,7 @@ def find_shortest(rate: float) -> int:
 
 
 def compare_performances(body: PosedArmature, first: Performance, second: Performance, reach: int) -> Steps[np.ndarray]:
-    """Steps that return the table of `Comparison`; raises SkinningError where there is no comparing them."""
+    """Steps that return the table of `Comparison`; raises SkinningError if there is no comparing them."""
     count = len(first.frames) * len(second.frames)
     if count > MOST_PAIRS:
         raise SkinningError(
@@ -170,7 +170,7 @@ def compare_performances(body: PosedArmature, first: Performance, second: Perfor
 
 
 def find_loop(table: np.ndarray, performance: Performance, rate: float) -> Transition:
-    """The best loop, in frames from 0; raises SkinningError where the action is too short for one.
+    """The best loop, in frames from 0; raises SkinningError if the action is too short for one.
 
     Parameters
     ----------

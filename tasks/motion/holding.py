@@ -1,4 +1,4 @@
-"""Keep planted feet where they are: legs are bent, or what their inverse kinematics reach for is shifted."""
+"""Keep planted feet in place: bend the legs, or shift the targets of their inverse kinematics."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import bpy
 import numpy as np
 
 from ...bridge.animation.channels import Matrices
+from ...deformers.algebra.rotations import from_matrices, make_continuous
 from ...deformers.motion.blending import Clip
 from ...deformers.motion.feet import Foot
 from ...deformers.motion.legs import bend_legs
-from ...deformers.motion.rotations import from_matrices, make_continuous
 from .layout import Layout
 from .reading import PosedArmature
 
+# Parts of the body's height by which a foot may be off
 LEAST_SHIFT = 1e-5
-"""Parts of the body's height by which a foot may be off."""
 
 
 def hold_feet(
@@ -34,7 +34,7 @@ def hold_feet(
     Returns
     -------
     tuple
-        The clip, and the bones of feet that can not be held: something else than channels moves their legs.
+        The clip, and the bones of feet that cannot be held because something besides channels moves their legs.
     """
     locations, rotations, free = clip.locations.copy(), clip.rotations.copy(), []
     for foot, shift in zip(body.feet, shifts, strict=True):
@@ -65,7 +65,7 @@ def _list_line(body: PosedArmature, foot: Foot) -> list[int]:
 
 
 def _list_constraints(body: PosedArmature, foot: Foot) -> list[bpy.types.Constraint]:
-    """What moves a leg beside its channels."""
+    """Constraints that move a leg beside its channels."""
     bones = body.armature.pose.bones
     return [
         constraint
@@ -80,7 +80,7 @@ def _find_control(
 ) -> str | None:
     """The bone whose location inverse kinematics of a leg follow: the nearest that actions move, if any.
 
-    What the leg itself hangs on is none.
+    Bones that carry the leg itself do not count.
     """
     hip = body.armature.pose.bones[body.rest.names[foot.hip]]
     carrying = {bone.name for bone in (hip, *hip.parent_recursive)}
@@ -124,14 +124,14 @@ def _turn(
     after: np.ndarray,
     rotations: np.ndarray,
 ) -> None:
-    """Rotate a bone in armature space, where what it hangs on is rotated, too.
+    """Rotate a bone whose parent space is rotated too, armature space.
 
     Parameters
     ----------
     pose, basis : float arrays, shape (F, 4, 4)
         Of the bone.
     before, after : float arrays, shape (F, 3, 3) or (3, 3)
-        Rotations of what it hangs on, and of the bone.
+        Rotations of the parent space, and of the bone.
     rotations : float array, shape (F, N, 4)
         Changed.
     """

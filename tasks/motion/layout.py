@@ -23,24 +23,24 @@ from ...bridge.animation.channels import (
     write_quaternions,
 )
 from ...bridge.animation.curves import Curve
+from ...deformers.algebra.rotations import make_continuous
 from ...deformers.motion.blending import Clip
-from ...deformers.motion.rotations import make_continuous
 
 MOVED = ("location", "rotation")
+# Range of values in which nothing moves
 STILL = 1e-6
-"""Range of values in which nothing moves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which channels are read, blended and written.
+    """The channels that are read, blended and written.
 
     Attributes
     ----------
     nodes : tuple of str
-        Bones, and `OBJECT` where the object itself is moved.
+        Bones, and `OBJECT` if the object itself moves.
     written : set of (str, str)
-        Node, and "location", "rotation" or "scale": what the new action animates.
+        Nodes with "location", "rotation" or "scale", which the new action animates.
     values : tuple of (str, str, int)
         Node, path and index of other numbers that are animated.
     jumps : tuple of bool
@@ -61,9 +61,10 @@ class Layout:
         return np.array([self.nodes.index(name) for name in names], np.intp)
 
     def read(self, sampled: Sequence[Sampled], count: int) -> Clip:
-        """The channels of an action in so many frames: what it does not animate is at rest, or as it is now.
+        """The channels of an action for a number of frames; channels it does not animate are at rest, or as they are
+        now.
 
-        What another action of the layout animates is at rest, as in Blender's own strips.
+        Channels that another action of the layout animates are at rest, as in Blender's own strips.
         """
         known = {(one.node, one.channel, one.index): one.values for one in sampled}
         locations, rotations, scales = (np.empty((count, len(self.nodes), width)) for width in (3, 4, 3))
@@ -91,7 +92,7 @@ class Layout:
         return values
 
     def list_curves(self, clip: Clip, first_frame: int) -> list[Curve]:
-        """Curves of what is written, with a key a frame."""
+        """Curves of the written channels, with a key on each frame."""
         frames, curves = np.arange(first_frame, first_frame + len(clip), dtype=np.float64), []
         for number, name in enumerate(self.nodes):
             node, group = find_node(self.armature, name), self.groups.get(name, name or "Object Transforms")
@@ -113,7 +114,7 @@ class Layout:
 
 
 def _read_number(armature: bpy.types.Object, name: str, channel: str, index: int) -> float:
-    """A number as it is now, 0 where it is gone."""
+    """A number as it is now, 0 if it is gone."""
     try:
         value = armature.path_resolve(path_of(name, channel))
     except ValueError:
@@ -124,7 +125,7 @@ def _read_number(armature: bpy.types.Object, name: str, channel: str, index: int
 def plan_layout(
     armature: bpy.types.Object, rest: BoneRest, sampled: Sequence[Sequence[Sampled]], turned: Iterable[str]
 ) -> tuple[Layout, tuple[str, ...]]:
-    """What is to be read and written so that actions can be joined, and the nodes that carry the whole motion.
+    """Plan the channels for joining actions, and find the nodes that carry the whole motion.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ def find_moving(sampled: Sequence[Sequence[Sampled]]) -> set[str]:
 
 
 def find_carriers(rest: BoneRest, moving: set[str]) -> tuple[str, ...]:
-    """The nodes to move so that everything moves: the object where actions move it, else the topmost that move.
+    """The nodes that carry the whole motion: the object if actions move it, otherwise the topmost moving bones.
 
     A root that no action moves stays where it is, and its children are carriers: a turn then is about the body.
     """

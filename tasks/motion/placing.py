@@ -1,4 +1,4 @@
-"""Move a whole motion: where its topmost nodes are, and what moves them together."""
+"""Move a whole motion by its topmost nodes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _change_space(transforms: np.ndarray, spaces: np.ndarray) -> np.ndarray:
 
 
 def find_spaces(layout: Layout, rest: BoneRest, names: Sequence[str], matrices: Matrices) -> Carriers:
-    """The spaces of the nodes that carry a motion, in its first frame: what is above them does not move."""
+    """The parent spaces, in the first frame, of the nodes that carry a motion; nothing above them moves."""
     spaces = []
     for name in names:
         if name == OBJECT:
@@ -68,5 +68,5 @@ def find_spaces(layout: Layout, rest: BoneRest, names: Sequence[str], matrices: 
 
 
 def _find_space(matrices: Matrices, bone: int) -> np.ndarray:
-    """What carries a bone's channels to world space, in the first frame, shape (4, 4)."""
+    """From a bone's channels to world space, in the first frame, shape (4, 4)."""
     return matrices.world[0] @ matrices.pose[0, bone] @ np.linalg.pinv(matrices.basis[0, bone])

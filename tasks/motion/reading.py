@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,22 +23,22 @@ from ...bridge.animation.channels import (
     sample_curves,
 )
 from ...bridge.animation.curves import new_action
+from ...bridge.rigs.actions import AT_A_TIME, check_length, list_actions, playing, set_frames
 from ...deformers import SkinningError
 from ...deformers.motion.blending import Clip
 from ...deformers.motion.feet import Foot, find_feet
 from ...deformers.motion.similarity import Motion
-from ..subject.actions import AT_A_TIME, alone, check_length, list_actions, set_frames
-from ..subject.stack import check_not_linked
+from ..subject.actions import check_plays
 from .layout import Layout, find_carried, find_moving, plan_layout
 
+# Most pairs of frames that are compared
 MOST_PAIRS = 40_000_000
-"""Most pairs of frames that are compared."""
 
+# Least height of a body, in parts of its largest extent
 UPRIGHT = 0.3
-"""Least height of a body, in parts of its largest extent."""
 
+# Height, in meters, of the figure that lengths in reports are scaled to
 MAN = 1.8
-"""Height, in meters, of the figure that lengths in reports are scaled to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class PosedArmature:
         return Motion(self.place(matrices)[:, counts], self.weights[counts])
 
     def moved_by(self, sampled: Sequence[Sequence[Sampled]]) -> PosedArmature:
-        """The same, where nothing counts that actions leave where it is."""
+        """The armature reduced to the nodes that actions move."""
         carried = np.tile(find_carried(self.rest, find_moving(sampled)), 2) * self.weights
         return replace(self, weights=carried / carried.sum()) if carried.any() else self
 
@@ -84,17 +84,8 @@ class PosedArmature:
 
 
 def read_body(armature: bpy.types.Object) -> PosedArmature:
-    """An armature object; raises SkinningError where it has no bones, or can not be animated."""
-    check_not_linked(armature)
-    if armature.pose is None or not armature.pose.bones:
-        raise SkinningError(f"'{armature.name}' has no bones: choose another armature")
-    if armature.mode == "EDIT":
-        raise SkinningError(f"'{armature.name}' is in Edit Mode: leave it first")
-    if armature.data.pose_position == "REST":
-        raise SkinningError(f"'{armature.name}' is shown at rest: choose Pose Position in its properties")
-    data = armature.animation_data
-    if data is not None and data.use_tweak_mode:
-        raise SkinningError(f"A strip of '{armature.name}' is being tweaked: leave Tweak Mode first")
+    """An armature object; raises SkinningError if it has no bones, or cannot be animated."""
+    check_plays(armature)
     rest = read_bone_rest(armature)
     lengths = np.linalg.norm(rest.tails - rest.heads, axis=1) * (rest.deforms if rest.deforms.any() else 1.0)
     if not np.isfinite(lengths).all() or not lengths.any():
@@ -128,21 +119,10 @@ def list_inner_frames(action: bpy.types.Action) -> range:
     return range(math.ceil(start - 1e-3), math.floor(end + 1e-3) + 1)
 
 
-@contextmanager
-def playing(armature: bpy.types.Object, action: bpy.types.Action) -> Iterator[bpy.types.Scene]:
-    """A scene with an armature that plays an action, in full and without the strips under it."""
-    with alone(armature, action) as scene, ExitStack() as afterward:
-        data: Any = armature.animation_data
-        for name, value in (("use_nla", False), ("action_influence", 1.0), ("action_blend_type", "REPLACE")):
-            afterward.callback(setattr, data, name, getattr(data, name))
-            setattr(data, name, value)
-        yield scene
-
-
 def sample_action(body: PosedArmature, action: bpy.types.Action, goes_on: bool = False) -> tuple[range, list[Sampled]]:
-    """The frames of an action, of two cycles if it is to go on and repeats, and what it animates in them.
+    """The frames of an action (of two cycles if it repeats and must go on), and its animation in them.
 
-    Raises SkinningError where it moves nothing of the armature.
+    Raises SkinningError if it moves nothing of the armature.
     """
     with playing(body.armature, action):
         frames = list_inner_frames(action)
@@ -208,8 +188,8 @@ def read_performances(
 ) -> Generator[float, None, tuple[PosedArmature, Layout, tuple[str, ...], list[Performance]]]:
     """Read actions, each once.
 
-    What is returned is the body with what moves of it, the layout of channels, the nodes that carry the motion, and
-    what the actions are; those that repeat go on for another cycle if they are to.
+    Returns the moving body, the layout of channels, the nodes that carry the motion, and the actions; repeating ones go
+    on for another cycle if asked to.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""What came of a loop or a join, in numbers and in words."""
+"""The result of a loop or a join, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from ...deformers.motion.seams import Smoothness
 
+# Millimeters at a height of 1.8 m up to which frames are somewhat alike
 ALIKE = 250.0
-"""Millimeters at a height of 1.8 m up to which frames are somewhat alike."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """A new action, and how good its seam is.
+    """A new action, and the quality of its seam.
 
     Attributes
     ----------
@@ -28,15 +28,15 @@ class Report:
     blended : (int, int)
         First and last frame of the new action that are blended; of a loop, those at its first seam.
     difference : float
-        Of the frames at the seam, millimeters at a height of 1.8 m.
+        Difference of the frames at the seam, millimeters at a height of 1.8 m.
     slide, slide_before : float
-        How far a planted foot slides at the seam at most, millimeters at a height of 1.8 m; and without holding it.
+        Largest slide of a planted foot at the seam, with and without holding it, millimeters at a height of 1.8 m.
     planted : int
         How many feet are planted at the seam.
     free : tuple of str
-        Feet that can not be held.
+        Feet that cannot be held.
     step : float
-        How far a cycle gets, meters at a height of 1.8 m; 0 for a join, and for a cycle that ends where it began.
+        Travel of a cycle, meters at a height of 1.8 m; 0 for a join, and for a cycle that ends at its start.
     """
 
     armature: str
@@ -79,7 +79,7 @@ class Report:
         return lines
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The report as plain data."""
         return {
             "armature": self.armature,
             "action": self.action,

@@ -27,26 +27,26 @@ from .report import Report
 
 DEFAULTS = MotionOptions()
 
+# Parts of the body's height by which a cycle may get farther, and is closed where it began
 STAYS = 0.05
-"""Parts of the body's height by which a cycle may get farther, and is closed where it began."""
 
+# Radians by which a cycle may turn, and goes straight on: many cycles would go in circles
 STRAIGHT = 0.1
-"""Radians by which a cycle may turn, and goes straight on: many cycles would go in circles."""
 
+# Share of the frames with a foot on the ground in which it must be planted: else the ground itself moves
 PLANTED = 0.5
-"""Share of the frames with a foot on the ground in which it must be planted: else the ground itself moves."""
 
+# What the name of a loop ends in
 LOOP = "Loop"
-"""What the name of a loop ends in."""
 
+# Cycles that a loop plays
 REPEATS = 4
-"""Cycles that a loop plays."""
 
+# Frames of a loop that travels, whose cycles are keyed one after the other: of long cycles it plays fewer
 LONGEST_CLIP = 20_000
-"""Frames of a loop that travels, whose cycles are keyed one after the other: of long cycles it plays fewer."""
 
+# Shares of the whole work: reading the actions, and each of two readings of what is made of them
 READ, EVALUATED = 0.6, 0.2
-"""Shares of the whole work: reading the actions, and each of two readings of what is made of them."""
 
 
 def join_actions(
@@ -76,7 +76,7 @@ def join_actions(
     Raises
     ------
     SkinningError
-        Where they can not be joined. Nothing is changed then.
+        If they cannot be joined. Nothing is changed then.
     """
     whole = read_body(armature)
     actions = [find_action(armature, name) for name in (first, second)]
@@ -130,7 +130,7 @@ def make_loop(
     Raises
     ------
     SkinningError
-        Where it can not be closed. Nothing is changed then.
+        If it cannot be closed. Nothing is changed then.
     """
     reading = read_performances(read_body(armature), [find_action(armature, name)])
     body, layout, names, (one,) = yield from take_part(reading, 0.0, READ)
@@ -188,7 +188,7 @@ def _find_blend(
 
 
 def _find_cycle(body: PosedArmature, one: Performance, seam: Seam, reach: int) -> tuple[np.ndarray, float]:
-    """What moves a cycle to where the next one is, and how far it gets, meters; nothing where it hardly does."""
+    """The transform from a cycle to the next one, and its travel in meters; None if it hardly travels."""
     transform = align_frames(one.motion, one.motion, seam.pair, reach)
     middle = one.motion.weights @ one.motion.points[seam.pair[1]]
     shift = transform[:3, :3] @ middle + transform[:3, 3] - middle

@@ -1,6 +1,6 @@
 """Skin patterns on an object.
 
-The doors: `edit` adds, removes and mirrors patterns, `placing` moves them and lays them along strokes, `show.update`
-brings Blender to what the settings say, `maps` writes height maps, `library` holds what can be added. Behind them:
-`meaning` and `layout` read the settings, `node_setup` and `compression` write nodes.
+`edit` adds, removes and mirrors patterns, `placing` moves them, `write.update` shows them as their settings are, `maps`
+writes height maps, and `library` and `assets` hold the patterns that can be added. Behind them, `read` reads settings,
+`spots` finds positions on a body, and `compression` and `depths` measure the skin.
 """

@@ -1,38 +1,30 @@
-"""Compression, and limbs that press, which bring patterns out: measured by a node modifier of the object."""
+"""Compression of the skin, and depth of limbs in it, measured by a node modifier of the object."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import bpy
 import numpy as np
 
+from ...bridge import modifiers
 from ...bridge.meshes.charts import compression_name, depth_name, gauge_names, read_compression
 from ...bridge.meshes.layers import remove_unused_limbs_objects
-from ...bridge.modifiers import (
-    COMPRESSION_NAME,
-    PATTERNS_NAME,
-    add_modifier,
-    clear_inputs,
-    find_marked_modifier,
-    is_from_library,
-)
+from ...bridge.owned import Tag, digest, mark, read_mark
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs.joints import remove_unused_joints_objects
 from ...deformers import SkinningError
 from ...deformers.layers.limb_depths import PressedSkin
 from ...deformers.patterns.chart_mesh import ChartMesh
-from ...deformers.patterns.charts import Chart
+from ...deformers.patterns.charts import Chart, assign_layers
 from ...deformers.patterns.compression import (
     CompressionResponse,
     Gauge,
     GaugeLayer,
-    assign_gauge_layers,
     make_gauge,
     make_layer,
-    respond_to_compression,
 )
 from ...nodes.compression import NodeLayer, build_compression
 from ...nodes.graph import HIDDEN
@@ -40,82 +32,103 @@ from ...nodes.groups import VERSION, leave_group
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
 from .depths import read_pressed, write_depths
-from .meaning import check_driver, has_compression, has_depth, read_compression_response
+from .read import has_depth
 
-KEY, SIGNATURE = "supple_compression", "supple_signature"
-"""Custom properties of the node group that measures: the object's key, and what it was built from."""
+NODES = 2  # version of the nodes; groups of another version are built anew when patterns change
 
-NODES = 2
-"""Version of the nodes: groups of another are built anew when patterns are changed."""
-
+# modifiers that make other faces; compression is measured before them
 REBUILDING = {
     "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "MULTIRES", "REMESH", "SCREW", "SKIN", "SUBSURF", "TRIANGULATE",
     "VOLUME_TO_MESH", "WELD", "WIREFRAME",
 }  # fmt: skip
-"""Modifiers that make other faces: compression is measured before them."""
+
+
+def find_own_groups(tag: Tag, key: str) -> list[Any]:
+    """Find node groups that a tag marks for the object of a key."""
+    return [group for group in bpy.data.node_groups if group.library is None and read_mark(group, tag) == key]
+
+
+def ensure_own_group(
+    obj: bpy.types.Object, tag: Tag, kind: str, name: str, signature: str, build: Callable[[str], Any]
+) -> Any:
+    """Find the node group of a tag and a type of tree for an object, or build it anew if its signature differs."""
+    key = settings_of(obj).pattern_key
+    found = [group for group in find_own_groups(tag, key) if group.bl_idname == kind]
+    for group in found:
+        if read_mark(group, Tag.SIGNATURE) == signature:
+            return group
+    new = build(name)
+    mark(new, tag, key)
+    mark(new, Tag.SIGNATURE, signature)
+    for group in found:
+        if kind == "ShaderNodeTree":  # modifiers must be given the group again, or they do not have its new inputs
+            group.user_remap(new)
+        leave_group(group)
+    new.name = f"{HIDDEN}{name} {obj.name}"
+    return new
+
+
+def remove_own_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier | None, tag: Tag) -> None:
+    """Remove a node modifier that shows patterns, or hide that of a library, and leave groups that nothing uses."""
+    if modifier is not None:
+        modifiers.remove_modifier(obj, modifier, None)
+    for group in find_own_groups(tag, settings_of(obj).pattern_key):
+        if not group.users:
+            leave_group(group)
 
 
 @dataclass(frozen=True)
 class MeasuredPattern:
-    """What compression, or the depth of limbs, has to do with a pattern.
+    """How compression, or the depth of limbs, drives a pattern.
 
     Attributes
     ----------
-    driver, spread : str
-        See `DRIVERS` and `SPREADS`.
+    spread : str
+        One of `SPREADS`.
     gauge : Gauge or None
         For compression and stretch.
     pressed : PressedSkin or None
         For depth.
     """
 
-    driver: str
     spread: str
     response: CompressionResponse
     gauge: Gauge | None = None
     pressed: PressedSkin | None = None
 
-    def respond(self, compression: np.ndarray | float) -> np.ndarray:
-        """How much of the pattern compression, shape (...), brings out."""
-        return respond_to_compression(self.driver, self.response, compression)
-
-    def constants(self, is_full: bool) -> tuple[float, ...]:
-        """What the nodes of its law hold: `nodes.compression.LAW_INPUTS`."""
-        sign = -1.0 if self.driver == "STRETCH" else 1.0
-        return sign, self.response.start, self.response.full, self.response.gain, float(is_full)
+    def describe_law(self, is_full: bool) -> tuple[str, tuple[float, ...]]:
+        """Return the law for its node, and the values of `nodes.compression.LAW_INPUTS`."""
+        sign = -1.0 if self.response.direction == "NEGATIVE" else 1.0
+        return self.response.law, (sign, self.response.start, self.response.full, self.response.gain, float(is_full))
 
 
 def read_measured(
-    obj: bpy.types.Object, mesh: ChartMesh, pattern: PatternSettings, chart: Chart
-) -> MeasuredPattern | None:
-    """What compression or depth has to do with a pattern; None where an angle alone drives it.
+    obj: bpy.types.Object, mesh: ChartMesh, pattern: PatternSettings, chart: Chart, response: CompressionResponse
+) -> MeasuredPattern:
+    """Prepare to measure the compression or depth that drives a pattern.
 
     Raises
     ------
     SkinningError
-        Where it can not be measured, or the settings make no sense.
+        If it cannot be measured.
     """
-    check_driver(pattern)
     if has_depth(pattern):
-        pressed = read_pressed(obj, mesh, pattern, chart)
-        return MeasuredPattern("DEPTH", "PATTERN", read_compression_response(pattern), pressed=pressed)
-    if not has_compression(pattern):
-        return None
-    response = read_compression_response(pattern)
+        return MeasuredPattern("PATTERN", response, pressed=read_pressed(obj, mesh, pattern, chart))
     gauge = make_gauge(mesh, chart, tuple(pattern.size), pattern.compression_angle, pattern.compression_smoothing)
-    return MeasuredPattern(pattern.driver, pattern.compression_spread, response, gauge)
+    return MeasuredPattern(pattern.compression_spread, response, gauge)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What measures an object's patterns.
+    """Everything that is measured for an object's patterns.
 
     Attributes
     ----------
+    layers : list of GaugeLayer
     pressed : dict from int to PressedSkin
         By the numbers of the patterns that depth drives.
     index_of : dict from int to int
-        By the number of each pattern that is measured: its layer's index; after the layers come those of depth.
+        Index of the measured values by the number of the pattern: first come the layers, then the depths.
     """
 
     layers: list[GaugeLayer]
@@ -123,16 +136,16 @@ class Measured:
     index_of: dict[int, int]
 
     def name_attributes(self, key: str) -> list[str]:
-        """Attributes in which nodes store what is measured, by these indices; `key` is that of the object."""
+        """List the attributes in which nodes store the measured values of the object of a key."""
         layers = [compression_name(key, index) for index in range(len(self.layers))]
         return layers + [depth_name(key, number) for number in self.pressed]
 
 
 def join_measured(mesh: ChartMesh, measured: Sequence[tuple[int, MeasuredPattern | None]]) -> Measured:
-    """Join what measures patterns, given by their numbers, into layers that share no vertex."""
+    """Join patterns, given by their numbers, into layers that share no vertex."""
     pressed = {number: part.pressed for number, part in measured if part is not None and part.pressed is not None}
     parts = [(number, part, part.gauge) for number, part in measured if part is not None and part.gauge is not None]
-    assigned = assign_gauge_layers(mesh, [gauge for *_, gauge in parts])
+    assigned = assign_layers([mesh.corner_vertices[gauge.corners] for *_, gauge in parts])
     layers = []
     for layer in range(max(assigned, default=-1) + 1):
         chosen = [part for part, index in zip(parts, assigned, strict=True) if index == layer]
@@ -144,21 +157,21 @@ def join_measured(mesh: ChartMesh, measured: Sequence[tuple[int, MeasuredPattern
 
 
 def find_compression_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
-    """The node modifier that measures compression, also one whose group was removed."""
-    return find_marked_modifier(obj, COMPRESSION_NAME, KEY)
+    """Find the node modifier that measures compression, even if its group was removed."""
+    return modifiers.find_marked_modifier(obj, modifiers.COMPRESSION_NAME, Tag.COMPRESSION)
 
 
 def show_measured(obj: bpy.types.Object, measured: Measured) -> None:
-    """Have a node modifier measure, where the skin is posed: before what makes other faces of it."""
+    """Add or update the node modifier that measures, on the posed skin before modifiers that make other faces."""
     key = settings_of(obj).pattern_key
     if not measured.index_of:
         remove_measuring(obj)
         return
     modifier = find_compression_modifier(obj)
     if modifier is None:
-        modifier = add_modifier(obj, COMPRESSION_NAME, "NODES", _find_index(obj))
-    elif is_from_library(modifier):
-        modifier.show_viewport = modifier.show_render = True
+        modifier = modifiers.add_modifier(obj, modifiers.COMPRESSION_NAME, "NODES", _find_index(obj))
+    elif modifiers.is_from_library(modifier):
+        modifier.show_viewport = modifier.show_render = True  # `remove_measuring` could only hide it
     layers = [
         NodeLayer(
             *gauge_names(key, index),
@@ -169,9 +182,13 @@ def show_measured(obj: bpy.types.Object, measured: Measured) -> None:
         )
         for index, layer in enumerate(measured.layers)
     ]
-    group = _ensure_group(obj, layers, [(number, depth_name(key, number)) for number in measured.pressed])
+    depths = [(number, depth_name(key, number)) for number in measured.pressed]
+    name, signature = modifiers.COMPRESSION_NAME, digest(VERSION, NODES, layers, depths)
+    group = ensure_own_group(
+        obj, Tag.COMPRESSION, "GeometryNodeTree", name, signature, lambda name: build_compression(name, layers, depths)
+    )
     if modifier.node_group != group:
-        clear_inputs(modifier)
+        modifiers.clear_inputs(modifier)
         modifier.node_group = group
     if measured.pressed:
         write_depths(obj, modifier, measured.pressed)
@@ -184,48 +201,23 @@ def _remove_unused() -> None:
 
 
 def _find_index(obj: bpy.types.Object) -> int:
-    """Where in the stack compression is measured."""
+    """Find the position in the stack at which compression is measured."""
     for index, modifier in enumerate(obj.modifiers):
-        if modifier.type in REBUILDING or modifier.name.startswith(PATTERNS_NAME):
+        if modifier.type in REBUILDING or modifier.name.startswith(modifiers.PATTERNS_NAME):
             return index
     return len(obj.modifiers)
 
 
-def _ensure_group(obj: bpy.types.Object, layers: Sequence[NodeLayer], depths: Sequence[tuple[int, str]]) -> Any:
-    """The group of the node modifier, built anew where it does not fit."""
-    key, signature = settings_of(obj).pattern_key, f"{VERSION} {NODES} {layers} {depths}"
-    for group in list(bpy.data.node_groups):
-        if group.library is None and group.get(KEY) == key:
-            if group.get(SIGNATURE) == signature:
-                return group
-            leave_group(group)
-    group = build_compression(COMPRESSION_NAME, layers, depths)
-    group[KEY], group[SIGNATURE] = key, signature
-    group.name = f"{HIDDEN}{COMPRESSION_NAME} {obj.name}"
-    return group
-
-
 def remove_measuring(obj: bpy.types.Object) -> None:
-    """Remove the node modifier that measures, and leave its group where nothing else uses it.
-
-    That of an override's library is switched off: Blender brings it back when the file is opened.
-    """
+    """Remove the node modifier that measures, and its group if nothing else uses it."""
     modifier = find_compression_modifier(obj)
-    if modifier is None:
-        return
-    if is_from_library(modifier):
-        modifier.show_viewport = modifier.show_render = False
-        return
-    group = modifier.node_group
-    clear_inputs(modifier)
-    obj.modifiers.remove(modifier)
-    if group is not None and not group.users:
-        leave_group(group)
-    outside_handlers(_remove_unused)
+    if modifier is not None:
+        remove_own_modifier(obj, modifier, Tag.COMPRESSION)
+        outside_handlers(_remove_unused)
 
 
 def describe_stack(obj: bpy.types.Object) -> str:
-    """A message where modifiers keep compression from being measured; empty where they do not."""
+    """Describe a modifier that prevents compression from being measured; "" if there is none."""
     modifier = find_compression_modifier(obj)
     if modifier is None:
         return ""
@@ -240,12 +232,12 @@ def describe_stack(obj: bpy.types.Object) -> str:
 
 
 def read_layers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, measured: Measured) -> list[np.ndarray]:
-    """What nodes have measured in a depsgraph's pose, at the vertices, shape (V,): by the indices of `measured`.
+    """Read the values that nodes have measured at the vertices, shape (V,), by the indices of `measured`.
 
     Raises
     ------
     SkinningError
-        Where modifiers below have changed the vertices.
+        If modifiers before it have changed the vertices.
     """
     found = []
     for name in measured.name_attributes(settings_of(obj).pattern_key):

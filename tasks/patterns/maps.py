@@ -1,4 +1,4 @@
-"""Skin patterns drawn by Python: their amounts in a pose, their heights on the skin, and height maps as files."""
+"""Patterns drawn by Python: their amounts in a pose, their heights on the skin, and height maps as files."""
 
 from __future__ import annotations
 
@@ -17,35 +17,27 @@ from ...bridge.images.data import read_image
 from ...bridge.images.formats import SUFFIXES, Format, encode_heights
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh
-from ...deformers.patterns.heights import (
-    KINDS,
-    HeightMap,
-    draw_heights,
-    lay_pattern,
-    measure_range,
-    respond,
-)
+from ...deformers.patterns.heights import KINDS, HeightMap, draw_heights, lay_pattern, measure_range, respond
 from ...deformers.patterns.rasters import rasterize_corners
 from ..subject.frames import LAST_FRAME, check_frames
 from .compression import Measured, join_measured, read_layers
-from .layout import MeshCharts, charts_of
-from .node_setup import ShownPattern
-from .show import describe, lay_out_all
+from .read import charts_of
+from .write import ShownPattern, describe, lay_out_all
 
 MEANINGS: dict[Format, str] = {"png16": "height = (value - 0.5) * 2 * range", "exr": "height = value"}
-LARGEST_WIDTH = 16384
+MAX_WIDTH = 16384
 
 
 @dataclass(frozen=True, eq=False)
 class LaidPatterns:
-    """An object's patterns laid on a map of the UV map's square, or on its faces' corners.
+    """An object's patterns laid on an image that fills the UV map, or on the corners of the faces.
 
     Attributes
     ----------
     patterns : list of ShownPattern
-        The pattern of each of the map's.
+        In the order of `heights.patterns`.
     samples : list of (int array, float array)
-        Of each pattern, where its samples lie: vertices and their weights, shape (N, K) each.
+        Vertices around each sample of each pattern, and their weights, shape (N, K) each.
     """
 
     heights: HeightMap
@@ -54,35 +46,33 @@ class LaidPatterns:
     samples: list[tuple[np.ndarray, np.ndarray]]
 
     def spread(self, amounts: Sequence[float], compression: Sequence[np.ndarray]) -> list[float | np.ndarray]:
-        """Amounts of all patterns as `draw_heights` takes them.
+        """Combine the amounts by angles with compression: amounts for `draw_heights`.
 
         Parameters
         ----------
         amounts : sequence of float
-            What angles bring out of each.
+            Amount of each pattern by its angle.
         compression : sequence of float arrays, shape (V,)
             By the indices of `measured`.
         """
         found: list[float | np.ndarray] = []
         parts = zip(self.patterns, self.heights.patterns, self.samples, amounts, strict=True)
         for pattern, laid, (vertices, weights), amount in parts:
-            if pattern.measured is None:
+            if pattern.measured is None:  # one number is faster to draw than an array
                 found.append(amount)
                 continue
             values = compression[self.measured.index_of[pattern.settings.number]][vertices]
-            found.append(laid.spread(amount * pattern.measured.respond((values * weights).sum(axis=1))))
+            found.append(laid.spread(amount * respond(pattern.measured.response, (values * weights).sum(axis=1))))
         return found
 
 
 def read_angles(obj: bpy.types.Object, patterns: Sequence[ShownPattern], depsgraph: bpy.types.Depsgraph) -> list[float]:
-    """Find how much of each pattern angles bring out in a depsgraph's pose: the same as the object's drivers.
-
-    1 for a pattern that compression alone brings out.
+    """Find the amounts of patterns by angles in a depsgraph's pose, as drivers do; 1 if compression alone drives it.
 
     Raises
     ------
     SkinningError
-        Where the armature is not evaluated.
+        If the armature is not evaluated.
     """
     amounts = []
     for pattern in patterns:
@@ -101,53 +91,47 @@ def read_angles(obj: bpy.types.Object, patterns: Sequence[ShownPattern], depsgra
 
 
 def read_amounts(obj: bpy.types.Object, laid: LaidPatterns, depsgraph: bpy.types.Depsgraph) -> list[float | np.ndarray]:
-    """Find how much of each pattern a depsgraph's pose brings out: the same as Blender shows.
+    """Find the amounts of all patterns in a depsgraph's pose, as Blender shows them.
 
     Raises
     ------
     SkinningError
-        Where the armature is not evaluated, or compression can not be read.
+        If the armature is not evaluated, or compression cannot be read.
     """
     compression = read_layers(obj, depsgraph, laid.measured)
     return laid.spread(read_angles(obj, laid.patterns, depsgraph), compression)
 
 
 def bind_map(obj: bpy.types.Object, width: int, height: int, kinds: Collection[str] = KINDS) -> LaidPatterns:
-    """Lay an object's patterns on a height map that fills its UV map from 0 to 1.
+    """Lay an object's patterns on a height map, in pixels, that fills its UV map from 0 to 1.
 
-    Where faces overlap in the UV map, the patterns of all of them are drawn.
+    If faces overlap in the UV map, the patterns of all of them are drawn.
 
     Parameters
     ----------
-    width, height : int
-        Pixels.
     kinds : collection of str
-        Which kinds of patterns are drawn, however they are shown.
-
-    Returns
-    -------
-    LaidPatterns
+        Kinds of patterns that are drawn, whether they are displaced or bumped.
 
     Raises
     ------
     SkinningError
-        Where there is no UV map, or no pattern to draw.
+        If there is no UV map, or no pattern to draw.
     """
-    charts = charts_of(obj)
-    if charts.mesh.uv is None:
+    mesh = charts_of(obj).mesh
+    if mesh.uv_map is None:
         raise SkinningError(
             f"'{obj.name}' has no UV map to draw into: unwrap it, or remove the height maps from its patterns"
         )
-    if not (1 <= width <= LARGEST_WIDTH and 1 <= height <= LARGEST_WIDTH):
-        raise SkinningError(f"A height map of {width} x {height} pixels cannot be drawn: choose 1 to {LARGEST_WIDTH}")
-    laid, shape = _find_shown(obj, charts, kinds), (height, width)
-    covered = [rasterize_corners(charts.mesh, pattern.chart, width, height) for pattern in laid]
+    if not (1 <= width <= MAX_WIDTH and 1 <= height <= MAX_WIDTH):
+        raise SkinningError(f"A height map of {width} x {height} pixels cannot be drawn: choose 1 to {MAX_WIDTH}")
+    laid = _find_shown(obj, kinds)
+    covered = [rasterize_corners(mesh, pattern.chart, width, height) for pattern in laid]
     if not any(len(pixels) for pixels, *_ in covered):
         raise SkinningError(
             f"No pattern of '{obj.name}' covers a pixel of the UV map between 0 and 1: unwrap the mesh into that "
             "square, or choose a larger width"
         )
-    return _lay(charts.mesh, laid, shape, covered)
+    return _lay(mesh, laid, (height, width), covered)
 
 
 def _lay(
@@ -156,12 +140,10 @@ def _lay(
     shape: tuple[int, int],
     covered: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
 ) -> LaidPatterns:
-    """Lay patterns on a map: of each the samples that it touches, and the corners and weights that they lie between."""
+    """Lay patterns on a map; `covered` has the samples of each, and the corners around them with their weights."""
     laid = []
     for pattern, (samples, corners, weights) in zip(patterns, covered, strict=True):
-        coordinates = np.zeros((len(mesh.corner_vertices), 2))
-        coordinates[pattern.chart.corners] = pattern.chart.coordinates
-        inside = np.einsum("pc,pci->pi", weights, coordinates[corners])
+        inside = np.einsum("pc,pci->pi", weights, pattern.chart.spread_coordinates(mesh)[corners])
         laid.append(lay_pattern(pattern.relief, read_image(pattern.settings.image), shape, samples, inside))
     return LaidPatterns(
         HeightMap(shape, tuple(laid)),
@@ -172,24 +154,24 @@ def _lay(
 
 
 def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> LaidPatterns:
-    """Lay an object's patterns on its faces' corners: a map of shape (1, C).
+    """Lay an object's patterns on the corners of its faces, as a map of shape (1, C).
 
     Raises
     ------
     SkinningError
-        Where there is no pattern to draw.
+        If there is no pattern to draw.
     """
-    charts = charts_of(obj)
-    laid, shape = _find_shown(obj, charts, kinds), (1, len(charts.mesh.corner_faces))
+    mesh, laid = charts_of(obj).mesh, _find_shown(obj, kinds)
     corners = [shown.chart.corners for shown in laid]
-    return _lay(charts.mesh, laid, shape, [(own, own[:, None], np.ones((len(own), 1))) for own in corners])
+    covered = [(own, own[:, None], np.ones((len(own), 1))) for own in corners]
+    return _lay(mesh, laid, (1, len(mesh.corner_faces)), covered)
 
 
-def _find_shown(obj: bpy.types.Object, charts: MeshCharts, kinds: Collection[str]) -> list[ShownPattern]:
-    """The patterns that are shown, of these kinds; raises SkinningError where there are none."""
+def _find_shown(obj: bpy.types.Object, kinds: Collection[str]) -> list[ShownPattern]:
+    """List the patterns of some kinds that are shown; raises SkinningError if there are none."""
     if unknown := set(kinds) - set(KINDS):
         raise SkinningError(f"There is no kind of pattern '{min(unknown)}': choose {', '.join(KINDS)}")
-    laid = [pattern for pattern in lay_out_all(obj, charts) if pattern.settings.kind in kinds]
+    laid = [pattern for pattern in lay_out_all(obj, charts_of(obj)) if pattern.settings.kind in kinds]
     if not laid:
         notes = " ".join(describe(obj))
         raise SkinningError(f"'{obj.name}' has no pattern to draw: {notes or 'add a pattern, or show those it has'}")
@@ -205,27 +187,27 @@ def write_maps(
     width: int = 1024,
     kinds: Collection[str] = KINDS,
 ) -> Iterator[int]:
-    """Write a height map a frame, and yield how many are done.
+    """Write a height map for each frame, and yield the number of finished frames.
 
-    Files are `<object>_<frame>.png` or `.exr`, and `<object>_heights.json` beside them says what they mean. All appear
-    at the end, when they are whole; if it ends before, nothing is left. A frame has the same bytes in any run.
+    Files are `<object>_<frame>.png` or `.exr`, and `<object>_heights.json` next to them describes their values. All
+    appear together at the end, and none if it ends early. A frame has the same bytes in any run.
 
     Parameters
     ----------
     folder : Path
-        Made where it is not there.
+        Created if it does not exist.
     file_format : str
-        "png16": 0.5 + height / (2 range), with the range the largest height that the patterns can ever give. "exr":
-        the height itself. In the object's units.
+        "png16": 0.5 + height / (2 range), with the largest height that the patterns can reach as the range. "exr": the
+        height itself. In the object's units.
     width : int
-        Pixels of a row, and rows.
+        Width and height in pixels.
     kinds : collection of str
-        Which kinds of patterns are drawn, however they are shown.
+        Kinds of patterns that are drawn, whether they are displaced or bumped.
 
     Raises
     ------
     SkinningError
-        Where patterns can not be drawn, or files not be written.
+        If patterns cannot be drawn, or files cannot be written.
     """
     if file_format not in SUFFIXES:
         raise SkinningError(f"There is no format '{file_format}' for height maps: choose {', '.join(SUFFIXES)}")
@@ -250,6 +232,7 @@ def write_maps(
                 yield done
             _write_sidecar(folder, staging, name, description, frames, file_format)
     finally:
+        # the user may have deleted the scene meanwhile
         if (scene_now := bpy.data.scenes.get(scene_name)) is not None:
             scene_now.frame_set(current, subframe=sub)
 
@@ -259,17 +242,17 @@ def _to_gray(drawn: np.ndarray, largest: float) -> np.ndarray:
 
 
 def map_name(name: str, frame: int, file_format: Format) -> str:
-    """Name of a frame's file, numbered as Blender numbers frames: -0003, 0001, 12345."""
+    """Name the file of a frame, numbered as Blender numbers frames: -0003, 0001, 12345."""
     return f"{name}_{'-' if frame < 0 else ''}{abs(frame):04}{SUFFIXES[file_format]}"
 
 
 def sidecar_name(name: str) -> str:
-    """Name of the file that says what the height maps mean."""
+    """Name the file that describes the height maps."""
     return f"{name}_heights.json"
 
 
 def _describe_maps(obj: bpy.types.Object, laid: LaidPatterns, largest: float, file_format: Format) -> dict[str, Any]:
-    """All that is true of all frames, in plain numbers, strings, lists and dicts."""
+    """Describe the height maps of all frames, for JSON."""
     return {
         "object": obj.name,
         "format": file_format,
@@ -292,7 +275,7 @@ def _describe_maps(obj: bpy.types.Object, laid: LaidPatterns, largest: float, fi
 
 
 def _describe_drivers(pattern: ShownPattern) -> dict[str, Any]:
-    """What brings a pattern out: the angle of a joint, compression, or both."""
+    """Describe the drivers of a pattern, for JSON."""
     joint, measured = pattern.joint, pattern.measured
     found: dict[str, Any] = {"driver": pattern.settings.driver}
     if joint is not None:
@@ -317,10 +300,11 @@ def _describe_drivers(pattern: ShownPattern) -> dict[str, Any]:
 def _write_sidecar(
     folder: Path, staging: Path, name: str, description: dict[str, Any], frames: Sequence[int], file_format: Format
 ) -> None:
-    """Describe these frames, and those of an earlier run that mean the same and still exist."""
+    """Describe these frames, and frames of an earlier run with the same description whose files still exist."""
     known, before = set(frames), read_json(folder / sidecar_name(name))
     earlier = before.pop("frames", None)
     if before == description and isinstance(earlier, list):
+        # the file may have been edited; True would count as 1
         numbers = [frame for frame in earlier if type(frame) is int and abs(frame) <= LAST_FRAME]
         known |= {frame for frame in numbers if (folder / map_name(name, frame, file_format)).is_file()}
     (staging / sidecar_name(name)).write_text(json.dumps({**description, "frames": sorted(known)}, indent=2), "utf-8")

@@ -1,4 +1,4 @@
-"""Where the library's patterns belong on a character: found by its rig preset, or by the shape of its body."""
+"""Positions of the library's patterns on a character, found by its rig preset or by the shape of its body."""
 
 from __future__ import annotations
 
@@ -27,27 +27,18 @@ from ...deformers.patterns.surface_points import SurfacePoint, locate_point, sur
 from ...deformers.rig.rest import check_space
 from ..subject.character import object_to_armature
 from ..subject.rig_presets import find_rig_of, read_all_landmarks
-from .layout import charts_of, check_mesh
-from .meaning import find_driving_armature
+from .read import charts_of, check_mesh, find_driving_armature
 
-FLAT = 1e-6
-"""Smallest over largest scale from object to armature space, below which one of them is flat and has no directions."""
+MIN_SCALE_RATIO = 1e-6  # smallest over largest scale of an object; flatter ones have no directions
 
-FARTHEST = 0.35
-"""Distance from the inside of the body to the skin, of the stature, from which on it is not the skin that is meant."""
+MAX_DEPTH = 0.35  # from the inside of the body to its skin, in statures; a farther hit is not this skin
 
-UPRIGHT = 0.6
-"""Height of a body, of its largest extent, from which on it is taken to stand."""
+MIN_STANDING = 0.6  # height of a standing body over its largest other extent
 
 
 @dataclass(frozen=True)
 class Anatomy:
-    """What is known of a character's body.
-
-    Attributes
-    ----------
-    rig : Rig, or None where no preset knows its bones
-    """
+    """A character's body; `rig` is None if no preset matches its bones."""
 
     body: Body
     bones: RestBones
@@ -56,18 +47,18 @@ class Anatomy:
 
 @dataclass(frozen=True)
 class Landing:
-    """Where a pattern lies on a mesh, and what drives it.
+    """The position of a spot on a mesh.
 
     Attributes
     ----------
     location : tuple of 3 floats
         Object space, at rest.
     angle : float
-        Rotation, counter-clockwise, radians.
+        Rotation of a pattern there, counter-clockwise, radians.
     stature : float
-        Of the body, in the object's units.
+        Height of the body in the object's units.
     depth : float
-        How far inside the skin the spot's origin is, in the armature's units.
+        Distance from the spot's origin to the skin, in the armature's units.
     """
 
     spot: Spot
@@ -78,7 +69,7 @@ class Landing:
 
 
 def find_anatomy(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> Anatomy | None:
-    """The body of an armature: by its rig preset, else by the shape of meshes; None where that is no standing body."""
+    """Find the body of an armature by its rig preset or, if it stands, by the shape of meshes; None if neither fits."""
     bones = read_rest_bones(armature)
     rig = find_rig_of(armature, bones)
     if rig is not None:
@@ -96,26 +87,26 @@ def find_anatomy(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object])
         if (other := bpy.utils.flip_name(name)) != name and other in bones.names and _is_left(name, other)
     ]
     body = body_of_shape(points, up, pairs)
-    is_standing = np.ptp(points @ body.up) >= UPRIGHT * max(np.ptp(points @ body.left), np.ptp(points @ body.front))
+    is_standing = np.ptp(points @ body.up) >= MIN_STANDING * max(
+        np.ptp(points @ body.left), np.ptp(points @ body.front)
+    )
     return Anatomy(body, bones, None) if is_standing else None
 
 
 def _is_left(name: str, other: str) -> bool:
-    """Whether of two names that differ in their side alone, the first is that of the left."""
+    """Whether the first of two names that differ only in their side is that of the left."""
     return next(a for a, b in zip(name, other, strict=False) if a != b) in "lL"
 
 
 def find_landing(obj: bpy.types.Object, key: str, bone: str = "") -> Landing | None:
-    """Where a pattern of the library belongs on a mesh; None where nobody knows.
+    """Find the position of a pattern of the library, by its key, on a mesh; None if it is unknown.
 
     Parameters
     ----------
-    key : str
-        Of the library.
     bone : str
-        Bone that drives it, or a bone near it. Needed where no preset knows the armature.
+        Bone that drives it, or a bone near it. Required if no preset matches the armature.
     """
-    landmarks = [landmark for landmark in read_all_landmarks()[0] if key in _keys_of(landmark)]
+    landmarks = _find_landmarks(key)
     armature = find_driving_armature(obj)
     check_mesh(obj)
     check_space(np.array(object_to_armature(obj, armature)))
@@ -126,25 +117,40 @@ def find_landing(obj: bpy.types.Object, key: str, bone: str = "") -> Landing | N
     return None if spot is None else land(obj, armature, anatomy.body, spot)
 
 
-def _keys_of(landmark: Landmark) -> list[str]:
-    return [landmark.key(side) for side in sides_of(landmark)]
+def _find_landmarks(key: str) -> list[Landmark]:
+    """Find the landmarks of a pattern of the library."""
+    return [each for each in read_all_landmarks()[0] if any(each.key(side) == key for side in sides_of(each))]
+
+
+def _find_all_spots(landmarks: Sequence[Landmark], key: str, anatomy: Anatomy, rig: Rig, bone: str = "") -> list[Spot]:
+    found = [
+        find_spot(landmark, side, anatomy.body, rig, anatomy.bones, bone)
+        for landmark in landmarks
+        for side in sides_of(landmark)
+        if landmark.key(side) == key
+    ]
+    return [spot for spot in found if spot is not None]
+
+
+def _find_nearest(spots: Sequence[Spot], bones: RestBones, bone: str) -> Spot:
+    head = bones.heads[bones.index(bone)]
+    return min(spots, key=lambda spot: float(np.linalg.norm(spot.origin - head)))
 
 
 def _find_spot(landmarks: Sequence[Landmark], key: str, anatomy: Anatomy, bone: str) -> Spot | None:
-    """The spot for a pattern of the library that a bone drives, or that is nearest to it."""
+    """Find the spot for a pattern of the library that a bone drives, or else the spot nearest to the bone."""
     body, bones, rig = anatomy.body, anatomy.bones, anatomy.rig
     if rig is not None:
-        pairs = [(one, side) for one in landmarks for side in sides_of(one) if one.key(side) == key]
-        spots = [spot for one, side in pairs if (spot := find_spot(one, side, body, rig, bones, bone)) is not None]
+        spots = _find_all_spots(landmarks, key, anatomy, rig, bone)
         if not bone or not spots:
             return spots[0] if spots else None
         driven = [spot for spot in spots if bone in find_drivers(spot.landmark, spot.side, body, rig)]
-        head = bones.heads[bones.index(bone)]
-        return min(driven or spots, key=lambda spot: float(np.linalg.norm(spot.origin - head)))
+        return _find_nearest(driven or spots, bones, bone)
     if not bone:
         return None
     head = bones.heads[bones.index(bone)]
     is_leg = float((head - body.hips) @ body.up) < 0.0
+    # without a preset, only the side of the hips tells which of the landmarks is meant
     fitting = [one for one in landmarks if (one.region == "LEGS") == is_leg] or list(landmarks)
     sides = [side for side in sides_of(fitting[0]) if fitting[0].key(side) == key]
     side = find_side(body, head)
@@ -152,39 +158,32 @@ def _find_spot(landmarks: Sequence[Landmark], key: str, anatomy: Anatomy, bone: 
 
 
 def suggest_bone(obj: bpy.types.Object, key: str, bone: str) -> str:
-    """The bone that a preset says drives a pattern, on the side and at the limb where a bone is; else this bone."""
-    landmarks = [landmark for landmark in read_all_landmarks()[0] if key in _keys_of(landmark)]
-    armature = find_driving_armature(obj)
-    anatomy = find_anatomy(armature, ()) if landmarks else None
+    """Suggest the bone that drives a pattern by a preset, on the side and limb of another bone; else this bone."""
+    landmarks = _find_landmarks(key)
+    anatomy = find_anatomy(find_driving_armature(obj), ()) if landmarks else None
     if anatomy is None or anatomy.rig is None:
         return bone
-    spot = _find_spot(landmarks, key, anatomy, "")
-    if bone in anatomy.bones.names:
-        spots = [
-            spot
-            for one in landmarks
-            for side in sides_of(one)
-            if one.key(side) == key
-            and (spot := find_spot(one, side, anatomy.body, anatomy.rig, anatomy.bones)) is not None
-        ]
-        head = anatomy.bones.heads[anatomy.bones.index(bone)]
-        spot = min(spots, key=lambda spot: float(np.linalg.norm(spot.origin - head)), default=None)
-    return bone if spot is None else spot.bone
+    if bone not in anatomy.bones.names:
+        spot = _find_spot(landmarks, key, anatomy, "")
+        return bone if spot is None else spot.bone
+    spots = _find_all_spots(landmarks, key, anatomy, anatomy.rig)
+    return _find_nearest(spots, anatomy.bones, bone).bone if spots else bone
 
 
 def land(obj: bpy.types.Object, armature: bpy.types.Object, body: Body, spot: Spot) -> Landing | None:
-    """Where a spot is on a mesh; None where the mesh has no skin there."""
+    """Find the position of a spot on a mesh; None if the mesh has no skin there."""
     to_armature = np.array(object_to_armature(obj, armature), np.float64)
     scales = np.linalg.svd(to_armature[:3, :3], compute_uv=False)
-    if scales.min() <= FLAT * scales.max():
+    if scales.min() <= MIN_SCALE_RATIO * scales.max():
         return None
     to_object = np.linalg.inv(to_armature)
+    # from inside of the body toward its skin: clothes, if they are other meshes, do not matter
     origin = to_object[:3, :3] @ spot.origin + to_object[:3, 3]
     hit = cast_ray_at_rest(charts_of(obj).mesh, origin, to_object[:3, :3] @ spot.toward)
     scale = float(np.cbrt(abs(np.linalg.det(to_object[:3, :3]))))
     stature = scale * body.stature
     depth = np.inf if hit is None else float(np.linalg.norm(hit.point - origin)) / scale
-    if hit is None or depth > FARTHEST * body.stature:
+    if hit is None or depth > MAX_DEPTH * body.stature:
         return None
     center = locate_point(charts_of(obj).mesh, hit.rest)
     angle = _find_angle(center, to_object[:3, :3], spot)
@@ -193,7 +192,7 @@ def land(obj: bpy.types.Object, armature: bpy.types.Object, body: Body, spot: Sp
 
 
 def _find_angle(center: SurfacePoint, to_object: np.ndarray, spot: Spot) -> float:
-    """How far a height map is rotated so that it points where a spot says."""
+    """Find the rotation of a height map by which its right side or top points in the spot's direction."""
     wanted = spot.right if spot.right is not None else spot.top
     assert wanted is not None, "a spot says where the right side or the top points"
     along, up = surface_frame(center) @ (to_object @ wanted)

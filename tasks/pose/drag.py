@@ -27,7 +27,7 @@ from ...bridge.rigs.pose_bones import (
 from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
 from ...deformers.anatomy.stiffness import find_ends, find_hinges, find_twists
-from ...deformers.posing.bones import Handle, PosedBones, list_path
+from ...deformers.posing.bones import DragHandle, PosedBones, list_path
 from ...deformers.posing.chain import begin_chain
 from ...deformers.posing.energy import begin_drag
 from ...deformers.posing.hinges import add_hinges
@@ -38,29 +38,29 @@ from ..subject.stack import check_not_linked
 from .pins import Pin, locate_known, locate_pins
 from .skins import RestSkins, find_skins, read_body, read_weights_at
 
+# Entries of matrices that differ by less are the same: the bone is not touched
 SAME = 1e-9
-"""Entries of matrices that differ by less are the same: the bone is not touched."""
 
+# How far from a point those are that hold its rotation, as a share of the character's size
 ARM = 0.03
-"""How far from a point those are that hold its rotation, as a share of the character's size."""
 
+# A pin that is nearer to the dragged point, as a share of the character's size, is what is dragged
 SAME_POINT = 0.02
-"""A pin that is nearer to the dragged point, as a share of the character's size, is what is dragged."""
 
+# A point may be beside where linear blending has it by this share of the character's size, and this share of how far
+# it was moved. A skin that is farther does not follow its bones, and to run after it would have no end.
 LARGEST_OFFSET, LARGEST_SHARE = 0.05, 0.5
-"""A point may be beside where linear blending has it by this share of the character's size, and this share of how far
-it was moved. A skin that is farther does not follow its bones, and to run after it would have no end."""
 
+# Of bones that only twist along a limb, about all but their length
 TWIST_STIFFNESS = 0.99
-"""Of bones that only twist along a limb, about all but their length."""
 
+# Of the wrist of a hand, or the ankle of a foot, that is dragged: it turns with its forearm, or its shin
 END_STIFFNESS = 0.97
-"""Of the wrist of a hand, or the ankle of a foot, that is dragged: it turns with its forearm, or its shin."""
 
 MOVING_ROOT = {"AUTO": None, "ON": True, "OFF": False}
 
+# The latest body of each armature, with the bones at rest and what was computed of both
 _known: PerObject[tuple[RestSkins, np.ndarray, SkinEnergy]] = PerObject()
-"""The latest body of each armature, with the bones at rest and what was computed of both."""
 
 
 class SkinDrag:
@@ -69,12 +69,12 @@ class SkinDrag:
     Attributes
     ----------
     start : float64 array, shape (3,)
-        Where the point was, world space.
+        The point before the drag, world space.
 
     Raises
     ------
     SkinningError
-        Where the armature can not be posed, or nothing moves the point.
+        If the armature cannot be posed, or nothing moves the point.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class SkinDrag:
         self._before: dict[str, Channels] = {bone.name: read_channels(bone) for bone in armature.pose.bones}
 
     def _list_held(self, grabbed: SkinPoint, pins: list[tuple[Pin, np.ndarray]]) -> list[tuple[Pin, np.ndarray]]:
-        """The dragged point and the pins, with where they are, world space; a pin that is dragged is none meanwhile."""
+        """The dragged point and the pins with their positions, world space; a dragged pin is not held."""
         near = [self._is_near(location) for _, location in pins]
         keeps = any(pin.holds_rotation for (pin, _), is_near in zip(pins, near, strict=True) if is_near)
         others = [found for found, is_near in zip(pins, near, strict=True) if not is_near]
@@ -111,7 +111,7 @@ class SkinDrag:
 
     def _make_handles(
         self, held: list[tuple[Pin, np.ndarray]], body: RestSkins, depsgraph: bpy.types.Depsgraph
-    ) -> tuple[np.ndarray, list[Handle]]:
+    ) -> tuple[np.ndarray, list[DragHandle]]:
         """The handles of points, and of which point each is: one, or four about it where its rotation is held."""
         owners, handles = [], []
         arms = np.concatenate([np.zeros((1, 3)), ARM * self._size * np.eye(3)])
@@ -119,7 +119,7 @@ class SkinDrag:
             bones, weights = read_weights_at(body, pin.point, self._posed.names, depsgraph)
             for arm in arms if pin.holds_rotation else arms[:1]:
                 owners.append(index)
-                handles.append(Handle(bones, weights, self._carry(location[None])[0] + arm, is_pin=index > 0))
+                handles.append(DragHandle(bones, weights, self._carry(location[None])[0] + arm, is_pin=index > 0))
         return np.array(owners), handles
 
     def _carry(self, points: np.ndarray) -> np.ndarray:
@@ -174,8 +174,8 @@ class SkinDrag:
     def move(self, target: Sequence[float] | np.ndarray) -> None:
         """Drag the point toward a target, shape (3,), world space, and show the pose.
 
-        Where the skin is deformed by something else than linear blending, the point and the pins are a little beside
-        where the solver has them: the next movement takes that into account.
+        The solver blends linearly. If the skin is deformed otherwise, its points are slightly off; the next movement
+        corrects that.
         """
         start, end = self._carry(np.array([self.start, target], np.float64))
         dragged = np.flatnonzero(self._owners == 0)
@@ -205,7 +205,7 @@ class SkinDrag:
             place_bone(pose.bones[names[bone]], posed[bone], posed[parent] if parent >= 0 else None)
 
     def _correct(self, posed: np.ndarray, depsgraph: bpy.types.Depsgraph) -> None:
-        """Compare where points really are with where the solver has them."""
+        """Measure how far the real points are from the solver's."""
         change = posed @ np.linalg.pinv(self._posed.bones.posed)  # of bones of zero scale, too
         for index, point in enumerate(self._points):
             handle = self._handles[int(np.argmax(self._owners == index))]
@@ -218,7 +218,7 @@ class SkinDrag:
             self._offsets[index] = offset if np.linalg.norm(offset) <= largest else 0.0
 
     def finish(self, context: bpy.types.Context) -> list[str]:
-        """Key what has changed, where Blender does so by itself; the names of the bones that have changed."""
+        """Key changed bones if auto-keying is on; returns the names of the changed bones."""
         self._follow()  # what the last movement has left beside its target
         changed = [name for name, before in self._before.items() if self._read(name) != before]
         moved = [name for name in changed if self._read(name).location != self._before[name].location]
@@ -230,14 +230,14 @@ class SkinDrag:
         return read_channels(self.armature.pose.bones[name])
 
     def restore(self) -> None:
-        """Put all bones back to where they were."""
+        """Restore the pose before the drag."""
         for name, channels in self._before.items():
             write_channels(self.armature.pose.bones[name], channels)
         _evaluate(self._layer)
 
 
 def check_can_pose(armature: bpy.types.Object) -> None:
-    """Raise SkinningError where bones of an armature can not be moved, or would not show it."""
+    """Raise SkinningError if bones of an armature cannot be moved, or would not show it."""
     check_not_linked(armature)
     if armature.data.pose_position == "REST":
         raise SkinningError(f"'{armature.name}' is in Rest Position: switch to Pose Position in its data properties")
@@ -251,7 +251,7 @@ def _evaluate(layer: bpy.types.ViewLayer) -> bpy.types.Depsgraph:
 
 
 def _find_joints(armature: bpy.types.Object, posed: PosedArmature) -> tuple[PosedBones, np.ndarray]:
-    """The bones with what is known of a body's joints, and which of them begin hands and feet, bool (B,)."""
+    """The bones with the joints of a body, and which of them begin hands and feet, bool (B,)."""
     bones, is_end = replace(posed.bones, stiffness=posed.stiffness), np.zeros(len(posed.names), bool)
     rig = find_rig_of(armature)
     if rig is None:
@@ -266,7 +266,7 @@ def _find_joints(armature: bpy.types.Object, posed: PosedArmature) -> tuple[Pose
 
 
 def _prepare(armature: bpy.types.Object, body: RestSkins, rest: np.ndarray) -> SkinEnergy:
-    """What the solver needs of a body; computed anew only where it has changed."""
+    """The solver's input for a body, computed anew only after changes."""
     known = _known.find(armature)
     if known is not None and known[0].is_same(body) and np.array_equal(known[1], rest):
         return known[2]

@@ -1,4 +1,4 @@
-"""Pins: points of the skin that stay where they are while another point is dragged."""
+"""Pins: points of the skin that stay in place while another point is dragged."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def _to_point(pin: SkinPin) -> SkinPoint:
 def locate_pins(
     armature: bpy.types.Object, layer: bpy.types.ViewLayer, depsgraph: bpy.types.Depsgraph
 ) -> list[tuple[Pin, np.ndarray]]:
-    """Pins with where they are, shape (3,), world space; without those whose meshes have other vertices now."""
+    """Pins with their positions, shape (3,), world space; without those whose meshes have other vertices now."""
     located = [(pin, locate_point(pin.point, depsgraph)) for pin in list_pins(armature, layer)]
     return [(pin, location) for pin, location in located if location is not None]
 
 
 def locate_known(point: SkinPoint, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-    """Where a point is, shape (3,), world space; raises SkinningError where its mesh has other vertices now."""
+    """The position of a point, shape (3,), world space; raises SkinningError if its mesh has other vertices now."""
     location = locate_point(point, depsgraph)
     if location is None:
         raise SkinningError(f"'{point.obj.name}' has changed in the meantime: click again")
@@ -64,7 +64,7 @@ def toggle_pin(armature: bpy.types.Object, wanted: Pin, depsgraph: bpy.types.Dep
     Raises
     ------
     SkinningError
-        Where the armature can not be changed.
+        If the armature cannot be changed.
     """
     check_not_linked(armature)
     pins, point = settings_of(armature).pins, wanted.point

@@ -1,4 +1,4 @@
-"""The skins of an armature, all together as one body: what a ray meets of them, and how they follow the bones."""
+"""The skins of an armature as one body: ray tests, and how skin follows the bones."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def find_skins(
     Raises
     ------
     SkinningError
-        Where there is none.
+        If there is none.
     """
     skins = list_deformed(layer, armature)
     if not skins:
@@ -94,7 +94,7 @@ def read_body(armature: bpy.types.Object, skins: Sequence[bpy.types.Object], nam
     Raises
     ------
     SkinningError
-        Where no mesh has a weight for a deforming bone.
+        If no mesh has a weight for a deforming bone.
     """
     skeleton = read_skeleton(armature)
     bones = _index_bones(skeleton, names)
@@ -137,7 +137,7 @@ def read_weights_at(
     Raises
     ------
     SkinningError
-        Where no bone moves it.
+        If no bone moves it.
     """
     dense = np.zeros(len(names))
     if point.count == len(mesh_of(point.obj).vertices) and point.obj.name in body.first:
@@ -161,7 +161,7 @@ def find_under_ray(
     origin: Sequence[float] | Vector,
     direction: Sequence[float] | Vector,
 ) -> tuple[SkinPoint, np.ndarray] | None:
-    """Find the point of the skins that a ray meets first, and where it is; None where it meets none.
+    """Find the first point of the skins on a ray, and its position; None if there is none.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def find_under_ray(
 def find_nearest(
     skins: Sequence[bpy.types.Object], depsgraph: bpy.types.Depsgraph, location: Sequence[float] | Vector
 ) -> tuple[SkinPoint, np.ndarray]:
-    """Find the point of the skins that is nearest to a location, 3 floats, world space; and where it is."""
+    """Find the point of the skins nearest to a location (3 floats, world space), and its position."""
     wanted = np.array(location)
     found = []
     for obj in skins:

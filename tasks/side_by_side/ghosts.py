@@ -33,19 +33,19 @@ from ..subject.character import (
 )
 from ..subject.stack import SkinnedObject, check_deformed_alone, find_deforming_modifier, resolve_skinned
 
+# Methods that give the points of Blender's own
 BLENDERS = {LINEAR: "SSD", PRESERVE_VOLUME: "DLB"}
-"""Methods that give the points of Blender's own."""
 
 
 @dataclass(frozen=True)
 class GhostShape:
-    """A mesh at rest, as far as it is drawn.
+    """The drawn part of a mesh at rest.
 
     Attributes
     ----------
     triangles : int32 array, shape (T, 3)
     rings : Rings
-        What normals are estimated from.
+        Neighbors from which normals are estimated.
     is_smooth : bool
         Whether its faces are shaded smooth.
     """
@@ -57,22 +57,22 @@ class GhostShape:
 
 @dataclass(eq=False)
 class Ghost:
-    """A mesh as a method deforms it.
+    """A mesh deformed by a method.
 
     Attributes
     ----------
     key : str
         Of `GHOST_LABELS`.
     message : str
-        Why there is none; empty where there is one.
+        Why there is none; empty if there is one.
     points : float32 array, shape (V, 3), or None
         Object space. The same array while nothing has moved.
     following : FollowingSkin or None
-        What is bound.
+        The bound skin.
     tried : SkinSource or None
-        What was bound, or could not be.
+        The source of the last attempt to bind.
     refusal : str
-        Why it could not be bound.
+        Why binding failed.
     mesh_is_stale, armature_is_stale : bool
         Whether these may have changed since.
     """
@@ -88,12 +88,12 @@ class Ghost:
     armature_is_stale: bool = True
 
 
+# Of each mesh object, by key
 _ghosts: PerObject[dict[str, Ghost]] = PerObject()
-"""Of each mesh object, by key."""
 
 
+# Keys of ghosts that are kept though they are not shown beside the character: heat measures from them
 _held: set[str] = set()
-"""Keys of ghosts that are kept though they are not shown beside the character: heat measures from them."""
 
 
 def hold_ghosts(keys: Set[str]) -> None:
@@ -116,7 +116,7 @@ def find_ghosted(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list
 
 
 def choose_ghosts(manager: bpy.types.WindowManager, shown: str) -> list[str]:
-    """Keys of the ghosts that are ticked, in the order of the menu; without what deforms the character itself."""
+    """Keys of the ticked ghosts, in the order of the menu, without the method that deforms the character itself."""
     return [key for key, label in GHOST_LABELS.items() if key in manager.supple_ghosts and label != shown]
 
 
@@ -180,12 +180,12 @@ def pose_ghost(obj: bpy.types.Object, key: str, depsgraph: bpy.types.Depsgraph, 
     depsgraph : Depsgraph
         Of the viewport.
     poses : Poses
-        What was read of the armatures in this step.
+        Poses of the armatures in this step.
 
     Returns
     -------
     Ghost
-        The same one each time. Where it can not be made, its message says why.
+        The same object each time. If it cannot be made, its message says why.
     """
     ghost = _ghosts.setdefault(obj.session_uid, {}).setdefault(key, Ghost(key))
     try:
@@ -234,7 +234,7 @@ def _resolve(obj: bpy.types.Object) -> SkinnedObject:
 
 
 def _bind(ghost: Ghost, source: SkinSource) -> None:
-    """Bind a ghost anew; where that fails, it is not tried again before something has changed."""
+    """Bind a ghost anew; after a failure, only once something has changed."""
     known, ghost.following = ghost.following, None
     ghost.mesh_is_stale, ghost.refusal, ghost.tried = False, "", source
     try:
@@ -273,7 +273,7 @@ def _pose(
 
 
 def describe_shown(objects: Sequence[bpy.types.Object]) -> str:
-    """What deforms these meshes as they are shown: the labels of the methods."""
+    """Labels of the methods that deform the meshes as shown."""
     return ", ".join(dict.fromkeys(_describe_one(obj) for obj in objects))
 
 

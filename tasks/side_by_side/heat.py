@@ -1,4 +1,4 @@
-"""Heat: what is drawn in colors on the skin of a character as it is shown in the current frame."""
+"""Heat: colors on the skin of a character, as shown in the current frame."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ...bridge.held import find_again
 from ...bridge.meshes.data import mesh_of, read_edges, read_mixed_points, read_points, read_triangles
 from ...bridge.meshes.nearest import NearestSurfaces, find_depths, find_nearest_surface
 from ...bridge.meshes.shown_weights import ShownShape, read_shown_shape
+from ...bridge.owned import Tag, read_mark
 from ...bridge.per_object import PerObject
 from ...deformers import SkinningError
 from ...deformers.geometry.vectors import measure_lengths
-from ...deformers.layers.order import HEIGHT, Shell, find_layers
+from ...deformers.layers.order import REFERENCE_HEIGHT, Shell, find_layers
 from ...deformers.measures.heat import color_rising, color_stretch, stretch_vertices
 from ...deformers.measures.layers import LayerMeter
 from ...settings.character import find_holder
-from ...settings.engine_copy import ORIGINAL_KEY
 from ..skin.poses import Poses
 from ..subject.character import check_shown_vertices, list_deformed, object_to_armature
 from ..subject.stack import armature_modifiers, find_deforming_modifier
@@ -30,7 +30,7 @@ STRETCH, OVERLAP, DIFFERENCE, COPY = "STRETCH", "OVERLAP", "DIFFERENCE", "COPY"
 
 @dataclass(frozen=True)
 class Legend:
-    """What the colors say.
+    """The scale of the colors.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ def color_heat(
     Raises
     ------
     SkinningError
-        Where the shown mesh has other vertices than the mesh itself.
+        If the shown mesh has other vertices than the mesh itself.
     """
     check_shown_vertices(obj, len(shape.points))
     if kind == OVERLAP:
@@ -81,12 +81,12 @@ def color_heat(
 
 @dataclass(frozen=True)
 class BodiesBeneath:
-    """What lies beneath a layer at rest.
+    """The bodies beneath a layer at rest.
 
     Attributes
     ----------
     code : tuple
-        Differs where the meshes at rest do.
+        Identifies the meshes at rest.
     meters : dict from int to LayerMeter
         By `session_uid` of the meshes.
     """
@@ -133,7 +133,7 @@ def _find_meters(meshes: list[bpy.types.Object], points: list[np.ndarray], layer
     height = float(np.ptp(np.concatenate(points), axis=0).max())
     if not (np.isfinite(height) and height > 0.0):
         return {}
-    find, unit = NearestSurfaces(), height / HEIGHT
+    find, unit = NearestSurfaces(), height / REFERENCE_HEIGHT
     found = [below for above, below in find_layers(shells, height, find) if above == layer]
     return {
         meshes[below].session_uid: LayerMeter(
@@ -159,8 +159,8 @@ def _measure_difference(
 
 
 def _measure_copy(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-    """How far an engine copy, shown at some other place perhaps, is from what it is a copy of."""
-    name = obj.get(ORIGINAL_KEY)
+    """Distances of an engine copy, wherever it stands, from its original."""
+    name = read_mark(obj, Tag.COPY_OF)
     original = bpy.data.objects.get(name) if isinstance(name, str) else None
     if original is None:
         raise SkinningError(

@@ -13,9 +13,9 @@ from ...bridge.animation.curves import remove_curves
 from ...bridge.animation.drivers import ensure_driver, remove_drivers, set_expression
 from ...bridge.files.point_caches import CacheHeader, open_cache
 from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifier
+from ...bridge.rigs.actions import check_remapping, find_times
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..subject.actions import check_remapping, find_times
 from ..subject.stack import (
     check_blends,
     check_not_linked,
@@ -34,12 +34,12 @@ CACHE_MODIFIER = "Supple Bake"
 def show_cache(obj: bpy.types.Object, path: Path, frames: range | None = None) -> None:
     """Deform the object by a baked PC2 file, through a Mesh Cache modifier, instead of live.
 
-    The file is read for its frames, where these are not given: then it may appear later.
+    The frames are read from the file if they are not given; otherwise the file may appear later.
 
     Raises
     ------
     SkinningError
-        Where the file can not be read, or is not a PC2 file.
+        If the file cannot be read, or is not a PC2 file.
     """
     if frames is not None:
         header = CacheHeader.of(len(obj.data.vertices), frames)
@@ -64,7 +64,7 @@ def show_caches(obj: bpy.types.Object, caches: Sequence[tuple[Path, CacheHeader]
     Raises
     ------
     SkinningError
-        Where there is nothing that the bake stands in for, or more than one, or its frames are too close in time.
+        If there is nothing that the bake stands in for, or more than one, or its frames are too close in time.
     """
     check_remapping(bpy.context.scene)
     length = find_times(bpy.context.scene, [1])[0]
@@ -90,7 +90,7 @@ def find_live_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     Raises
     ------
     SkinningError
-        Where there is none, or others are not to do without it.
+        If there is none, or others are not to do without it.
     """
     settings = settings_of(obj)
     if settings.is_bound:
@@ -148,7 +148,9 @@ def _act_when(modifier: bpy.types.Modifier, toggles: tuple[bool, bool], expressi
 
 
 def _find_cache_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """The Mesh Cache modifiers of a bake: by their names, else, renamed, as many right below what they stand in for."""
+    """The Mesh Cache modifiers of a bake: by their names, or after renaming as many right below the modifier they stand
+    in for.
+    """
     names = settings_of(obj).cache_modifier.split("\n")
     named = [obj.modifiers[name] for name in names if name in obj.modifiers]
     if len(named) == len(names):
@@ -162,12 +164,12 @@ def _find_cache_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
 
 
 def clear_bake(obj: bpy.types.Object) -> None:
-    """Remove a bake and deform the object live again; a PC2 file stays where it is.
+    """Remove a bake and deform the object live again; a PC2 file is not deleted.
 
     Raises
     ------
     SkinningError
-        Where the bake is not to be removed.
+        If the bake is not to be removed.
     """
     check_clearable(obj)
     settings = settings_of(obj)
@@ -200,7 +202,7 @@ def show_live(obj: bpy.types.Object) -> None:
 
 
 def check_clearable(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where a bake is not to be removed: that of another file, or shape keys of a mesh there."""
+    """Raise SkinningError if a bake is not to be removed: that of another file, or shape keys of a mesh there."""
     check_not_linked(obj)
     if settings_of(obj).bake == "SHAPE_KEYS" and obj.data.library is not None:
         raise SkinningError(
@@ -209,7 +211,7 @@ def check_clearable(obj: bpy.types.Object) -> None:
 
 
 def remove_keys(obj: bpy.types.Object, names: list[str]) -> None:
-    """Remove shape keys and their curves, where the user has left them; the active key stays active."""
+    """Remove those shape keys, and their curves, that still exist; the active key stays active."""
     keys = obj.data.shape_keys
     if keys is None:
         return

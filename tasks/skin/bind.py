@@ -1,4 +1,4 @@
-"""Bind and unbind: have a character's skin deformed by what its method needs, and bring it back."""
+"""Bind and unbind: install the modifiers, bones and drivers of a method on a character, and remove them."""
 
 from __future__ import annotations
 
@@ -76,16 +76,16 @@ def remove_unused() -> None:
 
 @dataclass(frozen=True)
 class Setup:
-    """What binds an object.
+    """The prepared installation of an object.
 
     Attributes
     ----------
     evaluate : str
         Key of `EVALUATORS`.
     made : object
-        What that has prepared.
+        Its result of `prepare`.
     problem : str
-        Why the object is not evaluated as was wanted; "" where it is.
+        Why the object is not evaluated as requested; "" if it is.
     """
 
     evaluate: str
@@ -95,29 +95,29 @@ class Setup:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What `prepare_each` has found: what binds each object, and why others can not be bound."""
+    """The result of `prepare_each`: setups of objects, and errors of the others."""
 
     ready: list[tuple[SkinnedObject, Setup]]
     states: list[tuple]
-    """Of what is ready, its mesh: what `changes.note_followed` takes."""
+    """Mesh states of the ready objects, for `changes.note_followed`."""
     failed: LeftOut
     rolls: dict[int, tuple[bpy.types.Object, tuple[Roll, ...]]] = field(default_factory=dict)
-    """Of each armature, by `session_uid`: the bones that are to roll."""
+    """Rolls of each armature, by `session_uid`."""
     notes: list[str] = field(default_factory=list)
-    """What else is to be said once it is bound."""
+    """Further messages after binding."""
 
 
 def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None) -> Steps:
-    """Steps that find out what binds some objects, and that return `Prepared`; nothing is changed.
+    """Steps that prepare to bind objects, and return `Prepared`; nothing is changed.
 
     Parameters
     ----------
     objects : Objects
         Meshes with an Armature modifier.
     method : str, optional
-        Key of `DEFORMERS`; if not given, what each object's settings say.
+        Key of `DEFORMERS`; by default that of each object's settings.
     evaluate : str, optional
-        Key of `EVALUATORS`. If not given, that of the method, and Python where that can not do it.
+        Key of `EVALUATORS`. By default that of the method, or Python if that fails.
     """
     objects, found = list(objects), Prepared([], [], [])
     with reading_meshes_once():
@@ -157,9 +157,9 @@ def read_bound_rest(obj: bpy.types.Object) -> Rest:
 
 
 def prepare_supple(objects: Sequence[bpy.types.Object], method: str = DEFAULT_METHOD) -> Steps:
-    """The same for characters that are given a look: by its method with its defaults, rigid meshes as `RIGID` says.
+    """Steps that prepare to give characters a look: by its method with the defaults, rigid meshes by `RIGID`.
 
-    The settings are set before, and are as they were where the steps do not come to their end.
+    The settings are written first, and restored if the steps do not reach their end.
     """
     former = []
     try:
@@ -181,7 +181,7 @@ def prepare_supple(objects: Sequence[bpy.types.Object], method: str = DEFAULT_ME
 
 
 def bind_prepared(prepared: Prepared) -> list[bpy.types.Object]:
-    """Bind what can be bound, and give the others the reason as their message; those that were bound."""
+    """Bind the ready objects, and give the others the reason as their message; returns the bound objects."""
     with ensuring_groups_once(), without_changes():  # armatures that are edited meanwhile call handlers
         for (skinned, setup), state in zip(prepared.ready, prepared.states, strict=True):
             _bind_one(skinned, setup)
@@ -200,7 +200,7 @@ def bind_prepared(prepared: Prepared) -> list[bpy.types.Object]:
 def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None = None) -> None:
     """Deform characters by Supple instead of by their Armature modifiers.
 
-    Where one of the objects can not be bound, none is. A bound object is bound anew.
+    If one of the objects cannot be bound, none is. A bound object is bound anew.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None 
     Raises
     ------
     SkinningError
-        Where an object can not be bound; nothing is changed then.
+        If an object cannot be bound; nothing is changed then.
     """
     prepared = _prepare_all(objects, method, evaluate)
     for _, error in prepared.failed:
@@ -221,12 +221,12 @@ def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None 
 def bind_each(
     objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None
 ) -> tuple[list[bpy.types.Object], LeftOut]:
-    """The same, but what can not be bound is left out: those that were bound, and the others.
+    """Bind as `bind` does, but leave out objects that cannot be bound: the bound ones, and the others.
 
     Raises
     ------
     SkinningError
-        Where no object can be bound; nothing is changed then.
+        If no object can be bound; nothing is changed then.
     """
     prepared = _prepare_all(objects, method, evaluate)
     check_any(prepared.ready, prepared.failed)
@@ -240,7 +240,7 @@ def _prepare_all(objects: Iterable[bpy.types.Object], method: str | None, evalua
 
 
 def describe_particles(obj: bpy.types.Object) -> str:
-    """What Bind has filled an object with, in sentences; empty where its method uses no particles."""
+    """Sentences about an object's particles; empty if its method uses none."""
     report = particle_reports.find(obj)
     if report is None:
         return ""
@@ -258,12 +258,12 @@ def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> Setup:
     method : str
         Key of `DEFORMERS`.
     evaluate : str or None
-        Key of `EVALUATORS`; if None, that of the method, and Python where that can not do it.
+        Key of `EVALUATORS`; None for that of the method, or Python if that fails.
 
     Raises
     ------
     SkinningError
-        Where the object can not be bound.
+        If the object cannot be bound.
     """
     key = evaluate or find_method(method).evaluation
     try:
@@ -276,7 +276,7 @@ def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> Setup:
 
 
 def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
-    """An object that can be bound; what `prepare` can still find is in its weights and bones.
+    """Check that an object can be bound, apart from its weights and bones, which `prepare` checks.
 
     Raises
     ------
@@ -291,7 +291,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
 
 
 def check_skinned(obj: bpy.types.Object) -> SkinnedObject:
-    """The same, whatever deforms the object now."""
+    """Check as `check_bindable` does, whatever deforms the object now."""
     if obj.type != "MESH":
         raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh that has an Armature modifier")
     if is_hidden_object(obj):
@@ -313,7 +313,7 @@ def check_skinned(obj: bpy.types.Object) -> SkinnedObject:
 
 
 def _bind_one(skinned: SkinnedObject, setup: Setup) -> None:
-    """Bind one object by what `prepare` has found; where that fails, an object that was not bound is as it was."""
+    """Bind one object by its setup; on failure, an object that was not bound is as before."""
     obj, settings, replaced = skinned.obj, skinned.settings, skinned.replaced
     is_new, made = not settings.is_bound, setup.made
     if settings.is_muted:
@@ -348,7 +348,7 @@ def _bind_one(skinned: SkinnedObject, setup: Setup) -> None:
 
 
 def follow_settings(obj: bpy.types.Object) -> None:
-    """Bring a bound object to what its settings have become."""
+    """Bring a bound object up to its changed settings."""
     settings = settings_of(obj)
     if not settings.is_bound or obj.library is not None:
         return
@@ -368,8 +368,8 @@ def follow_spread(data: bpy.types.Armature) -> None:
             follow_muted(armature)
 
 
+# Settings of objects that are made independent: what blends their joints goes on
 KEPT = {"name", "rna_type", "own_modifiers"}
-"""Settings of objects that are made independent: what blends their joints goes on."""
 
 
 def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
@@ -383,7 +383,7 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
     Raises
     ------
     SkinningError
-        Where one of the objects is evaluated by Python; nothing is changed then.
+        If one of the objects is evaluated by Python; nothing is changed then.
     """
     bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
     if not bound:
@@ -415,7 +415,7 @@ def unbind(objects: Iterable[bpy.types.Object]) -> LeftOut:
     Raises
     ------
     SkinningError
-        Where none of the objects is bound, or all are left out.
+        If none of the objects is bound, or all are left out.
     """
     bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
     if not bound:
@@ -451,7 +451,8 @@ def _unbind_one(obj: bpy.types.Object) -> None:
 
 
 def _take_off(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier | None) -> None:
-    """Take off what deforms an object; where a later version has chosen what that is, all that this one knows."""
+    """Remove everything that deforms an object; if a later version has chosen its evaluator, everything this one
+    knows."""
     evaluator = EVALUATORS.get(settings_of(obj).evaluate)
     for each in EVALUATORS.values() if evaluator is None else (evaluator,):
         each.remove(obj, replaced)

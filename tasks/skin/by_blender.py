@@ -47,25 +47,25 @@ from .poses import find_skeleton
 from .segments import renew_rolls
 from .step import Step
 
+# The methods that an object's own Armature modifier has, and its Preserve Volume
 PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True}
-"""The methods that an object's own Armature modifier has, and its Preserve Volume."""
 
+# Millimeters, on a character 1.8 m tall, that linear blending moves a vertex by where it is worth a modifier
 LEAST_GAIN = 1.0
-"""Millimeters, on a character 1.8 m tall, that linear blending moves a vertex by where it is worth a modifier."""
 
+# Difference of a vertex's share of linear blending that is none
 SAME_SHARE = 1e-4
-"""Difference of a vertex's share of linear blending that is none."""
 
+# The bones of each object's armature, and their rotation modes, when they were last followed
 _followed: PerObject[tuple[Skeleton, bytes]] = PerObject()
-"""The bones of each object's armature, and their rotation modes, when they were last followed."""
 
+# Objects whose weights were changed by a stroke of a brush that goes on
 _stale: PerObject[bool] = PerObject()
-"""Objects whose weights were changed by a stroke of a brush that goes on."""
 
 
 @dataclass(frozen=True)
 class NativeSetup:
-    """What Blender's own modifiers are to be given.
+    """The settings for Blender's own modifiers.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class NativeSetup:
     rest : Rest
         The object at rest.
     linear : float array, shape (V,), or None
-        How linearly vertices are blended where limbs begin; None where that moves none as far as can be seen.
+        Shares of linear blending near limb roots; None if they move no vertex visibly.
     """
 
     choices: Choices
@@ -88,7 +88,7 @@ class NativeSetup:
 
 
 def prepare(skinned: SkinnedObject, method: str) -> NativeSetup:
-    """Find out what deforms an object by a method; nothing of it is changed.
+    """Prepare an object for a method; nothing is changed.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def prepare(skinned: SkinnedObject, method: str) -> NativeSetup:
     Raises
     ------
     SkinningError
-        Where its weights or bones do not allow it, or Blender has no such method.
+        If its weights or bones do not allow it, or Blender has no such method.
     """
     if find_method(method).key not in PRESERVES_VOLUME:
         raise SkinningError(f"Blender's own modifiers do not deform by {method}: choose {', '.join(PRESERVES_VOLUME)}")
@@ -129,7 +129,7 @@ def install(skinned: SkinnedObject, setup: NativeSetup) -> None:
 
 
 def remove(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier | None) -> None:
-    """Take off what `install` has added, and leave an object's own modifier, where it is there, as it was."""
+    """Remove the additions of `install`, and restore an object's own modifier if it still exists."""
     if replaced is not None:
         replaced.use_deform_preserve_volume = settings_of(obj).had_preserve_volume
     remove_armatures(obj)
@@ -176,7 +176,7 @@ def mute(bound: BoundObject, is_muted: bool) -> None:
 
 
 def remove_armatures(obj: bpy.types.Object) -> None:
-    """Remove the Armature modifiers that Bind has put into an object's stack, and the group of what is linear."""
+    """Remove the Armature modifiers that Bind has added to an object, and the linear group."""
     _take_out_own(obj)
     if mesh_of(obj).library is None:
         _remove_linear_group(obj)
@@ -189,7 +189,7 @@ def _take_out_own(obj: bpy.types.Object) -> None:
 
 
 def remove_copies(obj: bpy.types.Object, replaced: bpy.types.Modifier | None) -> None:
-    """Remove what has come from the stacks of other objects: where that deforms an object, its own modifier does."""
+    """Remove modifiers copied from other objects: if they deform an object, its own modifier takes over."""
     copies = [modifier for modifier in list_copies(obj) if modifier != replaced]
     if copies and replaced is not None and not (stands_in(obj) and any(map(read_toggles, list_own_armatures(obj)))):
         write_toggles(replaced, either(*map(read_toggles, (replaced, *copies))))
@@ -219,7 +219,7 @@ def write_linear_group(obj: bpy.types.Object, linear: np.ndarray | None) -> None
 
 
 def _remove_linear_group(obj: bpy.types.Object) -> None:
-    """Remove the group of what is linear, unless another object with the same mesh uses it."""
+    """Remove the linear group, unless another object with the same mesh uses it."""
     group = obj.vertex_groups.get(LINEAR_GROUP)
     used = {modifier.vertex_group for other in _list_sharers(obj) for modifier in list_own_armatures(other)}
     if group is None or LINEAR_GROUP in used:
@@ -244,12 +244,12 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
     Raises
     ------
     SkinningError
-        Where the object can not be deformed, or modifiers were removed, or came from another object.
+        If the object cannot be deformed, or modifiers were removed, or came from another object.
     """
     if step.is_render or (step.is_pose_alone and not is_rough(obj)):
         return False
     bound = resolve(obj)
-    check_has_no_copies(obj)
+    check_has_no_copies(bound)
     if not (_has_changed(bound, step.changed) or (is_rough(obj) and not step.is_dragging)):
         return False
     if step.is_dragging:
@@ -260,9 +260,9 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
 
 
 def _has_changed(bound: BoundObject, changed: Set[bpy.types.ID]) -> bool:
-    """Whether an object's mesh is among what has changed, or its armature is with other bones, or a message may go.
+    """Whether an object's mesh or the bones of its armature have changed, or its message may be outdated.
 
-    Blender also reports the armature where only its pose is another.
+    Blender also reports armatures of which only the pose has changed.
     """
     obj, armature = bound.obj, bound.armature
     if bound.settings.message or obj.data in changed or is_one_changed(obj, changed):
@@ -283,12 +283,12 @@ def _read_modes(armature: bpy.types.Object) -> bytes:
 
 
 def refresh(bound: BoundObject) -> None:
-    """Bring what is blended linearly of an object up to weights and bones.
+    """Bring the linear group of an object up to its weights and bones.
 
     Raises
     ------
     SkinningError
-        Where the object can not be deformed; it is left as it is.
+        If the object cannot be deformed; it is left as it is.
     """
     obj, settings = bound.obj, bound.settings
     if mesh_of(obj).is_editmode or bound.armature.mode == "EDIT":
@@ -304,7 +304,7 @@ def refresh(bound: BoundObject) -> None:
 
 
 def _is_same(obj: bpy.types.Object, replaced: bpy.types.Modifier, setup: NativeSetup) -> bool:
-    """Whether what is blended linearly is as it was; of objects with one mesh, the first decides."""
+    """Whether the linear group is still right; the first object of a mesh decides."""
     group, own = obj.vertex_groups.get(LINEAR_GROUP), list_own_armatures(obj)
     if own and read_toggles(own[0]) != read_toggles(replaced):
         return False
@@ -319,7 +319,7 @@ def _is_same(obj: bpy.types.Object, replaced: bpy.types.Modifier, setup: NativeS
 
 
 def bring_to_pose(obj: bpy.types.Object, _step: Step) -> None:
-    """A pose by itself needs nothing; raises SkinningError where a modifier was removed."""
+    """A pose by itself needs nothing; raises SkinningError if a modifier was removed."""
     resolve(obj)
 
 
@@ -342,6 +342,6 @@ def keep_only(_objects: Iterable[bpy.types.Object]) -> None:
 
 
 def forget(obj: bpy.types.Object) -> None:
-    """Drop what is remembered of an object."""
+    """Forget an object."""
     _stale.forget(obj)
     _followed.forget(obj)

@@ -47,18 +47,18 @@ from .model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find
 from .poses import PosedArmature
 from .step import Step, is_baking
 
+# Object modes in which the user edits the rest shape
 RESHAPING_MODES = {"EDIT", "SCULPT"}
-"""Object modes in which the user edits the rest shape."""
 
 
 @dataclass(eq=False)
 class LiveObject(FollowingSkin):
-    """What the cache holds of a bound object between frames.
+    """The cached state of a bound object between frames.
 
     Attributes
     ----------
     shown : tuple
-        What the carrier holds: its `session_uid`, the kind, the result.
+        Content of the carrier: its `session_uid`, the kind, the result.
     is_rough : bool
         Whether that is of the quality for dragging.
     """
@@ -67,8 +67,8 @@ class LiveObject(FollowingSkin):
     is_rough: bool = False
 
 
+# The bound objects that Python deforms
 _live: PerObject[LiveObject] = PerObject()
-"""The bound objects that Python deforms."""
 
 
 def prepare(skinned: SkinnedObject, method: str) -> PosableSkin:
@@ -82,7 +82,7 @@ def prepare(skinned: SkinnedObject, method: str) -> PosableSkin:
     Raises
     ------
     SkinningError
-        Where its modifiers, weights or bones do not allow it.
+        If its modifiers, weights or bones do not allow it.
     """
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
     check_modifiers_below(skinned)
@@ -104,7 +104,7 @@ def install(skinned: SkinnedObject, setup: PosableSkin) -> None:
     carrier = settings.carrier
     if not carriers.is_own(carrier) or len(mesh_of(carrier).vertices) != len(mesh_of(obj).vertices):
         remove_hidden(settings)
-    give_hidden(BoundObject(obj, settings, replaced, skinned.armature, supple))
+    give_hidden(resolve(obj))
     pass_animation(replaced, supple)
     write_toggles(replaced, (False, False))
     keep(obj, setup)
@@ -160,7 +160,7 @@ def _store_count(obj: bpy.types.Object, count: int) -> None:
 
 
 def find(obj: bpy.types.Object) -> LiveObject | None:
-    """What the cache holds of an object, None before it was first shown."""
+    """The cached state of an object; None before it was first shown."""
     return _live.find(obj)
 
 
@@ -170,9 +170,9 @@ def is_up_to_date(_obj: bpy.types.Object) -> bool:
 
 
 def is_rough(obj: bpy.types.Object) -> bool:
-    """Whether an object shows a pose of the quality for dragging, or by what was found before a stroke of a brush."""
+    """Whether an object shows a pose in dragging quality, or with data from before a brush stroke."""
     live = _live.find(obj)
-    return live is not None and (live.is_rough or live.bound.is_rough)
+    return live is not None and live.is_rough
 
 
 def expect_undo() -> None:
@@ -189,7 +189,7 @@ def keep_only(objects: Iterable[bpy.types.Object]) -> None:
 
 
 def has_other_evaluation(obj: bpy.types.Object) -> bool:
-    """Whether a bound object's settings, which are compared at each step, ask for what Python is not for."""
+    """Whether a bound object's settings ask for a method that Python does not evaluate."""
     live, settings = _live.find(obj), settings_of(obj)
     has_other_method = live is None or live.bound.choices.method != settings.method
     return has_other_method and find_method(settings.method).evaluation != PYTHON and obj.mode != "EDIT"
@@ -205,7 +205,7 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
 
 
 def _note_changes(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> None:
-    """Have what has changed compared, or read again, when the object is next posed."""
+    """Mark changed data, to be compared or read again at the next pose."""
     live = _live.find(obj)
     if not changed or live is None:
         return
@@ -225,11 +225,9 @@ def bring_to_pose(obj: bpy.types.Object, step: Step) -> None:
     Raises
     ------
     SkinningError
-        Where the object can not be deformed; its carrier is left as it was.
+        If the object cannot be deformed; its carrier is left as it was.
     """
     _note_changes(obj, step.changed)
-    if (live := _live.find(obj)) is not None and live.bound.is_rough and not step.is_dragging:
-        live.mesh_is_stale = True
     bound, depsgraph = resolve(obj), step.depsgraph
     supple = bound.supple
     if not (supple.show_render if step.is_render else supple.show_viewport):
@@ -266,7 +264,7 @@ def _choose_quality(bound: BoundObject, live: LiveObject, is_dragging: bool) -> 
 
 
 def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -> None:
-    """Deform, and write the result to the carrier, unless that is what it shows."""
+    """Deform, and write the result to the carrier unless it already holds it."""
     carrier = bound.settings.carrier
     start = time.perf_counter()
     result = live.skin.transforms(pose) if transforms else live.skin.pose(pose)
@@ -297,7 +295,7 @@ def _report_pose(obj: bpy.types.Object, live: LiveObject, milliseconds: float, p
 
 
 def _needs_transforms(obj: bpy.types.Object) -> bool:
-    """Whether vertices may reach the first modifier elsewhere than where the mesh or its relative keys put them."""
+    """Whether vertices may reach the first modifier at other positions than those of the mesh or its relative keys."""
     keys = mesh_of(obj).shape_keys
     if obj.mode in RESHAPING_MODES or is_deformed_by_parent(obj):
         return True
@@ -305,7 +303,7 @@ def _needs_transforms(obj: bpy.types.Object) -> bool:
 
 
 def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -> LiveObject:
-    """What the cache holds of an object, bound anew where settings, mesh or the armature as `posed` have changed."""
+    """The cached state of an object, bound anew if settings, mesh, or the armature in `posed` have changed."""
     _check_hidden(bound)
     live, choices = _live.find(bound.obj), Choices.read(bound, bound.settings.method)
     known = live.bound if live is not None else None
@@ -333,7 +331,7 @@ def _check_hidden(bound: BoundObject) -> None:
     Raises
     ------
     SkinningError
-        Where one of them is missing, or does not fit the mesh, or the modifier has no use for it.
+        If one of them is missing, or does not fit the mesh, or the modifier has no use for it.
     """
     obj, settings = bound.obj, bound.settings
     if not (carriers.is_own(settings.carrier) and carriers.is_own(settings.watcher)):

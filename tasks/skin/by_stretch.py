@@ -11,13 +11,12 @@ from mathutils import Matrix
 from ...bridge.animation.curves import list_animated
 from ...bridge.meshes.weights import read_weights
 from ...bridge.modifiers import add_modifier, is_from_library, move_modifier, remove_modifier
+from ...bridge.owned import Tag, read_mark
 from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...bridge.rigs.scaled_bones import find_problem
 from ...bridge.rigs.stretch_armatures import (
     LABELS,
-    ORDER_KEY,
     RIGID,
-    ROLE_KEY,
     StretchPair,
     copy_armatures,
     find_armatures,
@@ -49,15 +48,15 @@ from .model import Choices, SkinSource
 from .poses import find_skeleton
 from .step import Step
 
+# What both modifiers take from the object's own
 FOLLOWED = "use_vertex_groups", "vertex_group", "invert_vertex_group"
-"""What both modifiers take from the object's own."""
 
 SHOWN = "show_in_editmode", "show_on_cage"
 
 
 @dataclass(frozen=True)
 class StretchSetup:
-    """What two modifiers are to be given.
+    """The settings for the two modifiers.
 
     Attributes
     ----------
@@ -73,12 +72,12 @@ class StretchSetup:
 
 
 def prepare(skinned: SkinnedObject, method: str) -> StretchSetup:
-    """Find out what deforms an object; nothing of it is changed.
+    """Prepare an object; nothing is changed.
 
     Raises
     ------
     SkinningError
-        Where its weights do not allow it, or as `check`.
+        If its weights do not allow it, or as `check`.
     """
     obj, armature, replaced = skinned.obj, skinned.armature, skinned.replaced
     check(obj, armature, replaced, find_skeleton(armature))
@@ -92,13 +91,15 @@ def prepare(skinned: SkinnedObject, method: str) -> StretchSetup:
 def install(skinned: SkinnedObject, setup: StretchSetup) -> None:
     """Have two Armature modifiers right below the object's own deform it, and turn that one off.
 
-    Goes into Edit Mode and back where the rig has no hidden armatures yet: not for handlers.
+    Enters Edit Mode and leaves it if the rig has no hidden armatures yet, so it is not for handlers.
     """
     obj, armature, replaced = skinned.obj, skinned.armature, skinned.replaced
     pair = ensure_armatures(armature, setup.choices.params.order, find_skeleton(armature))
     present, toggles = _sort_out(obj), read_toggles(replaced)
     for number, hidden in enumerate(pair.in_order()):
-        modifier = _place(obj, present.get(hidden[ROLE_KEY]), hidden, obj.modifiers.find(replaced.name) + 1 + number)
+        modifier = _place(
+            obj, present.get(read_mark(hidden, Tag.STRETCH)), hidden, obj.modifiers.find(replaced.name) + 1 + number
+        )
         if not present:
             write_toggles(modifier, toggles)
     if not present:
@@ -114,7 +115,7 @@ def check(
     replaced: bpy.types.ArmatureModifier,
     skeleton: Skeleton,
 ) -> None:
-    """Raise SkinningError where hidden armatures do not blend as DLBNT does, or cannot stand in for a modifier."""
+    """Raise SkinningError if hidden armatures do not blend as DLBNT does, or cannot stand in for a modifier."""
     if problem := find_problem(armature):
         raise SkinningError(f"'{armature.name}' cannot deform as published: {problem}")
     if uses_envelopes(replaced, skeleton):
@@ -135,7 +136,7 @@ def check(
 
 
 def ensure_armatures(armature: bpy.types.Object, order: str, skeleton: Skeleton) -> StretchPair:
-    """The hidden armatures of a rig, made where they are missing or the rig's bones have changed."""
+    """The hidden armatures of a rig, made anew if they are missing or the rig's bones have changed."""
     plan, pair = plan_stretch(armature, skeleton), find_armatures(armature, order)
     if pair is None:
         return make_armatures(armature, plan, order)
@@ -155,7 +156,7 @@ def _sort_out(obj: bpy.types.Object) -> dict[str, bpy.types.ArmatureModifier]:
     """The modifiers by their role; those are taken out whose hidden armature was removed, and copies of others."""
     found: dict[str, bpy.types.ArmatureModifier] = {}
     for modifier in find_modifiers(obj):
-        role = "" if modifier.object is None else modifier.object[ROLE_KEY]
+        role = "" if modifier.object is None else read_mark(modifier.object, Tag.STRETCH)
         if role and role not in found:
             found[role] = modifier
         else:
@@ -168,16 +169,20 @@ def _place(
 ) -> bpy.types.Modifier:
     """Put the modifier of a hidden armature to an index of the stack."""
     if modifier is None:
-        modifier = add_modifier(obj, LABELS[hidden[ROLE_KEY]], "ARMATURE", index)
+        modifier = add_modifier(obj, LABELS[read_mark(hidden, Tag.STRETCH)], "ARMATURE", index)
     else:
         modifier = move_modifier(obj, modifier, index)
-    values = {"object": hidden, "use_deform_preserve_volume": hidden[ROLE_KEY] == RIGID, "use_multi_modifier": False}
+    values = {
+        "object": hidden,
+        "use_deform_preserve_volume": read_mark(hidden, Tag.STRETCH) == RIGID,
+        "use_multi_modifier": False,
+    }
     _write(modifier, values)
     return modifier
 
 
 def _write(modifier: bpy.types.Modifier, values: dict[str, Any]) -> bool:
-    """Set what differs; whether anything did."""
+    """Write differing values; returns whether there were any."""
     changed = {name: value for name, value in values.items() if getattr(modifier, name) != value}
     for name, value in changed.items():
         setattr(modifier, name, value)
@@ -190,7 +195,7 @@ def find_modifiers(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
 
 
 def follow_own(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> bool:
-    """Have both modifiers use what the object's own uses, and the hidden armatures of its rig. Also in handlers.
+    """Give both modifiers the options of the object's own, and the hidden armatures of its rig. Also in handlers.
 
     Returns
     -------
@@ -208,11 +213,11 @@ def _follow_copy(obj: bpy.types.Object, armature: bpy.types.Object | None) -> bo
     pair = find_held(obj)
     if armature is None or pair is None or all(hidden.parent == armature for hidden in pair):
         return False
-    own = find_armatures(armature, pair.stretch[ORDER_KEY]) or copy_armatures(pair, armature)
-    by_role = {hidden[ROLE_KEY]: hidden for hidden in own}
+    own = find_armatures(armature, read_mark(pair.stretch, Tag.STRETCH_ORDER)) or copy_armatures(pair, armature)
+    by_role = {read_mark(hidden, Tag.STRETCH): hidden for hidden in own}
     for modifier in find_modifiers(obj):
         if modifier.object is not None:
-            modifier.object = by_role[modifier.object[ROLE_KEY]]
+            modifier.object = by_role[read_mark(modifier.object, Tag.STRETCH)]
     hold(obj, own)
     return True
 
@@ -257,7 +262,7 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
     Raises
     ------
     SkinningError
-        Where bones have changed so that the hidden armatures must be made anew.
+        If bones have changed so that the hidden armatures must be made anew.
     """
     if step.is_render or not step.changed:
         return False
@@ -272,7 +277,7 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
 
 
 def bring_to_pose(obj: bpy.types.Object, _step: Step) -> None:
-    """A pose by itself needs nothing; raises SkinningError where a modifier was removed."""
+    """A pose by itself needs nothing; raises SkinningError if a modifier was removed."""
     resolve(obj)
 
 

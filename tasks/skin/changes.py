@@ -12,6 +12,7 @@ from ...settings.objects import settings_of
 from ..subject.stack import armature_modifiers
 from .by_python import RESHAPING_MODES
 
+# Choices of Armature modifiers
 CHOSEN = (
     "vertex_group",
     "invert_vertex_group",
@@ -20,13 +21,12 @@ CHOSEN = (
     "show_viewport",
     "show_render",
 )
-"""Choices of Armature modifiers."""
 
+# Meshes as they were when last looked at: see `_read`
 _seen: PerObject[tuple] = PerObject()
-"""Meshes as they were when last looked at: see `_read`."""
 
+# Meshes whose weights have been painted, and that other meshes have not yet followed (`is_one_changed`)
 _painted: PerObject[bool] = PerObject()
-"""Meshes whose weights have been painted, and that other meshes have not yet followed (`is_one_changed`)."""
 
 
 def read_state(obj: bpy.types.Object) -> tuple:
@@ -41,7 +41,7 @@ def note_followed(obj: bpy.types.Object, state: tuple) -> None:
 
 
 def leave_out_same(reported: set[bpy.types.ID], bound: Collection[bpy.types.Object]) -> set[bpy.types.ID]:
-    """What is reported as changed, less the meshes of bound characters that are the same at rest as before.
+    """The reported changes, without meshes of bound characters that are unchanged at rest.
 
     Parameters
     ----------
@@ -79,7 +79,9 @@ def _is_same(mesh: bpy.types.Mesh, users: list[bpy.types.Object]) -> bool:
 
 
 def _read(users: list[bpy.types.Object]) -> tuple:
-    """A mesh, and what its objects' Armature modifiers have chosen, which Blender reports as a change of the mesh."""
+    """The state of a mesh, and the options of its objects' Armature modifiers, whose changes Blender reports as the
+    mesh's.
+    """
     chosen = [
         (obj.session_uid, tuple(getattr(modifier, name) for name in CHOSEN))
         for obj in users

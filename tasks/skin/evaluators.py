@@ -1,4 +1,4 @@
-"""What evaluates a bound object: the modules behind `ObjectSettings.evaluate`, each with the same functions."""
+"""Evaluators of bound objects: the modules behind `ObjectSettings.evaluate`, each with the same functions."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class Evaluator(Protocol):
     """The functions of a module that evaluates."""
 
     def prepare(self, skinned: SkinnedObject, method: str) -> Any:
-        """What binds an object by a method: it has `choices`, `groups` and `bound_space`; nothing is changed.
+        """Prepare an object for a method: the result has `choices`, `groups` and `bound_space`. Nothing is changed.
 
         Raises
         ------
         SkinningError
-            Where this can not evaluate the object.
+            If this cannot evaluate the object.
         """
         ...
 
     def install(self, skinned: SkinnedObject, setup: Any) -> None:
-        """Have what was prepared deform a bound object."""
+        """Install the prepared deformation on a bound object."""
         ...
 
     def remove(self, obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier | None, /) -> None:
-        """Take off what `install` has added: the object's own modifier, where it is there, deforms it again."""
+        """Remove the additions of `install`: the object's own modifier, if it still exists, deforms it again."""
         ...
 
     def mute(self, bound: BoundObject, is_muted: bool) -> None:
@@ -45,12 +45,12 @@ class Evaluator(Protocol):
         Raises
         ------
         SkinningError
-            Where the object can not be deformed; it is left as it was.
+            If the object cannot be deformed; it is left as it was.
         """
         ...
 
     def bring_to_pose(self, obj: bpy.types.Object, step: Step, /) -> None:
-        """The same for a bake, and for the pose alone."""
+        """Bring a bound object to the pose of a step, for a bake."""
         ...
 
     def is_up_to_date(self, obj: bpy.types.Object, /) -> bool:
@@ -62,7 +62,7 @@ class Evaluator(Protocol):
         ...
 
     def expect_undo(self) -> None:
-        """Have what undo may have changed compared in the next step."""
+        """Compare everything that undo may have changed in the next step."""
         ...
 
     def keep_only(self, objects: list[bpy.types.Object], /) -> None:
@@ -70,7 +70,7 @@ class Evaluator(Protocol):
         ...
 
     def forget(self, obj: bpy.types.Object, /) -> None:
-        """Drop what is remembered of an object: if this still evaluates it, it is bound anew in the next step."""
+        """Forget an object: if this still evaluates it, it is bound anew in the next step."""
         ...
 
 
@@ -78,7 +78,8 @@ EVALUATORS: dict[str, Evaluator] = {BLENDER: by_blender, PYTHON: by_python, STRE
 
 
 def find_evaluator(obj: bpy.types.Object) -> Evaluator:
-    """What evaluates a bound object; raises UnsupportedError where a later version of Supple has chosen another."""
+    """The evaluator of a bound object; raises UnsupportedError if a later version of Supple has chosen an unknown
+    one."""
     evaluate = settings_of(obj).evaluate
     if evaluate not in EVALUATORS:
         raise UnsupportedError(f"A later version of Supple has bound '{obj.name}': bind it again")

@@ -1,7 +1,7 @@
-"""Characters of earlier versions: they play on as these have saved them, until Update Character binds them anew.
+"""Characters of earlier versions: they play on as saved, until Update Character binds them anew.
 
-Nodes of an earlier version deform a mesh without Supple, which leaves it alone then. What Python deformed, today's
-methods deform. All that is known of the past is here, but for `nodes.groups.is_former_group`.
+If nodes of an earlier version deform a mesh, Supple leaves it alone. Today's methods deform meshes that Python
+deformed. All knowledge of earlier versions is here, except `nodes.groups.is_former_group`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ...bridge.animation.drivers import remove_drivers
 from ...bridge.meshes.data import mesh_of, read_evaluated_points
 from ...bridge.modifiers import LINEAR_GROUP, is_from_library, is_supple_modifier, remove_modifier
 from ...bridge.rigs import carriers
+from ...bridge.rigs.actions import alone, list_players, set_frames
 from ...deformers import DEFAULT_METHOD, PUBLISHED_METHOD, SkinningError
 from ...deformers.method import BLENDER
 from ...deformers.skinning import ssd
@@ -27,7 +28,6 @@ from ...settings.objects import PARTICLE_METHODS, SETTINGS_VERSION, settings_of
 from ..left_out import LeftOut, choose_usable
 from ..reports import version_reports
 from ..steps import take_all
-from ..subject.actions import alone, list_players, set_frames
 from ..subject.corrected import find_deforming_armature
 from ..subject.stack import (
     check_armature,
@@ -43,25 +43,25 @@ from ..subject.stack import (
 from .bind import bind_prepared, check_skinned, prepare, prepare_each, remove_unused
 from .step import without_changes
 
+# How the names of Armature modifiers begin that earlier versions have added
 ARMATURES = "Supple Armature", "Supple Linear"
-"""How the names of Armature modifiers begin that earlier versions have added."""
 
+# How the names of attributes begin that their nodes read
 ATTRIBUTES = (
     "supple_set_", "supple_weights_", "supple_share_", "supple_center", "supple_lean", "supple_allowance",
     "supple_sdef", "supple_linear", "supple_joint", "supple_limits", "supple_at_rest", "supple_height",
     "supple_twist_", "supple_weight_",
 )  # fmt: skip
-"""How the names of attributes begin that their nodes read."""
 
+# Frames of an action, besides that which is shown, in which shapes are compared
 FRAMES = 8
-"""Frames of an action, besides that which is shown, in which shapes are compared."""
 
+# Meters that a shape changes by without a word
 SAME = 1e-4
-"""Meters that a shape changes by without a word."""
 
 
 def migrate(obj: bpy.types.Object) -> None:
-    """Bring what an earlier version has stored of an object up to date: what its nodes deform is not bound."""
+    """Convert the settings that an earlier version has stored: an object that its nodes deform is not bound."""
     settings = settings_of(obj)
     is_kept = obj.override_library is not None and is_former(obj)  # Blender stores no version that was the default
     if settings.version >= SETTINGS_VERSION and not is_kept:
@@ -122,7 +122,7 @@ class Updated:
 
 
 def hide_groups() -> None:
-    """Take Supple's groups out of Blender's menus, Add Modifier above all, where the first version has put them."""
+    """Hide Supple's groups from Blender's menus, such as Add Modifier, where the first version put them."""
     for group in bpy.data.node_groups:
         if not group.is_editable or not any(key.startswith(OWN) for key in cast(Any, group).keys()):
             continue
@@ -133,12 +133,12 @@ def hide_groups() -> None:
 
 
 def update_former(objects: Sequence[bpy.types.Object]) -> Updated:
-    """Take what an earlier version has installed off meshes, and bind them anew; objects of the same mesh go along.
+    """Remove an earlier version's modifiers from meshes, and bind them anew, with all objects of the same meshes.
 
     Raises
     ------
     SkinningError
-        Where none can be brought up; nothing is changed then.
+        If none can be updated; nothing is changed then.
     """
     meshes = {obj.data for obj in objects}
     objects = [*objects, *(obj for obj in list_former(bpy.data.objects) if obj.data in meshes and obj not in objects)]
@@ -165,22 +165,22 @@ def update_former(objects: Sequence[bpy.types.Object]) -> Updated:
 
 
 def _check_own(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where what deforms an object is in another file."""
+    """Raise SkinningError if the modifiers of an object are linked from another file."""
     if obj.library is not None or any(is_supple_modifier(each) and is_from_library(each) for each in obj.modifiers):
         raise SkinningError(f"'{obj.name}' was bound in another file by an earlier version: update it there")
 
 
 def _check_bindable(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where an object could not be bound anew."""
+    """Raise SkinningError if an object could not be bound anew."""
     prepare(check_skinned(obj), settings_of(obj).method, None)
 
 
+# Points of objects in several frames, each of shape (V', 3), object space
 Shapes = dict[bpy.types.Object, list[np.ndarray]]
-"""Points of objects in several frames, each of shape (V', 3), object space."""
 
 
 def _read_shapes(objects: Sequence[bpy.types.Object]) -> Shapes:
-    """The shapes of objects in the frame that is shown, and in frames of what their armatures play; that stays."""
+    """The shapes of objects in the current frame, and in frames of their armatures' actions."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
     shapes = {obj: [read_evaluated_points(obj, depsgraph)] for obj in objects}
     by_armature: dict[bpy.types.Object, list[bpy.types.Object]] = {}
@@ -199,7 +199,7 @@ def _read_shapes(objects: Sequence[bpy.types.Object]) -> Shapes:
 
 
 def _choose_times(armature: bpy.types.Object) -> list[float]:
-    """Times, evenly, of the actions that move an armature now; none where no action does."""
+    """Times, evenly, of the actions that move an armature now; none if no action does."""
     data = [player.animation_data for player in list_players(armature)]
     actions = [each.action for each in data if each is not None and each.action is not None]
     ends = [end for action in actions for end in action.frame_range]
@@ -207,7 +207,7 @@ def _choose_times(armature: bpy.types.Object) -> list[float]:
 
 
 def _compare(obj: bpy.types.Object, before: list[np.ndarray], after: list[np.ndarray]) -> Change:
-    """Where a mesh has moved farthest, at its size in the world."""
+    """The vertex of a mesh that has moved farthest, and the distance in world space."""
     count = len(mesh_of(obj).vertices)
     if [points.shape for points in before] != [points.shape for points in after] or len(before[0]) < count:
         return Change(obj.name)
@@ -245,7 +245,7 @@ def _take_off(obj: bpy.types.Object) -> None:
 
 
 def _clear_mesh(mesh: bpy.types.Mesh) -> None:
-    """Remove what the nodes of an earlier version have read of a mesh, unless they still do."""
+    """Remove attributes and groups of a mesh that nodes of an earlier version have read, and no longer do."""
     users = [obj for obj in bpy.data.objects if obj.data == mesh]
     if mesh.library is not None or any(map(is_former, users)):
         return

@@ -1,4 +1,4 @@
-"""What Bind by Python needs beside the character: its hidden objects, and Lock Interface in its scenes."""
+"""Hidden objects of characters bound by Python, and Lock Interface in their scenes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import bpy
 
 from ...bridge import modifiers
 from ...bridge.meshes.data import mesh_of, read_points
+from ...bridge.owned import Tag, is_marked, mark, unmark
 from ...bridge.removal import outside_handlers
 from ...bridge.rigs import carriers
 from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET
 from ...settings.objects import ObjectSettings, needs_supple, settings_of
 from ..subject.stack import BoundObject, find_bound_objects, resolve
-
-LOCK_KEY = "supple_locked_interface"
-"""Custom property of a scene whose Lock Interface Bind has switched on."""
 
 
 def give_hidden(bound: BoundObject) -> None:
@@ -69,8 +67,8 @@ def _find_hidden() -> list[bpy.types.Object]:
 def show_returned(before: set[int]) -> None:
     """Have every scene read the carriers and watchers that undo has brought back as they are now.
 
-    Blender goes on using what a scene that is not shown has evaluated of them before they were removed, and tells it of
-    no change, until it has looked up its data-blocks anew, as an update does.
+    A scene that is not shown keeps its evaluated copies from before the removal, and hears of no change, until an
+    update looks up its data-blocks anew.
 
     Parameters
     ----------
@@ -92,14 +90,14 @@ def lock_interface(obj: bpy.types.Object) -> None:
     for scene in obj.users_scene:
         if not scene.render.use_lock_interface:
             scene.render.use_lock_interface = True
-            scene[LOCK_KEY] = True
+            mark(scene, Tag.LOCKED)
 
 
 def unlock_interfaces() -> None:
-    """Undo `lock_interface` in scenes where no object is bound by Python any more."""
-    locked = [scene for scene in bpy.data.scenes if LOCK_KEY in scene and scene.library is None]
+    """Undo `lock_interface` in scenes if no object is bound by Python any more."""
+    locked = [scene for scene in bpy.data.scenes if is_marked(scene, Tag.LOCKED) and scene.library is None]
     bound = [obj for obj in find_bound_objects() if needs_supple(settings_of(obj))] if locked else []
     for scene in locked:
         if not any(scene in obj.users_scene for obj in bound):
             scene.render.use_lock_interface = False
-            del scene[LOCK_KEY]
+            unmark(scene, Tag.LOCKED)

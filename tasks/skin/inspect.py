@@ -1,4 +1,4 @@
-"""What is in a file, and what Supple can do with it."""
+"""The characters of a file, and what Supple can do with them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def describe_file(scene: bpy.types.Scene) -> dict[str, Any]:
 
 
 def describe_object(obj: bpy.types.Object) -> dict[str, Any]:
-    """One mesh: its size, its armature, its settings, and why it can not be bound, if so (it is bound to find out)."""
+    """One mesh: its size, its armature, its settings, and why it cannot be bound, if so (it is bound to find out)."""
     settings = settings_of(obj)
     problem, armature, bones, joints = "", "", 0, 0
     try:

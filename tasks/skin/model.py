@@ -1,8 +1,7 @@
-"""A mesh, bound by a method, that can be posed: what the live step, ghosts, corrections, Check Character, engine copies
-and measures have in common.
+"""Bound meshes that can be posed, for the live step, ghosts, corrections, Check Character, engine copies and measures.
 
-A `SkinSource` says what is bound, and by what; it is cheap, and two can be compared. A `PosableSkin` is what the method
-makes of it, once; it poses without Blender's data.
+A `SkinSource` describes what is bound, is cheap, and can be compared. A method turns it into a `PosableSkin` once,
+which poses without Blender's data.
 """
 
 from __future__ import annotations
@@ -25,31 +24,31 @@ from ...settings.choices import read_params, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS
 from ..subject.character import find_method_in_use, object_to_armature, read_character, uses_envelopes
 from ..subject.stack import SkinnedObject
-from ..subject.surfaces import find_bound_space, is_found_before, with_surfaces
+from ..subject.surfaces import find_bound_space, with_surfaces
 from .poses import find_skeleton
 
+# Methods that pose plain joints
 UNROLLED = {PUBLISHED_METHOD, *PARTICLE_METHODS}
-"""Methods that pose plain joints."""
 
+# Largest difference of an entry at which object and armature space count as the same
 SAME_SPACE = 1e-7
-"""Largest difference of an entry at which object and armature space count as the same."""
 
 IDENTITY = Matrix()
 
+# Where `FollowingSkin.written` has the values of shape keys
 VALUES = 1
-"""Where `FollowingSkin.written` has the values of shape keys."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What a binding depends on besides what the mesh and the bones are like.
+    """The choices a binding depends on, besides the shapes of mesh and bones.
 
     Attributes
     ----------
     params : Params
-        The method's, without what holds for each pose by itself.
+        Parameters of the method that do not change with the pose.
     mesh, armature : int
-        By `session_uid`: which they are.
+        Their `session_uid`.
     linear_group, solid_group : str
         Vertex groups of the settings, "" for none.
     vertex_group : str
@@ -57,9 +56,9 @@ class Choices:
     invert : bool
         Whether that group is inverted.
     has_rolls : bool
-        Whether it sees the segments by which limbs take up twists.
+        Whether the method sees the segments by which limbs take up twists.
     is_blenders : bool
-        Whether the method does as Blender's Armature modifier, and has none of the object's settings.
+        Whether the method equals Blender's Armature modifier, without the object's settings.
     """
 
     method: str
@@ -75,12 +74,12 @@ class Choices:
 
     @classmethod
     def read(cls, skinned: SkinnedObject, method: str | None = None, is_blenders: bool = False) -> Choices:
-        """What a mesh is bound by.
+        """Read the choices of a mesh.
 
         Parameters
         ----------
         method : str, optional
-            That in use if not given; where the mesh is not bound, that is Blender's own.
+            By default the method in use; for an unbound mesh, that of its Armature modifier.
         is_blenders : bool
             As of the attribute.
         """
@@ -110,16 +109,16 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class SkinSource:
-    """What is bound, and by what, as both are in the file.
+    """A mesh to bind with its skeleton, as both are in the file.
 
     Attributes
     ----------
     skeleton : Skeleton
-        Without rolls, where the choices have none.
+        Without rolls if the choices have none.
     known_space : Matrix or None
-        From object to armature space, where it is not that of the objects as they stand in the file.
+        From object to armature space, if it differs from that of the objects in the file.
     is_bound_anew : bool
-        Whether the object is bound where it stands now, and not where it stood when it was last bound.
+        Whether to bind at the object's current location instead of that at the last Bind.
     """
 
     skinned: SkinnedObject
@@ -157,13 +156,13 @@ class SkinSource:
         return self.known_space or object_to_armature(self.skinned.obj, self.skinned.armature)
 
     def is_bound_as(self, other: SkinSource | PosableSkin) -> bool:
-        """Whether choices and bones are the same; the space, and what the mesh is like, are not looked at."""
+        """Whether choices and bones are equal; space and mesh are not compared."""
         bones, others = self.skeleton, other.skeleton
         return bones.source == others.source and self.choices == other.choices
 
     @property
     def bound_space(self) -> Matrix:
-        """From object to armature space at Bind, on which what fills the mesh is measured, alike in every frame."""
+        """From object to armature space at Bind, in which the mesh is filled, the same in every frame."""
         if self.is_bound_anew:
             return self.space.copy()
         return find_bound_space(self.skinned.obj, self.skinned.armature)
@@ -171,7 +170,7 @@ class SkinSource:
 
 @dataclass(frozen=True, eq=False)
 class UnboundSkin:
-    """What is bound, as it was read: nothing of Blender's data is needed any more.
+    """A mesh as read, before binding; it needs no data of Blender's.
 
     Attributes
     ----------
@@ -193,7 +192,7 @@ class UnboundSkin:
         Raises
         ------
         SkinningError
-            Where its weights or bones do not allow it to be bound.
+            If its weights or bones do not allow it to be bound.
         """
         skinned, choices, skeleton = source.skinned, source.choices, source.skeleton
         character = read_character(skinned, skeleton, source.space, choices.solid_group)
@@ -216,8 +215,7 @@ class UnboundSkin:
         if binding is None:
             binding = DEFORMERS[choices.method].bind(self.rest, choices.params)
         kept = self.rest if choices.method in PARTICLE_METHODS else None
-        is_rough = is_found_before(self.rest)
-        return PosableSkin(choices, self.skeleton, self.groups, self.space, self.bound_space, binding, kept, is_rough)
+        return PosableSkin(choices, self.skeleton, self.groups, self.space, self.bound_space, binding, kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,15 +229,13 @@ class PosableSkin:
     groups : list of str
         Vertex groups that deforming bones are named after.
     space : Matrix or None
-        From object to armature space, where the weights depend on it.
+        From object to armature space, if the weights depend on it.
     bound_space : Matrix
         See `SkinSource.bound_space`.
     binding : object
-        What the method has made of the mesh.
+        The method's result of `bind`.
     rest : Rest or None
-        What was bound, where binding is so slow that it is compared first.
-    is_rough : bool
-        Whether some of it was found before the stroke of a brush that goes on.
+        The bound rest, kept if binding is so slow that it is compared first.
     """
 
     choices: Choices
@@ -249,7 +245,6 @@ class PosableSkin:
     bound_space: Matrix
     binding: Any
     rest: Rest | None = None
-    is_rough: bool = False
 
     @classmethod
     def of(cls, source: SkinSource, known: PosableSkin | None = None) -> PosableSkin:
@@ -258,12 +253,12 @@ class PosableSkin:
         Parameters
         ----------
         known : PosableSkin, optional
-            What was bound before, at rest: its binding is taken where nothing has changed since.
+            The former skin: its binding is reused if nothing has changed.
 
         Raises
         ------
         SkinningError
-            Where its weights or bones do not allow it.
+            If its weights or bones do not allow it.
         """
         return UnboundSkin.of(source).bind(known)
 
@@ -273,11 +268,11 @@ class PosableSkin:
         return DEFORMERS[self.choices.method]
 
     def is_current(self, source: SkinSource) -> bool:
-        """Whether choices, bones and space are those that were bound; what the mesh is like is not looked at."""
+        """Whether choices, bones and space are unchanged; the mesh is not compared."""
         return source.is_bound_as(self) and self.space in (None, source.space)
 
     def at(self, params: Any = None, points: np.ndarray | None = None) -> PosableSkin:
-        """The same binding with another quality, or another shape.
+        """Copy the skin with another quality or another shape.
 
         Parameters
         ----------
@@ -298,7 +293,7 @@ class PosableSkin:
         return self.deformer.deform(self.binding, pose)
 
     def transforms(self, pose: Pose) -> np.ndarray:
-        """Where the space of each vertex goes, shape (V, 4, 4), object space."""
+        """Transforms of the vertices, shape (V, 4, 4), object space."""
         return self.deformer.vertex_transforms(self.binding, pose)
 
 
@@ -317,7 +312,7 @@ class FollowingSkin:
     values : tuple of float
         Of the shape keys whose mix `skin` has.
     written : tuple
-        What the latest result follows from: Params, values of the shape keys, pose, space, and what else there is.
+        Input of the latest result: Params, values of the shape keys, pose, space, and more.
     armature_is_stale, mesh_is_stale : bool
         Whether these may have changed since.
     """
@@ -343,7 +338,7 @@ class FollowingSkin:
         Raises
         ------
         SkinningError
-            Where there is no computing with the mix.
+            If the mix has unusable coordinates.
         """
         points = self._mix(obj, values) if values != self.values else None
         self.skin, self.values = self.skin.at(params, points), values
@@ -361,7 +356,7 @@ class FollowingSkin:
 
 
 def check_mixed(obj: bpy.types.Object, points: np.ndarray) -> None:
-    """Raise SkinningError where there is no computing with the points that shape keys give, shape (V, 3)."""
+    """Raise SkinningError if points mixed from shape keys, shape (V, 3), are not usable numbers."""
     if find_unusable(points).any():
         raise SkinningError(
             f"The shape keys of '{obj.name}' give positions that are not numbers, or are too far away: repair them, "
@@ -370,7 +365,7 @@ def check_mixed(obj: bpy.types.Object, points: np.ndarray) -> None:
 
 
 def find_space(space: Matrix) -> np.ndarray | None:
-    """From object to armature space as `Pose` takes it: None where they are the same."""
+    """From object to armature space as `Pose` takes it: None if they are the same."""
     if space == IDENTITY:
         return None
     array = np.array([row[:] for row in space], np.float64)  # by rows: until Blender 5.1, NumPy is slow with a Matrix

@@ -1,4 +1,4 @@
-"""What a look mutes: the skin as before Bind, and the flesh in shape keys. Nothing is thrown away."""
+"""Muting by looks: the skin as before Bind, and the shape keys of flesh. Nothing is deleted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mute(objects: Sequence[bpy.types.Object], is_muted: bool, has_flesh: bool) -
     Raises
     ------
     SkinningError
-        Where all are left out.
+        If all are left out.
     """
     usable, left_out = choose_usable(objects, check_not_linked, check_not_baked, resolve)
     armatures = {}

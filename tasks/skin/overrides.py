@@ -1,4 +1,4 @@
-"""Library overrides of characters: what Blender drops, and what a changed library leaves, made good."""
+"""Library overrides of characters: repair what Blender drops, and what a changed library leaves."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .hidden import remove_hidden
 
 
 def store_settings() -> None:
-    """See that Blender stores what overrides have set.
+    """Make Blender store the settings of overrides.
 
-    From 5.0 on it loses a whole group of settings where the library's object has none yet. Reading makes them there.
+    From 5.0 on it loses a whole group of settings if the library's object has none yet. Reading creates it there.
     """
     for obj in bpy.data.objects:
         override = obj.override_library
@@ -26,7 +26,7 @@ def store_settings() -> None:
 
 
 def tidy_up() -> None:
-    """Follow what libraries have become since their overrides were saved, where these are not, or no longer, bound."""
+    """Follow changes of libraries since their overrides were saved, for overrides that are not bound."""
     for obj in bpy.data.objects:
         settings, override = settings_of(obj), obj.override_library
         if override is None or override.reference is None:
@@ -40,7 +40,7 @@ def tidy_up() -> None:
 
 
 def mend(obj: bpy.types.Object) -> None:
-    """Bring a bound override to what its settings say, whatever its library has become and Blender has not kept.
+    """Bring a bound override into the state of its settings, whatever changed in its library or Blender did not keep.
 
     The library may have been bound since the override was: one modifier is enough, and the library's stays.
     """

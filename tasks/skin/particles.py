@@ -18,7 +18,7 @@ from .model import PosableSkin, find_space
 
 @dataclass(frozen=True)
 class PlacedParticles:
-    """Particles where they are.
+    """Particles in the current pose.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class PlacedParticles:
     joints : int array, shape (P,)
         The joint that each belongs to.
     version : tuple
-        Equal to that of other particles where all of this is the same.
+        Equal for equal particles.
     """
 
     points: np.ndarray
@@ -44,7 +44,7 @@ def find_shown_objects() -> list[bpy.types.Object]:
 
 
 def find_binding(obj: bpy.types.Object) -> PosableSkin | None:
-    """What is kept of an object that is bound with particles; None of any other, or before it was first posed."""
+    """The binding of an object with particles; None for other objects, and before it was first posed."""
     kept = by_python.find(obj)
     return kept.skin if kept is not None and hasattr(kept.skin.deformer, "pose_particles") else None
 
@@ -61,17 +61,17 @@ def read_particles(
     depsgraph : Depsgraph
         Evaluated.
     known : PlacedParticles, optional
-        Returned where nothing has changed since, at little cost.
+        Returned if nothing has changed since, at little cost.
 
     Returns
     -------
     PlacedParticles or None
-        None where the object has no particles.
+        None if the object has no particles.
 
     Raises
     ------
     SkinningError
-        Where its armature is missing or its pose is not made of numbers.
+        If its armature is missing or its pose is not made of numbers.
     """
     kept = find_binding(obj)
     if kept is None:
@@ -86,7 +86,7 @@ def read_particles(
 
 
 def _read_pose(obj: bpy.types.Object, kept: PosableSkin, depsgraph: bpy.types.Depsgraph) -> Pose | None:
-    """The pose as the live deformation has it; None where the bones have none."""
+    """The pose as the live deformation has it; None if the bones have none."""
     armature = check_armature(obj, find_replaced_modifier(obj))
     posed, evaluated = armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)
     if armature.mode == "EDIT" or not (posed.is_evaluated and evaluated.is_evaluated):

@@ -9,11 +9,11 @@ from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
 from ...deformers import Pose
 
+# The latest of each armature object: meshes that were bound to the same bones share it
 _skeletons: PerObject[Skeleton] = PerObject()
-"""The latest of each armature object: meshes that were bound to the same bones share it."""
 
+# The latest of each armature object, by whether its skeleton has rolls
 _poses: PerObject[dict[bool, Pose]] = PerObject()
-"""The latest of each armature object, by whether its skeleton has rolls."""
 
 
 def find_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
@@ -47,7 +47,7 @@ class PosedArmature:
         Parameters
         ----------
         known : Skeleton, optional
-            What a mesh was bound to: returned where nothing has changed.
+            The skeleton a mesh was bound to: returned if nothing has changed.
         is_stale : bool
             Whether more than the names may have changed.
         """
@@ -62,7 +62,7 @@ class PosedArmature:
         return skeleton
 
     def read_pose(self, skeleton: Skeleton) -> Pose:
-        """Its pose, for meshes whose space is the armature's; the latest one where no bone has moved since.
+        """Its pose, for meshes whose space is the armature's; the latest one if no bone has moved since.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class PosedArmature:
         Raises
         ------
         SkinningError
-            Where the pose holds values that are not numbers.
+            If the pose holds values that are not numbers.
         """
         key = skeleton.plain is not None
         if key not in self._poses:
@@ -95,7 +95,7 @@ class Poses:
         self._armatures: dict[int, PosedArmature] = {}
 
     def of(self, armature: bpy.types.Object) -> PosedArmature:
-        """What has been read of an armature object in this step."""
+        """An armature object, read once in this step."""
         uid = armature.session_uid
         if uid not in self._armatures:
             self._armatures[uid] = PosedArmature(armature, self._depsgraph)

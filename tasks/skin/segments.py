@@ -21,8 +21,8 @@ from ...settings.objects import ObjectSettings, settings_of
 from ..subject.stack import find_bound_objects, find_deforming_modifier
 from .poses import find_skeleton
 
+# Methods by which limbs take up twists
 ROLLED = {dlb.INFO.key, centers.INFO.key}
-"""Methods by which limbs take up twists."""
 
 
 def wants_rolls(settings: ObjectSettings, method: str) -> bool:
@@ -48,9 +48,9 @@ def _follows(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
 
 
 def plan_rolls(armature: bpy.types.Object, rests: Sequence[Rest]) -> tuple[Roll, ...]:
-    """The bones of an armature that are to roll, by where that stretches these meshes less.
+    """Choose the bones of an armature that roll: those whose roll stretches these meshes less.
 
-    Bones roll whatever is measured where a user has so chosen for the bone whose twist they take up, or do not.
+    The user's choice for a bone, to spread its twist or not, goes before the measure.
     """
     skeleton = find_skeleton(armature).unrolled
     joints, names, orientations = skeleton.joints, skeleton.names, skeleton.joints.orientations
@@ -83,7 +83,7 @@ def _turns(armature: bpy.types.Object, skeleton: Skeleton, limb: Limb) -> bool:
 
 
 def write_rolls(armature: bpy.types.Object, rolls: tuple[Roll, ...]) -> str:
-    """Have bones of an armature roll, and no others; why they can not, "" where they do."""
+    """Make these bones of an armature roll, and no others; returns why they cannot, "" if they do."""
     if not rolls and not read_rolls(armature):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""One step of the live deformation: what an update of a depsgraph has changed, worked out once for all objects."""
+"""One step of the live deformation: the changes of a depsgraph update, found once for all objects."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import bpy
 
 from .poses import Poses
 
+# `session_uid` of the objects that are being baked
 _baked: set[int] = set()
-"""`session_uid` of the objects that are being baked."""
 
 _is_without_changes = False
 
@@ -27,11 +27,11 @@ class Step:
     changed : set of ID
         Meshes and armatures that may have changed.
     is_pose_alone : bool
-        Whether nothing but the pose may be another, as in another frame.
+        Whether only the pose can have changed, as in another frame.
     is_dragging : bool
         Whether a user waits for each step of the mouse.
     poses : Poses
-        What was read of the armatures already.
+        Poses of armatures, read once.
     """
 
     depsgraph: bpy.types.Depsgraph

@@ -1,1 +1,1 @@
-"""Who is deformed, by what and when: meshes, armatures, bones, actions, frames."""
+"""Characters: meshes, armatures, bones, actions, frames."""

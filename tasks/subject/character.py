@@ -1,4 +1,4 @@
-"""A character at rest: what of its modifiers, groups and bones there is to bind."""
+"""A character at rest: its modifiers, groups and bones, checked and read for binding."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge.animation.curves import list_animated
-from ...bridge.meshes.data import (
-    VertexGroups,
-    mesh_of,
-    read_rest_points,
-    read_triangles,
-    read_vertex_groups,
-)
+from ...bridge.meshes.data import VertexGroups, mesh_of, read_rest_mesh, read_vertex_groups
 from ...bridge.modifiers import writes_attributes
 from ...bridge.rigs.armatures import Skeleton, read_segment_indices
 from ...bridge.rigs.carriers import is_hidden_object
@@ -42,15 +36,15 @@ TOPOLOGY_CHANGING = {
     "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "VOLUME_TO_MESH", "WELD", "WIREFRAME",
 }  # fmt: skip
 
+# Modifiers that change the weights of a vertex group, and the property that names it
 WEIGHTED = {
     "VERTEX_WEIGHT_EDIT": "vertex_group",
     "VERTEX_WEIGHT_MIX": "vertex_group_a",
     "VERTEX_WEIGHT_PROXIMITY": "vertex_group",
 }
-"""Modifiers that change the weights of a vertex group, and the property that names it."""
 
+# Modifiers that only such may stand above as move vertices by themselves
 NEEDS_ORIGINAL = {"MULTIRES", "SOFT_BODY"}
-"""Modifiers that only such may stand above as move vertices by themselves."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +78,7 @@ def list_deformed(layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> lis
 
 
 def find_skinned(obj: bpy.types.Object) -> SkinnedObject:
-    """A mesh with the armature that deforms it; raises SkinningError where there is not one, or it is edited."""
+    """A mesh with the armature that deforms it; raises SkinningError if there is not one, or it is edited."""
     if not has_armature_modifier(obj):
         raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
     skinned = resolve_skinned(obj, find_deforming_modifier(obj))
@@ -94,7 +88,7 @@ def find_skinned(obj: bpy.types.Object) -> SkinnedObject:
 
 
 def find_method_in_use(skinned: SkinnedObject) -> str:
-    """Key of the method that a mesh is bound by, else of what its Armature modifier does."""
+    """Key of the method a mesh is bound by, or of the one that equals its Armature modifier."""
     if skinned.settings.is_bound and skinned.settings.method in METHODS:
         return skinned.settings.method
     return "DLB" if skinned.replaced.use_deform_preserve_volume else "SSD"
@@ -160,7 +154,7 @@ def check_modifiers_below(skinned: SkinnedObject) -> None:
 
 
 def check_shown_vertices(obj: bpy.types.Object, count: int) -> None:
-    """Raise SkinningError where other vertices are shown, so many, than a mesh has of its own."""
+    """Raise SkinningError if other vertices are shown, so many, than a mesh has of its own."""
     own = len(mesh_of(obj).vertices)
     if count != own:
         raise SkinningError(
@@ -170,7 +164,7 @@ def check_shown_vertices(obj: bpy.types.Object, count: int) -> None:
 
 
 def check_evaluated(name: str, evaluated: bpy.types.Object) -> None:
-    """Raise SkinningError where an object, of this name, is not evaluated in a view layer."""
+    """Raise SkinningError if an object, of this name, is not evaluated in a view layer."""
     if not evaluated.is_evaluated:
         raise SkinningError(f"'{name}' is disabled in this view layer: enable it and its collection")
 
@@ -183,7 +177,7 @@ def object_to_armature(obj: bpy.types.Object, armature: bpy.types.Object) -> Mat
 def read_character(
     skinned: SkinnedObject, skeleton: Skeleton, space: Matrix | None = None, solid_group: str = ""
 ) -> Character:
-    """What there is to bind; nothing of it is changed.
+    """Read a mesh for binding; nothing is changed.
 
     Parameters
     ----------
@@ -197,7 +191,7 @@ def read_character(
     Raises
     ------
     SkinningError
-        Where its weights or bones do not allow it.
+        If its weights or bones do not allow it.
     """
     groups = read_weight_groups(skinned, skeleton)
     space = object_to_armature(skinned.obj, skinned.armature) if space is None else space
@@ -211,7 +205,7 @@ def read_weight_groups(skinned: SkinnedObject, skeleton: Skeleton) -> list[str]:
     Raises
     ------
     SkinningError
-        Where no bone can move the mesh.
+        If no bone can move the mesh.
     """
     obj, armature = skinned.obj, skinned.armature
     if not skeleton.names:
@@ -267,46 +261,47 @@ def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Ma
     Parameters
     ----------
     skinned : SkinnedObject
-        One that has passed the checks of this module. The modifier's vertex group and what it binds to are honored,
-        and the linear group of the settings.
+        One that has passed the checks of this module. Its modifier's vertex group and *Bind To* are honored, and the
+        linear group of the settings.
     object_to_armature : Matrix
-        Where the mesh is in the armature's space: B-Bones and envelopes divide it by that.
+        From object to armature space, for B-Bones and envelopes.
     solid_group : str
-        Vertex group that says how closely a vertex follows the particles, or "" for all of it.
+        Vertex group with the share by which a vertex follows the particles; "" for all of it.
 
     Raises
     ------
     SkinningError
-        Where no vertex has a weight for a deforming bone, or a group does not exist.
+        If no vertex has a weight for a deforming bone, or a group does not exist.
     """
-    obj, modifier = skinned.obj, skinned.replaced
-    points = read_rest_points(mesh_of(obj))
-    entries = read_vertex_groups(mesh_of(obj))
+    obj, modifier, linear_group = skinned.obj, skinned.replaced, skinned.settings.linear_group
+    mesh = read_rest_mesh(obj, {modifier.vertex_group, linear_group, solid_group})
+    for name, kind in ((linear_group, "linear group"), (solid_group, "solid group")):
+        if name and name not in mesh.chosen:
+            raise SkinningError(f"'{obj.name}' has no vertex group '{name}': choose another {kind}, or leave it empty")
     matrix = np.array(object_to_armature, np.float64)
-    armature_points = points @ matrix[:3, :3].T + matrix[:3, 3]
-
-    weights = _read_bone_weights(obj, entries, armature_points, skeleton, modifier)
+    armature_points = mesh.points @ matrix[:3, :3].T + matrix[:3, 3]
+    weights = _read_bone_weights(obj, mesh.groups, armature_points, skeleton, modifier)
     if not (weights.values > 0).any():
         raise SkinningError(
             f"No vertex of '{obj.name}' has a weight for a deforming bone of '{skinned.armature.name}': paint weights "
             "or parent it with automatic weights",
             remedy="WEIGHTS",
         )
-    weights = _split_bendy(weights, armature_points, skeleton, skinned.armature)
+    strength = mesh.chosen.get(modifier.vertex_group)
     return Rest(
-        points=points,
-        weights=weights,
+        points=mesh.points,
+        weights=_split_bendy(weights, armature_points, skeleton, skinned.armature),
         joints=skeleton.joints,
-        linear=_read_named_group(obj, entries, skinned.settings.linear_group, "linear group"),
-        strength=_read_strength(obj, entries, modifier),
-        triangles=read_triangles(mesh_of(obj)),
-        solid=_read_named_group(obj, entries, solid_group, "solid group"),
+        linear=np.clip(mesh.chosen[linear_group], 0.0, 1.0) if linear_group else None,
+        strength=1.0 - strength if strength is not None and modifier.invert_vertex_group else strength,
+        triangles=mesh.triangles,
+        solid=np.clip(mesh.chosen[solid_group], 0.0, 1.0) if solid_group else None,
         object_to_armature=matrix,
     )
 
 
 def uses_envelopes(modifier: bpy.types.ArmatureModifier, skeleton: Skeleton) -> bool:
-    """Whether weights depend on where the vertices are within the bones' envelopes."""
+    """Whether bone envelopes contribute to the weights."""
     return modifier.use_bone_envelopes or bool(skeleton.envelopes.multiplies.any())
 
 
@@ -317,7 +312,8 @@ def _read_bone_weights(
     skeleton: Skeleton,
     modifier: bpy.types.ArmatureModifier,
 ) -> Weights:
-    """Weights by deforming bone (index into `skeleton.names`): vertex groups, and envelopes where they are in use."""
+    """Weights by deforming bone (index into `skeleton.names`) from vertex groups, and from envelopes if they are
+    used."""
     bone_of = {name: bone for bone, name in enumerate(skeleton.names)}
     group_bones = np.array([bone_of.get(group.name, -1) for group in obj.vertex_groups] + [-1], np.intp)
     bones = group_bones[np.where(entries.groups < len(obj.vertex_groups), entries.groups, -1)]
@@ -362,26 +358,6 @@ def _split_bendy(weights: Weights, points: np.ndarray, skeleton: Skeleton, armat
         values[own] *= 1.0 - blends
     far.append((weights.vertices, joints, values))
     return Weights(*(np.concatenate(arrays) for arrays in zip(*far, strict=True))).by_vertex()
-
-
-def _read_strength(
-    obj: bpy.types.Object, entries: VertexGroups, modifier: bpy.types.ArmatureModifier
-) -> np.ndarray | None:
-    """How much of the deformation each vertex takes by the modifier's vertex group, shape (V,), or None for all."""
-    group = obj.vertex_groups.get(modifier.vertex_group)
-    if group is None:
-        return None
-    values = entries.read_group(group.index, len(obj.data.vertices))
-    return 1.0 - values if modifier.invert_vertex_group else values
-
-
-def _read_named_group(obj: bpy.types.Object, entries: VertexGroups, name: str, what: str) -> np.ndarray | None:
-    if not name:
-        return None
-    group = obj.vertex_groups.get(name)
-    if group is None:
-        raise SkinningError(f"'{obj.name}' has no vertex group '{name}': choose another {what}, or leave it empty")
-    return np.clip(entries.read_group(group.index, len(obj.data.vertices)), 0.0, 1.0)
 
 
 def check_bound_groups(bound: BoundObject, skeleton: Skeleton) -> None:

@@ -1,4 +1,4 @@
-"""Which bones and meshes edits of weights are for, by what is active and selected."""
+"""The bones and meshes of a weight edit, from the active and selected ones."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def is_selected(bone: Any) -> bool:
 
 
 def select_bones(armature: bpy.types.Object, names: Sequence[str]) -> None:
-    """Select these bones alone; the first becomes the active one. Raises SkinningError where one is gone."""
+    """Select these bones alone; the first becomes the active one. Raises SkinningError if one is gone."""
     for name in names:
         if name not in armature.pose.bones:
             raise SkinningError(f"'{armature.name}' has no bone '{name}': choose another bone")

@@ -1,4 +1,4 @@
-"""Corrections as panel and buttons see them: of which mesh, which are under way, and what is wrong with one."""
+"""Corrections for the panel and the buttons: their meshes, those being edited, and their problems."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ...settings.objects import settings_of
 from .character import find_method_in_use, has_armature_modifier
 from .stack import find_deforming_modifier, resolve_skinned
 
+# Key of the method whose skin corrections that nobody sculpted are made after
 FLESH = "PARTICLES"
-"""Key of the method whose skin corrections that nobody sculpted are made after."""
 
 
 def find_corrected(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -112,7 +112,7 @@ def read_rotations(correction: Any) -> np.ndarray:
     Raises
     ------
     SkinningError
-        Where the file does not hold them.
+        If the file does not hold them.
     """
     try:
         return as_numbers(parse_json(correction.rotations), len(list_bones(correction)), 4)
@@ -131,7 +131,7 @@ def measure_angle(correction: Any) -> float:
 
 
 def describe_problem(obj: bpy.types.Object, correction: Any) -> str:
-    """What is wrong with a correction and what to do; empty where it does what it is for."""
+    """The problem of a correction and its remedy; empty if it works."""
     if find_key(obj, correction.name) is None:
         return f"Shape key '{correction.name}' was deleted or renamed: restore its name, or delete the correction"
     if find_deforming_armature(obj) is None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ...deformers import SkinningError
 
+# Blender goes to no frame beyond, or before its negative: it stays at the last one and says nothing
 LAST_FRAME = 1048574
-"""Blender goes to no frame beyond, or before its negative: it stays at the last one and says nothing."""
 
 RANGE = re.compile(r"(-?\d{1,18})(?:-(-?\d{1,18}))?(?::(\d{1,18}))?", re.ASCII)
 
 
 def check_frames(start: int, end: int) -> None:
-    """Raise SkinningError for frames that Blender can not go to."""
+    """Raise SkinningError for frames that Blender cannot go to."""
     if start < -LAST_FRAME or end > LAST_FRAME:
         raise SkinningError(
             f"Frames {start} to {end} are outside Blender's range: choose from -{LAST_FRAME:,} to {LAST_FRAME:,}"
@@ -22,7 +23,7 @@ def check_frames(start: int, end: int) -> None:
 
 
 def frame_range(start: int, end: int, step: int) -> range:
-    """The frames to bake, both ends included; raises SkinningError where there are none."""
+    """The frames to bake, both ends included; raises SkinningError if there are none."""
     if step < 1:
         raise SkinningError(f"Frame step is {step}: choose 1 or more")
     if end < start:
@@ -44,7 +45,7 @@ def parse_frames(text: str) -> tuple[range, ...]:
     Raises
     ------
     SkinningError
-        For what is no list of frames, frames that Blender has not, and a frame that is given twice.
+        If it is not a list of frames, or has frames outside Blender's range or a frame twice.
     """
     joined: list[range] = []
     end = -LAST_FRAME - 1
@@ -71,6 +72,30 @@ def _parse_range(text: str) -> range:
     return frame_range(int(start), int(end or start), int(step or 1))
 
 
+Frames = int | str | Iterable[int] | None
+
+
+def read_frames(frames: Frames, scene: Any) -> Sequence[int]:
+    """Frames as a script writes them: a number, text as of `parse_frames`, numbers, or None for those of the scene."""
+    if frames is None:
+        return frame_range(scene.frame_start, scene.frame_end, 1)
+    if isinstance(frames, str):
+        ranges = parse_frames(frames)
+        return ranges[0] if len(ranges) == 1 else all_frames(ranges)
+    if isinstance(frames, int):
+        return frame_range(frames, frames, 1)
+    return frames if isinstance(frames, range) else list(frames)
+
+
+def as_range(frames: Sequence[int]) -> range:
+    """Frames with one step as a range; SkinningError if they have several."""
+    step = frames[1] - frames[0] if len(frames) > 1 else 1
+    found = frame_range(frames[0], frames[-1], step)
+    if list(found) != list(frames):
+        raise SkinningError("A PC2 file holds frames with one step: bake each range of frames by itself")
+    return found
+
+
 def describe_frames(ranges: Iterable[range]) -> str:
     """A list of frames as `parse_frames` reads it: `1-50,60,100-200:2`."""
     return ",".join(map(_describe_range, ranges))
@@ -93,7 +118,7 @@ def cut_frames(ranges: Iterable[range], size: int) -> list[range]:
     Raises
     ------
     SkinningError
-        Where the size is below 1, or above what engines can count.
+        If the size is below 1, or above the limit of engines.
     """
     if not 1 <= size <= LAST_FRAME:
         raise SkinningError(f"Chunks of {size} frames are not possible: choose 1 to {LAST_FRAME:,}")

@@ -14,15 +14,15 @@ from ...settings.objects import settings_of
 from .corrected import find_key, list_flesh
 from .stack import is_former
 
+# Instead of a look's key: method or settings are those of none; the meshes differ
 CUSTOM, MIXED = "CUSTOM", "MIXED"
-"""Instead of a look's key: method or settings are those of none; the meshes differ."""
 
+# Settings of meshes that follow one bone: nothing bends, and what costs time there has no effect
 RIGID = {"twist": "OFF"}
-"""Settings of meshes that follow one bone: nothing bends, and what costs time there has no effect."""
 
 
+# Instead of a look's key: an earlier version of Supple deforms the meshes
 FORMER = "FORMER"
-"""Instead of a look's key: an earlier version of Supple deforms the meshes."""
 
 
 def list_defaults(method: str) -> dict[str, Any]:

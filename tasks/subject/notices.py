@@ -1,4 +1,4 @@
-"""What may go wrong although nothing is: a newer file, a Blender that was not tried, another deformer."""
+"""Notices before anything goes wrong: a newer file, an untested Blender, another deformer."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import bpy
 from ...bridge.meshes.data import moves_by_sdef
 from ...settings.objects import SETTINGS_VERSION, settings_of
 
+# The newest Blender that Supple was tested with
 NEWEST = (5, 2)
-"""The newest Blender that Supple was tested with."""
 
 
 def list_notices(meshes: Iterable[bpy.types.Object]) -> Iterator[str]:
-    """What to say of a character before anything goes wrong, and what to do about it."""
+    """Notices about a character, each with its remedy."""
     if bpy.app.version[:2] > NEWEST:
         tested, this = (".".join(map(str, version)) for version in (NEWEST, bpy.app.version[:2]))
         yield f"Supple was tested up to Blender {tested}, but not with {this}: look for a newer version of Supple"

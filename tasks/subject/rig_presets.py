@@ -20,18 +20,18 @@ from ...deformers.anatomy.landmarks import Landmark, read_landmarks
 from ...deformers.anatomy.presets import Rig, RigPreset, find_rig, read_preset
 from ...deformers.fit.bones import FitPreset, read_fit_preset
 
+# Presets that come with Supple
 OWN_FOLDER = Path(__file__).parents[2] / "presets"
-"""Presets that come with Supple."""
 
+# Name of the folder of the user's presets, in the extension's user folder
 USER_FOLDER = "rig_presets"
-"""Name of the folder of the user's presets, in the extension's user folder."""
 
+# Names of the folders in both of them where landmarks are, and bones for fitted skeletons
 LANDMARKS, FITTED = "landmarks", "fit"
-"""Names of the folders in both of them where landmarks are, and bones for fitted skeletons."""
 
 
 def read_presets() -> tuple[list[RigPreset], list[str]]:
-    """All rig presets, and messages on the user's files that can not be read as one.
+    """All rig presets, and messages on the user's files that cannot be read as one.
 
     Files of the user come first; one of the same name as one of Supple's stands in for it.
     """
@@ -45,7 +45,7 @@ def read_fit_presets() -> dict[str, FitPreset]:
 
 
 def read_all_landmarks() -> tuple[list[Landmark], list[str]]:
-    """All landmarks, those of the user first, and messages on files that can not be read."""
+    """All landmarks, those of the user first, and messages on files that cannot be read."""
     files, problems = _read_files(LANDMARKS, read_landmarks)
     return [landmark for landmarks in files for landmark in landmarks], problems
 
@@ -69,7 +69,7 @@ def _read_file(path: Path, read: Callable[[str, Any], Any]) -> Any:
 
 @cache
 def _read_changed(path: Path, _changed: int, read: Callable[[str, Any], Any]) -> Any:
-    """What a file says since it was changed, or a message where it says nothing."""
+    """Read a changed file, or return a message if it is not usable."""
     shown = Path(os.fsencode(path).decode(errors="replace"))  # as can be printed
     try:
         return read(shown.stem, read_json(path))
@@ -78,12 +78,12 @@ def _read_changed(path: Path, _changed: int, read: Callable[[str, Any], Any]) ->
 
 
 def find_rig_of(armature: bpy.types.Object, bones: RestBones | None = None) -> Rig | None:
-    """The bones of an armature that a preset knows by their names; None where none does.
+    """The rig of the preset that knows an armature's bones by their names; None if there is none.
 
     Parameters
     ----------
     bones : RestBones, optional
-        Of the armature, where they were read already.
+        Of the armature, if they were read already.
     """
     bones = read_rest_bones(armature) if bones is None else bones
     order = np.argsort(~bones.deforming, kind="stable")

@@ -1,6 +1,6 @@
-"""What deforms an object: Blender's own modifiers, Supple's node modifier, or a bake.
+"""The modifiers that deform an object: Blender's own, Supple's node modifier, or a bake.
 
-`resolve` finds the modifiers and the armature of a bound object once; what is done in that step takes them from there.
+`resolve` finds the modifiers and the armature of a bound object once for each step.
 """
 
 from __future__ import annotations
@@ -22,8 +22,88 @@ from ...deformers.method import BLENDER, STRETCH
 from ...nodes.groups import is_former_group
 from ...settings.objects import ObjectSettings, needs_supple, settings_of
 
+# What switches modifiers on and off
 TOGGLES = "show_viewport", "show_render"
-"""What switches modifiers on and off."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The Armature modifiers of an object and Supple's node modifiers, sorted by their origin, each in stack order.
+
+    Attributes
+    ----------
+    blenders : list of ArmatureModifier
+        Those that Bind has not added.
+    own : list of ArmatureModifier
+        Those that Bind has added, whatever they are called now.
+    copied : list of ArmatureModifier
+        Copies that a user has made of those that Bind adds, to this object or another; known by their names.
+    hidden : list of ArmatureModifier
+        Those of all these that follow Supple's hidden armatures.
+    nodes : list of Modifier
+        Node modifiers that Bind has added.
+    """
+
+    obj: bpy.types.Object
+    blenders: list[bpy.types.ArmatureModifier]
+    own: list[bpy.types.ArmatureModifier]
+    copied: list[bpy.types.ArmatureModifier]
+    hidden: list[bpy.types.ArmatureModifier]
+    nodes: list[bpy.types.Modifier]
+
+    @classmethod
+    def of(cls, obj: bpy.types.Object) -> Stack:
+        """Sort the modifiers of an object."""
+        armatures = [cast(bpy.types.ArmatureModifier, each) for each in obj.modifiers if each.type == "ARMATURE"]
+        own = hidden = list(filter(is_stretch_modifier, armatures))
+        if settings_of(obj).evaluate != STRETCH:
+            uids = [uid for uid in settings_of(obj).own_modifiers if uid]
+            own = [each for each in armatures if each.persistent_uid in uids]
+            # A damaged file may have lost the number of Supple Linear, but not its first name
+            own = own or [each for each in armatures if uids and each.name == LINEAR_NAME][:1]
+        others = [each for each in armatures if each not in own]
+        copied = [each for each in others if each in hidden or each.name.startswith(LINEAR_NAME)]
+        blenders = [each for each in others if each not in hidden]
+        return cls(obj, blenders, own, copied, hidden, list(filter(is_supple_modifier, obj.modifiers)))
+
+    def find_replaced(self) -> bpy.types.ArmatureModifier:
+        """See `find_replaced_modifier`."""
+        name, found = settings_of(self.obj).armature_modifier, self.blenders
+        for modifier in found:
+            if modifier.name == name:
+                return modifier
+        others = [each for each in self.obj.modifiers if each not in self.own and each not in self.copied]
+        found = [each for each in found if each not in self.copied] or found
+        below = [after for before, after in itertools.pairwise(others) if before in self.nodes and after in found]
+        in_use = [] if stands_in(self.obj) else list(filter(_is_in_use, found))
+        for modifier in (*below, *(each[0] for each in (found, in_use) if len(each) == 1)):
+            return cast(bpy.types.ArmatureModifier, modifier)
+        raise SkinningError(
+            f"Armature modifier '{name}' of '{self.obj.name}' was removed: unbind, add one, and bind again"
+        )
+
+    def list_deforming(self, replaced: bpy.types.ArmatureModifier) -> list[bpy.types.Modifier]:
+        """The modifiers that deform a bound object, in their order; raises as `find_supple_modifier`."""
+        obj, own = self.obj, self.own
+        if needs_supple(settings_of(obj)):
+            if not self.nodes:
+                raise SkinningError(
+                    f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back"
+                )
+            if self.nodes[0].node_group is None:
+                raise SkinningError(f"The node group of '{obj.name}' was removed: bind again")
+            return self.nodes[:1]
+        is_complete = bool(own) or not settings_of(obj).own_modifiers[0]
+        if stands_in(obj):
+            is_complete = len(own) >= 2 and None not in [each.object for each in own]
+        if not is_complete:
+            raise SkinningError(f"An Armature modifier that '{obj.name}' needs was removed or applied: bind again")
+        return [*own] if stands_in(obj) else [replaced, *own]
+
+    def list_copies(self) -> list[bpy.types.Modifier]:
+        """Modifiers that Bind has made for another object, and that were copied to this one."""
+        settings = settings_of(self.obj)
+        return [*self.copied, *([] if settings.is_bound and needs_supple(settings) else self.nodes)]
 
 
 @dataclass(frozen=True)
@@ -35,7 +115,7 @@ class SkinnedObject:
     settings : ObjectSettings
         The object's.
     replaced : ArmatureModifier
-        The object's own: it deforms, or what deforms stands in for it.
+        The object's own modifier: it deforms, or others stand in for it.
     armature : Object
         That of the modifier.
     """
@@ -50,15 +130,16 @@ class SkinnedObject:
 
     @property
     def deforming(self) -> bpy.types.Modifier:
-        """The first modifier that deforms, by its position: the object's own, or what stands in for it."""
+        """The first modifier that deforms: the object's own, or one that stands in for it."""
         return list_deforming(self.obj, self.replaced)[0]
 
 
 @dataclass(frozen=True)
 class BoundObject(SkinnedObject):
-    """The same, bound, with the first of the modifiers that deform it, as `supple`."""
+    """A bound mesh object; `supple` is the first modifier that deforms it, and `stack` has all of them."""
 
     supple: bpy.types.Modifier
+    stack: Stack
 
     @property
     def deforming(self) -> bpy.types.Modifier:
@@ -66,12 +147,12 @@ class BoundObject(SkinnedObject):
 
 
 def find_bound_objects() -> list[bpy.types.Object]:
-    """All bound objects of the file that can be changed (linked ones can not)."""
+    """All bound objects of the file that can be changed (linked ones cannot)."""
     return [obj for obj in bpy.data.objects if obj.type == "MESH" and settings_of(obj).is_bound and obj.library is None]
 
 
 def resolve_skinned(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> SkinnedObject:
-    """A mesh object with its Armature modifier; raises SkinningError where that has no armature."""
+    """A mesh object with its Armature modifier; raises SkinningError if that has no armature."""
     return SkinnedObject(obj, settings_of(obj), replaced, check_armature(obj, replaced))
 
 
@@ -81,17 +162,18 @@ def resolve(obj: bpy.types.Object) -> BoundObject:
     Raises
     ------
     SkinningError
-        Where the user has removed one of them.
+        If the user has removed one of them.
     """
-    replaced = find_replaced_modifier(obj)
-    supple = _list_known(obj, replaced)[0]
-    return BoundObject(obj, settings_of(obj), replaced, check_armature(obj, replaced), supple)
+    stack = Stack.of(obj)
+    replaced = stack.find_replaced()
+    supple = stack.list_deforming(replaced)[0]
+    return BoundObject(obj, settings_of(obj), replaced, check_armature(obj, replaced), supple, stack)
 
 
 def check_deformed_once(bound: BoundObject) -> None:
-    """Raise SkinningError where the Armature modifier that Supple stands in for, or a copy of Supple's, is on, too."""
-    others = (bound.replaced, *list_copied_armatures(bound.obj))
-    deforming = [each for each in bound.obj.modifiers if each in others or is_supple_modifier(each)]
+    """Raise SkinningError if the Armature modifier that Supple stands in for, or a copy of Supple's, is on, too."""
+    others = (bound.replaced, *bound.stack.copied, *bound.stack.nodes)
+    deforming = [each for each in bound.obj.modifiers if each in others]
     for toggles in zip(*map(read_toggles, deforming), strict=True):
         if sum(toggles) > 1:
             names = " and ".join(f"'{each.name}'" for each, is_on in zip(deforming, toggles, strict=True) if is_on)
@@ -101,46 +183,33 @@ def check_deformed_once(bound: BoundObject) -> None:
 
 
 def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
-    """The first modifier by which a bound object is deformed: its own Armature modifier, or what stands in for it.
+    """The first modifier that deforms a bound object: its own Armature modifier, or one that stands in for it.
 
     Raises
     ------
     SkinningError
-        Where the user has removed it, or its node group.
+        If the user has removed it, or its node group.
     """
-    return _list_known(obj, find_replaced_modifier(obj))[0]
+    return _list_known(obj)[0]
 
 
 def find_last_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     """The last of these modifiers; raises as `find_supple_modifier`."""
-    return _list_known(obj, find_replaced_modifier(obj))[-1]
+    return _list_known(obj)[-1]
 
 
-def _list_known(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> list[bpy.types.Modifier]:
-    """The modifiers by which a bound object is deformed, in their order; raises as `find_supple_modifier`."""
-    own = list_own_armatures(obj)
-    if not needs_supple(settings_of(obj)):
-        if not stands_in(obj):
-            if settings_of(obj).own_modifiers[0] and not own:
-                raise SkinningError(f"An Armature modifier that '{obj.name}' needs was removed or applied: bind again")
-            return [replaced, *own]
-        if len(own) < 2 or None in [each.object for each in own]:
-            raise SkinningError(f"An Armature modifier that '{obj.name}' needs was removed or applied: bind again")
-        return [*own]
-    for modifier in obj.modifiers:
-        if is_supple_modifier(modifier):
-            if modifier.node_group is None:
-                raise SkinningError(f"The node group of '{obj.name}' was removed: bind again")
-            return [modifier]
-    raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
+def _list_known(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    stack = Stack.of(obj)
+    return stack.list_deforming(stack.find_replaced())
 
 
 def list_deforming(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> list[bpy.types.Modifier]:
-    """The same of any object: its Armature modifier where nothing else is known to deform it."""
+    """The deforming modifiers of any object: its Armature modifier if no other is known."""
+    stack = Stack.of(obj)
     if not settings_of(obj).is_bound:
-        return [*filter(is_supple_modifier, obj.modifiers), replaced][:1]
+        return [*stack.nodes, replaced][:1]
     with suppress(SkinningError):
-        return _list_known(obj, replaced)
+        return stack.list_deforming(replaced)
     return [replaced]
 
 
@@ -150,23 +219,8 @@ def stands_in(obj: bpy.types.Object) -> bool:
 
 
 def list_own_armatures(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
-    """The Armature modifiers that Bind has put into the stack, in their order, whatever they are called now.
-
-    *Supple Linear*, of whose number a damaged file may know nothing, is known by its first name then.
-    """
-    armatures = [cast(bpy.types.ArmatureModifier, each) for each in obj.modifiers if each.type == "ARMATURE"]
-    uids = [uid for uid in settings_of(obj).own_modifiers if uid]
-    if settings_of(obj).evaluate == STRETCH:
-        return list(filter(is_stretch_modifier, armatures))
-    found = [each for each in armatures if each.persistent_uid in uids]
-    return found or [each for each in armatures if uids and each.name == LINEAR_NAME][:1]
-
-
-def list_copied_armatures(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """Copies that a user has made of these, or of those of another object, known by their names."""
-    own = list_own_armatures(obj)
-    found = [each for each in obj.modifiers if each.type == "ARMATURE" and each not in own]
-    return [each for each in found if each.name.startswith(LINEAR_NAME) or is_stretch_modifier(each)]
+    """The Armature modifiers that Bind has put into the stack, in their order, whatever they are called now."""
+    return Stack.of(obj).own
 
 
 def is_former(obj: bpy.types.Object) -> bool:
@@ -175,12 +229,8 @@ def is_former(obj: bpy.types.Object) -> bool:
 
 
 def list_copies(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """All modifiers that Bind has put into the stack of another object, and that are no part of an object's own."""
-    copies = list_copied_armatures(obj)
-    settings = settings_of(obj)
-    if not (settings.is_bound and needs_supple(settings)):
-        copies += filter(is_supple_modifier, obj.modifiers)
-    return copies
+    """Modifiers that Bind has made for another object, and that were copied to this one."""
+    return Stack.of(obj).list_copies()
 
 
 def list_former(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
@@ -189,17 +239,18 @@ def list_former(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
 
 
 def check_not_copied(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where Supple's modifiers of another object, without what they need, deform one not bound.
+    """Raise SkinningError if copies of Supple's modifiers deform an object that is not bound.
 
     Hidden armatures deform any mesh that has groups for their bones.
     """
     if not (settings_of(obj).is_bound or is_hidden_object(obj) or is_former(obj)):
-        _check_off(obj, [each for each in list_copies(obj) if not is_stretch_modifier(each)])
+        stack = Stack.of(obj)
+        _check_off(obj, [each for each in stack.list_copies() if each not in stack.hidden])
 
 
-def check_has_no_copies(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where Supple's modifiers of another object deform one that is bound."""
-    _check_off(obj, list_copies(obj))
+def check_has_no_copies(bound: BoundObject) -> None:
+    """Raise SkinningError if Supple's modifiers of another object deform one that is bound."""
+    _check_off(bound.obj, bound.stack.list_copies())
 
 
 def _check_off(obj: bpy.types.Object, copies: Iterable[bpy.types.Modifier]) -> None:
@@ -215,39 +266,24 @@ def is_deformed_by_parent(obj: bpy.types.Object) -> bool:
 
 def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
     """All Armature modifiers of an object, in their order, without those of Supple's own."""
-    own = list_own_armatures(obj)
-    armatures = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
-    found = [modifier for modifier in armatures if modifier not in own and not is_stretch_modifier(modifier)]
-    return cast(list[bpy.types.ArmatureModifier], found)
+    return Stack.of(obj).blenders
 
 
 def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     """The Armature modifier that Supple stands in for, or has deform, by its name.
 
-    Where it was renamed, the one right below Supple's, or the only one, or the only one that is on.
+    If it was renamed: the one right below Supple's, or the only one, or the only one that is on.
 
     Raises
     ------
     SkinningError
-        Where the user has removed it.
+        If the user has removed it.
     """
-    name = settings_of(obj).armature_modifier
-    found = armature_modifiers(obj)
-    for modifier in found:
-        if modifier.name == name:
-            return modifier
-    added = [*list_own_armatures(obj), *list_copied_armatures(obj)]
-    others = [modifier for modifier in obj.modifiers if modifier not in added]
-    found = [modifier for modifier in found if modifier in others] or found
-    below = [after for before, after in itertools.pairwise(others) if is_supple_modifier(before) and after in found]
-    in_use = [] if stands_in(obj) else list(filter(_is_in_use, found))
-    for modifier in (*below, *(each[0] for each in (found, in_use) if len(each) == 1)):
-        return cast(bpy.types.ArmatureModifier, modifier)
-    raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: unbind, add one, and bind again")
+    return Stack.of(obj).find_replaced()
 
 
 def find_deforming_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
-    """The Armature modifier that Supple stands in for where it is bound, else the one to be replaced.
+    """The Armature modifier that Supple stands in for, or for an unbound object the one to be replaced.
 
     Raises
     ------
@@ -258,7 +294,7 @@ def find_deforming_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier
 
 
 def check_not_edited(skinned: SkinnedObject) -> None:
-    """Raise SkinningError where a mesh or its armature is in Edit Mode, and so has no pose."""
+    """Raise SkinningError if a mesh or its armature is in Edit Mode, and so has no pose."""
     for other in (skinned.obj, skinned.armature):
         if other.mode == "EDIT":
             raise SkinningError(f"'{other.name}' is in Edit Mode: leave it first")
@@ -267,15 +303,15 @@ def check_not_edited(skinned: SkinnedObject) -> None:
 def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     """The Armature modifier that Supple is to replace.
 
-    Others below it stay, and deform what it passes on: by another armature, or what a vertex group chooses.
+    Others below it stay: they deform by another armature, or only a vertex group.
 
     Raises
     ------
     SkinningError
-        Where there is none, or more than one deforms the whole mesh by the same armature.
+        If there is none, or more than one deforms the whole mesh by the same armature.
     """
-    copies = list_copied_armatures(obj)
-    found = [modifier for modifier in armature_modifiers(obj) if modifier not in copies]
+    stack = Stack.of(obj)
+    found = [modifier for modifier in stack.blenders if modifier not in stack.copied]
     if not found and is_deformed_by_parent(obj):
         raise SkinningError(
             f"'{obj.name}' is deformed by its parent '{obj.parent.name}', not by a modifier: add an Armature modifier, "
@@ -300,22 +336,22 @@ def _is_in_use(modifier: bpy.types.ArmatureModifier) -> bool:
 
 
 def _deforms_again(modifier: bpy.types.ArmatureModifier, before: list[bpy.types.ArmatureModifier]) -> bool:
-    """Whether a modifier deforms once more what one of those before it has deformed as a whole."""
+    """Whether a modifier deforms the whole mesh again after one of the earlier ones."""
     has_part = modifier.use_multi_modifier or modifier.vertex_group in modifier.id_data.vertex_groups
     return not has_part and any(modifier.object == each.object for each in before)
 
 
 def list_blending(obj: bpy.types.Object, replaced: bpy.types.Modifier) -> list[bpy.types.ArmatureModifier]:
-    """Armature modifiers that blend by Multi Modifier with what the one that Supple stands in for has been given."""
-    own = list_own_armatures(obj)
-    stack = [each for each in obj.modifiers if each not in own and not is_stretch_modifier(each)]
-    below = stack[stack.index(replaced) + 1 :]
+    """Armature modifiers that blend by Multi Modifier with the input of the one that Supple stands in for."""
+    stack = Stack.of(obj)
+    others = [each for each in obj.modifiers if each not in stack.own and each not in stack.hidden]
+    below = others[others.index(replaced) + 1 :]
     chain = itertools.takewhile(lambda each: each.type == "ARMATURE" and each.use_multi_modifier, below)
     return list(filter(_is_in_use, cast(Iterable[bpy.types.ArmatureModifier], chain)))
 
 
 def check_blends(obj: bpy.types.Object, replaced: bpy.types.Modifier) -> None:
-    """Raise SkinningError for these where no Armature modifier of Blender's own deforms in the place of the first."""
+    """Raise SkinningError for these if no Armature modifier of Blender's own deforms in the place of the first."""
     for modifier in list_blending(obj, replaced):
         raise SkinningError(
             f"Armature modifier '{modifier.name}' of '{obj.name}' has Multi Modifier on, and "
@@ -324,10 +360,10 @@ def check_blends(obj: bpy.types.Object, replaced: bpy.types.Modifier) -> None:
 
 
 def check_deformed_alone(skinned: SkinnedObject) -> None:
-    """Raise SkinningError where another Armature modifier deforms what the one that Supple stands in for passes on."""
-    copies = list_copied_armatures(skinned.obj)
-    for modifier in filter(_is_in_use, armature_modifiers(skinned.obj)):
-        if modifier not in (skinned.replaced, *copies):
+    """Raise SkinningError if another Armature modifier deforms the output of the one that Supple stands in for."""
+    stack = Stack.of(skinned.obj)
+    for modifier in filter(_is_in_use, stack.blenders):
+        if modifier not in (skinned.replaced, *stack.copied):
             raise SkinningError(
                 f"'{skinned.obj.name}' is deformed by Armature modifier '{modifier.name}', too: disable it in viewport "
                 "and render first"
@@ -335,7 +371,7 @@ def check_deformed_alone(skinned: SkinnedObject) -> None:
 
 
 def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> bpy.types.Object:
-    """The modifier's armature object; raises SkinningError where there is none."""
+    """The modifier's armature object; raises SkinningError if there is none."""
     armature = modifier.object
     if armature is None or armature.type != "ARMATURE":
         raise SkinningError(
@@ -351,7 +387,7 @@ def check_has_vertices(obj: bpy.types.Object) -> None:
 
 
 def check_not_linked(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where an object can not be changed in this file."""
+    """Raise SkinningError if an object cannot be changed in this file."""
     if obj.library is not None:
         raise SkinningError(
             f"'{obj.name}' is linked from another file: make a library override of it, or make it local"
@@ -359,7 +395,7 @@ def check_not_linked(obj: bpy.types.Object) -> None:
 
 
 def check_not_baked(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where a bake deforms an object instead of Supple, or of its Armature modifier."""
+    """Raise SkinningError if a bake deforms an object instead of Supple, or of its Armature modifier."""
     if settings_of(obj).bake != "NONE":
         raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
 
@@ -367,7 +403,7 @@ def check_not_baked(obj: bpy.types.Object) -> None:
 def hand_over(obj: bpy.types.Object) -> None:
     """Let the Armature modifier deform a bound object for now, as in a file that is opened without Supple.
 
-    What deforms without Supple, Blender's own modifiers or a bake, goes on.
+    Blender's own modifiers and bakes, which need no Supple, stay on.
     """
     if needs_supple(settings_of(obj)):
         pass_on(obj)
@@ -398,7 +434,7 @@ def pass_animation(source: bpy.types.Modifier, target: bpy.types.Modifier, names
 
 
 def check_animation(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
-    """Raise SkinningError where keys that switch a modifier on and off can not be passed to another one."""
+    """Raise SkinningError if keys that switch a modifier on and off cannot be passed to another one."""
     if action := find_not_own(obj, {modifier.path_from_id(name) for name in TOGGLES}):
         raise SkinningError(
             f"Action '{action.name}', which is linked or that others play, too, switches modifier '{modifier.name}' of "
@@ -407,7 +443,7 @@ def check_animation(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None
 
 
 def swap(obj: bpy.types.Object, to_armature: bool) -> bool:
-    """Pass the viewport and render toggles on, unless that was done; False where one of the modifiers was removed.
+    """Pass the viewport and render toggles on, unless that was done; False if one of the modifiers was removed.
 
     The Armature modifier of an object that it deforms itself has them already.
     """
@@ -426,11 +462,11 @@ def swap(obj: bpy.types.Object, to_armature: bool) -> bool:
 
 
 def read_milliseconds(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> float | None:
-    """What a bound object's modifiers took when it was last evaluated; None where it was not."""
+    """Time of a bound object's modifiers in its last evaluation; None if there was none."""
     if depsgraph is None:  # as in a view layer that was never shown
         return None
     with suppress(SkinningError):
-        names = [each.name for each in _list_known(obj, find_replaced_modifier(obj))]
+        names = [each.name for each in _list_known(obj)]
         taken = [each for name in names if (each := obj.evaluated_get(depsgraph).modifiers.get(name)) is not None]
         if taken and taken[0].show_viewport:
             return 1e3 * sum(each.execution_time for each in taken)
@@ -443,7 +479,7 @@ def read_toggles(modifier: bpy.types.Modifier) -> tuple[bool, bool]:
 
 
 def either(*toggles: tuple[bool, bool]) -> tuple[bool, bool]:
-    """Toggles of what is on in any of several modifiers."""
+    """Toggles that are on in any of several modifiers."""
     return any(viewport for viewport, _ in toggles), any(render for _, render in toggles)
 
 

@@ -14,55 +14,39 @@ from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.carriers import is_hidden_object
 from ...deformers import METHODS, Rest, SkinningError
-from ...deformers.rig.rest import Found
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.objects import settings_of
 from .character import has_armature_modifier, object_to_armature, read_rest
 from .stack import SkinnedObject, armature_modifiers, find_replaced_modifier, resolve_skinned
 
+# The latest surface of each object: what was computed of it holds while it is the same
 _known: PerObject[WeightedSurface] = PerObject()
-"""The latest surface of each object: what was computed of it holds while it is the same."""
 
+# Whether each object was bound when another one was last given its surface, and from where to armature space it was
+# taken
 _spaces: PerObject[tuple[bool, Matrix]] = PerObject()
-"""Whether each object was bound when another one was last given its surface, and from where to armature space it was
-taken."""
 
+# Within `reading_meshes_once`: of each armature, by `session_uid`, the surface of each mesh, by that of the mesh
 _read: dict[int, dict[int, WeightedSurface]] | None = None
-"""Within `reading_meshes_once`: of each armature, by `session_uid`, the surface of each mesh, by that of the mesh."""
-
-
-_is_in_stroke = False
-
-_found: PerObject[tuple[tuple, Found]] = PerObject()
-"""Of each object: its method, joints and number of vertices, and what was found of it."""
 
 
 @contextmanager
-def reading_meshes_once(is_in_stroke: bool = False) -> Iterator[None]:
-    """Read the weights, and the surface, of each mesh no more than once meanwhile: nothing of them may be changed.
-
-    In a stroke of a brush, what takes long to find of a mesh is what was found before.
-    """
-    global _read, _is_in_stroke
-    before, _read = (_read, _is_in_stroke), {} if _read is None else _read
-    _is_in_stroke = is_in_stroke
+def reading_meshes_once() -> Iterator[None]:
+    """Read weights and surface of each mesh at most once meanwhile: they must not be changed."""
+    global _read
+    before, _read = _read, {} if _read is None else _read
     try:
         with reading_groups_once():
             yield
     finally:
-        _read, _is_in_stroke = before
+        _read = before
 
 
 def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method: str) -> Rest:
-    """An object at rest with the surfaces of its armature's meshes, its own first, where the method looks at them.
+    """Add the surfaces of the armature's meshes, the object's own first, if the method uses them.
 
-    A mesh that can not be read, such as one without weights, is left out.
+    A mesh that cannot be read, such as one without weights, is left out.
     """
-    if _read is not None and not METHODS[method].fills_solid:
-        key, known = (method, rest.joints, len(rest.points)), _found.find(skinned.obj)
-        if _is_in_stroke and known is not None and known[0] == key and known[1].values:
-            return replace(rest, found=Found(known[1].values, is_former=True))
-        rest = replace(rest, found=_found.keep(skinned.obj, (key, Found()))[1])
     if not METHODS[method].sees_all_meshes:
         return rest
     surfaces = {} if _read is None else _read.setdefault(skinned.armature.session_uid, {})
@@ -72,11 +56,6 @@ def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method
     surfaces[own] = _keep(skinned.obj, rest)
     others = (surface for mesh, surface in surfaces.items() if mesh != own)
     return replace(rest, surfaces=(surfaces[own], *others))
-
-
-def is_found_before(rest: Rest) -> bool:
-    """Whether some of what is found of a mesh is what was found before a stroke."""
-    return rest.found is not None and rest.found.is_former
 
 
 def _read_others(skinned: SkinnedObject, skeleton: Skeleton) -> dict[int, WeightedSurface]:
@@ -136,18 +115,13 @@ def find_others(obj: bpy.types.Object, armature: bpy.types.Object) -> Iterator[b
 
 def _keep(obj: bpy.types.Object, rest: Rest) -> WeightedSurface:
     surface, known = WeightedSurface.of_rest(rest), _known.find(obj)
-    if known is None or not known.is_same(surface):
-        if known is not None:
-            surface.follow_on(known)
-        _known.keep(obj, surface)
-        return surface
-    return known
+    return known if known is not None and known.is_same(surface) else _known.keep(obj, surface)
 
 
 def is_one_changed(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> bool:
-    """Whether another mesh that a bound object's method looks at is among what has changed.
+    """Whether another mesh that a bound object's method uses has changed.
 
-    One whose weights are being painted is waited for: each stroke would have all meshes of the character bound anew.
+    Meshes being painted do not count: each stroke would bind all meshes of the character anew.
     """
     method = METHODS.get(settings_of(obj).method)  # a later version may have stored another
     if method is None or not method.sees_all_meshes or not changed:

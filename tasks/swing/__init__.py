@@ -1,5 +1,4 @@
 """Swing: tails, ears and hair that lag and settle, as keys in the actions themselves.
 
-`add` and `remove` are the entrances; `choose` finds the parts, `read` how actions move them, `report` says what was
-done.
+Its doors are in `add`, and `remove_swing`. `choose` finds the parts, `actions` whose actions they are.
 """

@@ -1,72 +1,148 @@
-"""How actions move chains of bones, every half frame."""
+"""Which chains swing, and how actions move them, every half frame."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, cast
 
 import bpy
 import numpy as np
-from mathutils import Vector
 
 from ...bridge.animation.channels import WIDTHS, Matrices, is_cyclic, read_matrices
-from ...bridge.animation.curves import list_curves, list_key_ranges, split_bone_path
-from ...bridge.rigs.copies import read_rests
-from ...bridge.rigs.swings import list_lag_bones, without_swing
+from ...bridge.animation.curves import iterate_curves, list_curves, list_key_ranges, split_bone_path
+from ...bridge.owned import Tag, is_marked
+from ...bridge.rigs.actions import AT_A_TIME, MOST_FRAMES, check_length, find_rate, is_playable, playing, set_frames
+from ...bridge.rigs.chain_motions import Reading, cut_chain, cut_region
+from ...bridge.rigs.swings import find_held, list_lag_bones, list_swinging, without_swing
 from ...deformers import SkinningError
-from ...deformers.swing.chains import TINY, ChainMotion, orthonormalize
+from ...deformers.swing.parts import Chain
 from ...deformers.swing.springs import Timing
-from ..motion.reading import playing
-from ..steps import Steps
-from ..subject.actions import AT_A_TIME, MOST_FRAMES, check_length, is_playable, set_frames
+from ...options import SwingOptions
+from ..installed.feature import Subject
+from ..steps import Steps, within
+from ..subject.actions import check_plays
+from .actions import check_local_bones, hash_motion, list_own_actions
+from .choose import choose_chains, choose_region
+from .plan import ActionMotion, SwingSource
+from .regions import Region, plan_region
 
-ALIKE = 0.01
-"""Difference of the axes of bones up to which two frames have one pose."""
+# Entries of bones' axes: two frames that differ by less have the same pose
+MAX_SAME_POSE = 0.01
 
-RESTING = 0.05
-"""Part of the fastest step up to which a motion is taken to rest at its ends: it is no cycle then."""
-
-NEXT_BONE = 0.01
-"""Parts of a bone's length that the next bone's head is away from its own at least, to be what the bone carries."""
+# Relative to the fastest step: a motion that is slower at its ends rests there, so it is not a cycle
+MIN_CYCLE_STEP = 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """An action, as it moves an armature.
+# Actions that were read, by digests of their motions (`hash_motion`) and by bones
+Readings = dict[tuple[str, frozenset[str]], Reading]
 
-    Attributes
+
+def read_swing(
+    subject: Subject,
+    scene: bpy.types.Scene,
+    options: SwingOptions | None,
+    names: Sequence[str] = (),
+    region: tuple[bpy.types.Object, str] | None = None,
+    readings: Readings | None = None,
+) -> Steps[SwingSource]:
+    """Read the chains that are to swing, those that swing already, and all actions that move them.
+
+    Parameters
     ----------
-    frames : float64 array, shape (F,)
-        Half a frame apart, or nearly so; the first and the last are the action's own, and F is odd. Of an action
-        without motion there is one.
-    repeats : bool
-        Whether its curves go on after their last key.
-    bones : tuple of str
-        Names of the bones of the matrices.
-    pose : float64 array, shape (F, B, 4, 4)
-        Armature space.
-    world : float64 array, shape (F, 4, 4)
-        From armature space.
-    chains : dict
-        Motions of the chains that were cut from it before, by their bones.
+    options : SwingOptions or None
+        None for an update of all chains that swing already, with their own settings.
+    names, region, readings
+        As of `add_swing`, and the mesh and vertex group of `add_region_swing`.
     """
+    armature = subject.armature
+    check_plays(armature)
+    check_local_bones(armature)
+    swinging, held, planned = list_swinging(armature), (), None
+    if options is None:
+        new = []
+        _check_update(armature, swinging)
+    elif region is not None:
+        planned = plan_region(armature, *region)
+        length = float(np.linalg.norm(planned.tail - planned.head))
+        new = [choose_region(armature, options, region[1], planned.name, length)]
+    else:
+        new, held = choose_chains(armature, options, names)
+    bones = {bone for chain in new for bone in chain.bones}
+    chains = [*new, *(chain for chain in swinging if not bones & set(chain.bones))]
+    copies, rate = options is not None and options.copies, find_rate(scene)
+    own = list_own_actions(armature)
+    actions = [action for action in own if copies or action.library is None]
+    if not actions:
+        raise SkinningError(f"No action of this file moves '{armature.name}': animate it, or make its actions local")
+    moving = {action: [chain for chain in chains if _swings_in(armature, chain, action)] for action in actions}
+    moving = {action: swinging for action, swinging in moving.items() if swinging}
+    if not moving:
+        raise SkinningError(f"'{armature.name}' plays no action: choose one, or let all actions swing")
+    motions, left_out = {}, {}
+    for number, (action, swinging) in enumerate(moving.items()):
+        steps = _read_motion(armature, action, rate, swinging, planned, {} if readings is None else readings)
+        try:
+            motions[action.name_full] = yield from within(steps, number / len(moving), 1.0 / len(moving))
+        except SkinningError as error:
+            left_out[action.name_full] = str(error)
+    return SwingSource(
+        tuple(chains), tuple(action.name_full for action in actions), motions, left_out,
+        np.array(scene.gravity, np.float64) * scene.use_gravity, max(cast(Any, armature).dimensions), rate,
+        tuple(action.name for action in own if action not in actions), tuple(held), planned, copies,
+    )  # fmt: skip
 
-    frames: np.ndarray
-    timing: Timing
-    repeats: bool
-    bones: tuple[str, ...]
-    pose: np.ndarray
-    world: np.ndarray
-    chains: dict[tuple[str, ...], ChainMotion] = field(default_factory=dict)
+
+def _check_update(armature: bpy.types.Object, chains: Sequence[Chain]) -> None:
+    if not chains:
+        raise SkinningError(f"Nothing of '{armature.name}' swings: use Add Swing first")
+    held = find_held(armature) & {bone for chain in chains if not chain.is_held for bone in chain.bones}
+    if held:
+        raise SkinningError(f"Constraints or drivers now rotate '{min(held)}': remove its swing, or what rotates it")
 
 
-def read_action(armature: bpy.types.Object, action: bpy.types.Action, rate: float, bones: set[str]) -> Steps[Reading]:
+def _swings_in(armature: bpy.types.Object, chain: Chain, action: bpy.types.Action) -> bool:
+    """Whether a chain swings in an action, or is going to. With one key for each channel, it keeps still there."""
+    if chain.lags:
+        curves = (curve for curve in iterate_curves(action) if split_bone_path(curve.data_path)[0] == chain.lags[0])
+        keys = [len(curve.keyframe_points) for curve in curves]
+        if keys and is_marked(action, Tag.SWING):
+            return max(keys) > 1
+    data = armature.animation_data
+    return chain.is_everywhere or (not chain.lags and data is not None and data.action == action)
+
+
+def _read_motion(
+    armature: bpy.types.Object,
+    action: bpy.types.Action,
+    rate: float,
+    chains: Sequence[Chain],
+    region: Region | None,
+    readings: Readings,
+) -> Steps[ActionMotion]:
+    """How an action moves chains; raises SkinningError if it cannot be read."""
+    planned = region.name if region is not None else ""
+    bones = {region.carrier if region is not None and bone == planned else bone for one in chains for bone in one.bones}
+    key = hash_motion(armature, action, rate), frozenset(bones)
+    if key not in readings:
+        readings[key] = yield from read_action(armature, action, rate, bones)
+    reading = readings[key]
+    with np.errstate(all="ignore"):
+        motions = {
+            chain.bones: cut_region(armature, region.carrier, region.head, region.tail, reading)
+            if region is not None and chain.bones == (planned,)
+            else cut_chain(armature, chain.bones, reading)
+            for chain in chains
+        }
+    return ActionMotion(action.name, key[0], reading.frames, reading.timing, reading.repeats, motions)
+
+
+def read_action(
+    armature: bpy.types.Object, action: bpy.types.Action, rate: float, bones: Collection[str]
+) -> Steps[Reading]:
     """Read where bones, and all that carry them, are without swing; yields the share that is done.
 
-    Raises SkinningError where the action has too many frames, or moves one of them to no position.
+    Raises SkinningError if the action has too many frames, or moves one of them to no position.
     """
     with playing(armature, action):
         start, end, repeats, is_marked = _find_span(armature)
@@ -75,7 +151,9 @@ def read_action(armature: bpy.types.Object, action: bpy.types.Action, rate: floa
     frames = np.linspace(start, end, count + 1)
     poses: Any = cast(Any, armature.pose).bones
     rows = [
-        row for row, bone in enumerate(poses) if {bone.name, *(below.name for below in bone.children_recursive)} & bones
+        row
+        for row, bone in enumerate(poses)
+        if not {bone.name, *(below.name for below in bone.children_recursive)}.isdisjoint(bones)
     ]
     names = tuple(poses[row].name for row in rows)
     pose, world = [], []
@@ -137,75 +215,7 @@ def _read_frames(armature: bpy.types.Object, action: bpy.types.Action, frames: S
 def _is_cycle(pose: np.ndarray) -> bool:
     """Whether a motion ends in the pose that it starts in, and does not rest there."""
     axes = pose[:, :, :3, :3]
-    if len(axes) < 4 or np.abs(axes[-1] - axes[0]).max() > ALIKE:
+    if len(axes) < 4 or np.abs(axes[-1] - axes[0]).max() > MAX_SAME_POSE:
         return False
     steps = np.abs(np.diff(axes, axis=0)).max(axis=(1, 2, 3))
-    return bool(min(steps[0], steps[-1]) > RESTING * steps.max())
-
-
-def cut_chain(armature: bpy.types.Object, names: tuple[str, ...], reading: Reading) -> ChainMotion:
-    """How one chain of bones moves."""
-    if names not in reading.chains:
-        reading.chains[names] = _cut(armature, names, reading)
-    return reading.chains[names]
-
-
-def _cut(armature: bpy.types.Object, names: Sequence[str], reading: Reading) -> ChainMotion:
-    bones = [cast(Any, armature.data).bones[name] for name in names]
-    pose = reading.pose[:, [reading.bones.index(name) for name in names]]
-    lengths = np.array([bone.length for bone in bones])
-    heads, tails = pose[..., :3, 3], pose[..., :3, 3] + pose[..., :3, 1] * lengths[:, None]
-    ends = tails.copy()
-    for number, (bone, after) in enumerate(pairwise(bones)):
-        if (after.head_local - bone.head_local).length > NEXT_BONE * bone.length:
-            ends[:, number] = heads[:, number + 1]
-    rests = [(bone.head_local, bone.tail_local) for bone in bones]
-    return _carry(bones[0].parent, reading, np.concatenate([heads[:, :1], ends], axis=1), pose[..., :3, :3], rests)
-
-
-def cut_region(
-    armature: bpy.types.Object, carrier: str, head: np.ndarray, tail: np.ndarray, reading: Reading
-) -> ChainMotion:
-    """How a bone moves that is to be, a child of a carrier that was read.
-
-    Parameters
-    ----------
-    head, tail : float64 arrays, shape (3,)
-        Armature space.
-    """
-    bone = cast(Any, armature.data).bones[carrier]
-    along: Any = Vector((tail - head).tolist())
-    axes = np.array(bpy.types.Bone.MatrixFromAxisRoll(along.normalized(), 0.0), np.float64)
-    moved = reading.pose[:, reading.bones.index(carrier)] @ np.linalg.inv(read_rests(armature, [carrier])[0])
-    joints = np.stack([head, tail]) @ moved[:, :3, :3].swapaxes(1, 2) + moved[:, None, :3, 3]
-    return _carry(
-        bone, reading, joints, (moved[:, :3, :3] @ axes)[:, None], [(Vector(head.tolist()), Vector(tail.tolist()))]
-    )
-
-
-def _carry(
-    parent: Any, reading: Reading, joints: np.ndarray, axes: np.ndarray, rests: Sequence[tuple[Vector, Vector]]
-) -> ChainMotion:
-    """The motion of a chain, with that of its carrier, if it has one; `rests` are its heads and tails at rest."""
-    carrier, rest, inward = np.tile(np.eye(3), (len(joints), 1, 1)), np.eye(3), np.zeros((len(rests), 3))
-    if parent is not None:
-        carrier = orthonormalize(reading.pose[:, reading.bones.index(parent.name), :3, :3])
-        rest = np.array(parent.matrix_local, np.float64)[:3, :3]
-        inward = _find_inward(parent, rests) @ rest
-    return ChainMotion(joints, axes, carrier, rest, reading.world, inward)
-
-
-def _find_inward(parent: Any, rests: Sequence[tuple[Vector, Vector]]) -> np.ndarray:
-    """Directions from tails of bones at rest to the nearest point of their carrier's line, square to the bones: (K, 3).
-
-    Armature space.
-    """
-    start, along = np.array(parent.head_local), np.array(parent.tail_local - parent.head_local)
-    found = []
-    for head, end in rests:
-        tail, direction = np.array(end), np.array((end - head).normalized())
-        share = np.clip((tail - start) @ along / max(along @ along, TINY), 0.0, 1.0)
-        toward = start + share * along - tail
-        toward -= direction * (toward @ direction)
-        found.append(toward / max(np.linalg.norm(toward), TINY))
-    return np.array(found)
+    return bool(min(steps[0], steps[-1]) > MIN_CYCLE_STEP * steps.max())

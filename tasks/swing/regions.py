@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, cast
@@ -12,14 +11,16 @@ import numpy as np
 
 from ...bridge.meshes.data import mesh_of, read_edges, read_points
 from ...bridge.meshes.weights import read_weights, write_weights
-from ...bridge.rigs.swings import add_flesh_bone, find_owners, list_skins
+from ...bridge.names import free_name, name_within
+from ...bridge.rigs.swing_weights import remove_group
+from ...bridge.rigs.swings import add_flesh_bone
 from ...deformers import SkinningError
 from ...deformers.swing.regions import place_bone, share_weights, soften_region
-from ..names import free_name, name_within
-from .choose import check_skin, is_linked, list_taken
+from ..subject.character import list_deformed
+from .choose import check_skin, list_taken
 
+# Length of a region's bone, in sizes of the mesh, below which its middle is on the bone that carries it
 SMALLEST = 1e-4
-"""Length of a region's bone, in sizes of the mesh, below which its middle is on the bone that carries it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,18 @@ class Region:
     weights: np.ndarray
 
 
+def find_region_mesh(layer: bpy.types.ViewLayer, armature: bpy.types.Object, group: str) -> bpy.types.Object:
+    """The mesh of an armature that has a vertex group; SkinningError unless it is one."""
+    found = [mesh for mesh in list_deformed(layer, armature) if group in mesh.vertex_groups]
+    if len(found) != 1:
+        raise SkinningError(
+            f"{len(found)} meshes of '{armature.name}' have a vertex group '{group}': use a group of one mesh"
+        )
+    return found[0]
+
+
 def plan_region(armature: bpy.types.Object, mesh: bpy.types.Object, group: str) -> Region:
-    """What a vertex group needs to swing; raises SkinningError where that can not be done."""
+    """What a vertex group needs to swing; raises SkinningError if that cannot be done."""
     bones: Any = cast(Any, armature.data).bones
     if group not in mesh.vertex_groups:
         raise SkinningError(f"'{mesh.name}' has no vertex group '{group}': check the name")
@@ -79,46 +90,7 @@ def add_region(armature: bpy.types.Object, region: Region, undo: ExitStack) -> N
     groups: Any = region.mesh.vertex_groups
     add_flesh_bone(armature, region.name, region.carrier, region.head, region.tail)
     active = groups.active_index
-    undo.callback(_remove_group, region.mesh, region.name, active)
+    undo.callback(remove_group, region.mesh, region.name, active)
     undo.callback(write_weights, region.mesh, [region.carrier], read_weights(region.mesh, [region.carrier]))
     write_weights(region.mesh, [region.carrier, region.name], region.weights)
     groups.active_index = active
-
-
-def give_back(armature: bpy.types.Object, names: Collection[str], undo: ExitStack) -> list[str]:
-    """Give weights of bones that were made for swings back to those that they were taken from.
-
-    Returns the names of meshes that can not be changed. `undo` takes the weights again.
-    """
-    linked, emptied = [], []
-    for skin in list_skins(armature):
-        owners = find_owners(armature, names, skin)
-        if owners and is_linked(skin):
-            linked.append(skin.name)
-            continue
-        for name, owner in owners.items():
-            if owner not in skin.vertex_groups or skin.type != "MESH":
-                rename_group(skin, name, owner, undo)
-                continue
-            weights = read_weights(skin, [owner, name])
-            undo.callback(write_weights, skin, [owner, name], weights)
-            write_weights(skin, [owner], np.minimum(weights.sum(axis=1, keepdims=True), 1.0))
-            emptied.append((skin, name))
-    for skin, name in emptied:
-        _remove_group(skin, name, skin.vertex_groups.active_index)
-    return linked
-
-
-def rename_group(skin: bpy.types.Object, before: str, after: str, undo: ExitStack) -> None:
-    """Rename a vertex group; `undo` has its name again."""
-    group = skin.vertex_groups[before]
-    group.name = after
-    undo.callback(setattr, group, "name", before)
-
-
-def _remove_group(mesh: bpy.types.Object, name: str, active: Any) -> None:
-    """Remove a vertex group; the active one stays so."""
-    if (group := mesh.vertex_groups.get(name)) is not None:
-        active -= group.index < active
-        mesh.vertex_groups.remove(group)
-        mesh.vertex_groups.active_index = active

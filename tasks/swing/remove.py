@@ -1,4 +1,4 @@
-"""Swing removed: lag bones, what copies them, and their curves; nothing else of the file has changed."""
+"""Swing removed: lag bones, what copies them, and their curves. Nothing else of the file changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from contextlib import ExitStack
 import bpy
 
 from ...bridge.animation.curves import remove_bone_curves
-from ...bridge.restoring import restored_on_failure
+from ...bridge.owned import Tag, unmark
+from ...bridge.restoring import undone_on_failure
+from ...bridge.rigs.actions import moves_any
+from ...bridge.rigs.swing_weights import give_back
 from ...bridge.rigs.swings import (
     COLLECTION,
     aim_constraint,
@@ -20,20 +23,17 @@ from ...bridge.rigs.swings import (
     remove_made_bones,
 )
 from ...deformers import SkinningError
-from ...settings.bones import SWING_KEY
-from ..subject.actions import moves_any
-from ..subject.swung import forget_notices, list_own_actions
-from .choose import check_armature
-from .regions import give_back
+from ..subject.actions import check_bones
+from .actions import check_local_bones, list_carrying, list_used
 
 
 def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> list[str]:
-    """Take the swing of chains back, and what is left of those that were edited by hand so that nothing swings.
+    """Remove the swing of chains, and what is left of chains that were edited by hand so that nothing swings.
 
     Parameters
     ----------
     names : collection of str
-        Of bones of these chains; all chains if none is given.
+        Bones of the chains. Without any, all chains.
 
     Returns
     -------
@@ -43,9 +43,10 @@ def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> lis
     Raises
     ------
     SkinningError
-        Where nothing swings.
+        If nothing swings.
     """
-    check_armature(armature)
+    check_bones(armature)
+    check_local_bones(armature)
     swinging, idle = list_swinging(armature), list_idle(armature)
     removed = [chain for chain in swinging if not names or set(names) & set(chain.bones)]
     if not removed and not idle:
@@ -56,28 +57,20 @@ def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> lis
     actions = list_carrying(armature, made)
     local = [action for action in actions if action.library is None]
     constraints = list_constraints(armature, list_lag_bones(armature) & made)
-    with ExitStack() as undo, restored_on_failure([armature.data, *local]):
+    with undone_on_failure([armature.data, *local]) as undo:
         undo.callback(armature.update_tag, refresh={"TIME"})
         left = take_out(armature, made, local, undo)
         if not list_lag_bones(armature):
             for action in local:
-                if SWING_KEY in action and not _list_used(armature, action):
-                    del action[SWING_KEY]
+                if not list_used(armature, action):
+                    unmark(action, Tag.SWING)
         for bone, constraint in constraints:
             if bone not in made:
                 remove_constraint(armature, bone, constraint)
-        undo.pop_all()
     armature.update_tag()
-    forget_notices()
     lines = [f"Removed the swing of {len(bones)} bones"] if bones else ["Removed what was left of a swing"]
     left += [action.name for action in actions if action.library is not None and moves_any(action, made)]
     return [*lines, f"Left as they are, because they are linked from other files: {', '.join(left)}"] if left else lines
-
-
-def list_carrying(armature: bpy.types.Object, lags: Collection[str]) -> list[bpy.types.Action]:
-    """The actions of an armature with a swing: of those with curves of its lag bones, a note of one, also others."""
-    own = list_own_actions(armature)
-    return [each for each in bpy.data.actions if (each in own) + (SWING_KEY in each) + moves_any(each, lags) > 1]
 
 
 def take_out(
@@ -85,21 +78,13 @@ def take_out(
 ) -> list[str]:
     """Remove bones that were made for swings, with their curves, and give back their weights.
 
-    Returns the names of meshes that can not be changed. `undo` takes back what is done to meshes; bones and actions are
-    the caller's to restore.
+    Returns the names of meshes that cannot be changed. `undo` restores meshes; the caller restores bones and actions.
     """
     lags = list_lag_bones(armature) & set(made)
     for action in actions:
-        remove_bone_curves(action, lags - _list_used(armature, action), COLLECTION)
+        remove_bone_curves(action, lags - list_used(armature, action), COLLECTION)
     for bone, constraint in list_constraints(armature, lags):  # Blender complains of bones that are gone
         undo.callback(aim_constraint, armature, bone, constraint, aim_constraint(armature, bone, constraint, ""))
     left = give_back(armature, made, undo)
     remove_made_bones(armature, made)
     return left
-
-
-def _list_used(armature: bpy.types.Object, action: bpy.types.Action) -> set[str]:
-    """Names of the lag bones of other armatures that an action is of, too, as of a copy of the character."""
-    others = [obj for obj in bpy.data.objects if obj.type == "ARMATURE" and obj.data != armature.data and obj.pose]
-    swinging = [other for other in others if list_lag_bones(other)]
-    return {lag for other in swinging if action in list_own_actions(other) for lag in list_lag_bones(other)}

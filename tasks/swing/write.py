@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 import bpy
 import numpy as np
 
 from ...bridge.animation.channels import path_of
 from ...bridge.animation.curves import Curve, add_curves, list_curves, remove_bone_curves
-from ...bridge.restoring import restored_on_failure
+from ...bridge.names import free_name, name_within
+from ...bridge.owned import Tag, mark, unmark
+from ...bridge.restoring import undone_on_failure
+from ...bridge.rigs.actions import playing
+from ...bridge.rigs.swing_weights import rename_group
 from ...bridge.rigs.swings import (
     COLLECTION,
-    SwingingChain,
     add_lag_bones,
     aim_constraint,
     copy_rotation,
@@ -26,190 +28,104 @@ from ...bridge.rigs.swings import (
     list_swinging,
     remove_constraint,
 )
-from ...deformers.swing.chains import Spring
-from ...settings.bones import SWING_KEY
-from ..motion.reading import playing
-from ..names import free_name, name_within
-from ..subject.swung import hash_motion, hash_source, swing_settings
+from ...deformers.swing.parts import Chain
+from ..installed.feature import Subject
+from .actions import Copies, copy_linked, hash_motion, hash_source, list_carrying, list_own_actions, remove_copies
 from .choose import list_taken
-from .copies import Copies, copy_linked, remove_copies
-from .regions import Region, add_region, plan_region, rename_group
-from .remove import list_carrying, take_out
+from .plan import LOCATION, ROTATION, Keys, SwingPlan, SwungAction
+from .regions import add_region, plan_region
+from .remove import take_out
+from .report import SwingReport
 
-ROTATION, LOCATION = "rotation_quaternion", "location"
 
+def write_swing(subject: Subject, plan: SwingPlan) -> SwingReport:
+    """Make the bones of new chains, in place of those that their bones had, and write all keys.
 
-@dataclass(frozen=True)
-class Planned:
-    """A chain that swings, or is going to.
-
-    Attributes
-    ----------
-    lags : tuple of str
-        Names of its lag bones; empty before they are made.
-    amount : float
-        1 is physics; 0 where it is to be found.
-    angle : float
-        That it is found by, radians.
-    is_everywhere : bool
-        Whether it swings in actions that get a swing for the first time.
-    is_held : bool
-        Whether lag bones deform in the place of bones that constraints or drivers move.
-    fades : bool
-        Whether it swings less in actions that move it themselves.
+    If anything fails, the file is as it was.
     """
-
-    part: str
-    bones: tuple[str, ...]
-    lags: tuple[str, ...]
-    spring: Spring
-    amount: float
-    angle: float
-    gravity: float
-    is_everywhere: bool
-    is_held: bool
-    fades: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Keys:
-    """Keys of a channel of a chain's lag bones.
-
-    Attributes
-    ----------
-    frames : float array, shape (n,)
-    values : float array, shape (n, K, 3 or 4)
-    slopes : float array, shape (n, K, 3 or 4), optional
-        Per frame.
-    """
-
-    channel: str
-    frames: np.ndarray
-    values: np.ndarray
-    slopes: np.ndarray | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class SwungAction:
-    """What an action gets.
-
-    Attributes
-    ----------
-    keys : dict
-        Of chains that swing in it, by their bones; others keep still.
-    repeats : bool
-        Whether its curves go on after their last key.
-    motion : bytes, optional
-        What the swing was computed from (`hash_motion`); none where nothing swings.
-    is_left_out : bool
-        Whether it could not be computed: it is again, when the swing is updated.
-    """
-
-    action: bpy.types.Action
-    keys: dict[tuple[str, ...], list[Keys]]
-    repeats: bool = False
-    motion: bytes | None = None
-    is_left_out: bool = False
-
-
-def write_swing(
-    armature: bpy.types.Object,
-    chains: Sequence[Planned],
-    swung: Sequence[SwungAction],
-    rate: float,
-    region: Region | None = None,
-    copies: bool = False,
-) -> Copies:
-    """Make the bones of chains that have none yet, in the place of what these had, and write all keys.
-
-    Returns copies of linked actions, if these are to be made. What fails leaves the file as it was.
-
-    Parameters
-    ----------
-    rate : float
-        Frames per second.
-    region : Region, optional
-        That gets the bone of the chain that is new.
-    """
-    bones = {bone for chain in chains if not chain.lags for bone in chain.bones}
+    armature, source, region = subject.armature, plan.source, plan.source.region
+    new = [chain for chain in plan.chains if not chain.lags]
+    bones = {bone for chain in new for bone in chain.bones}
     gone = {lag for chain in list_swinging(armature) if bones & set(chain.bones) for lag in chain.lags}
     gone |= list_idle(armature) & list_lag_bones(armature) if bones and region is None else set()
     former = list_constraints(armature, gone)
     if region is not None:  # weights may have changed since
         region = plan_region(armature, region.mesh, region.group)
-    made = _name_lags(armature, chains, gone, region)
-    local = {one.action for one in swung if one.action.library is None}
+    made = _name_lags(armature, new, gone)
+    own = {action.name_full: action for action in list_own_actions(armature)}
+    swung = {own[name]: planned for name, planned in plan.actions.items()}
+    local = {action for action in swung if action.library is None}
     cleared = [action for action in list_carrying(armature, gone) if action.library is None] if gone else []
     copied: Copies = {}
-    with ExitStack() as undo, restored_on_failure([armature.data, *local.union(cleared)]):
+    with undone_on_failure([armature.data, *local.union(cleared)]) as undo:
         undo.callback(armature.update_tag, refresh={"TIME"})
         undo.callback(remove_copies, armature, copied)
-        if copies:
+        if source.copies:
             copy_linked(armature, copied)
         if region is not None:
             add_region(armature, region, undo)
         if gone:
             take_out(armature, gone, cleared, undo)
         if made:
-            _make_bones(armature, [chain for chain in chains if not chain.lags], made, undo)
-        lags = [*(one.lags for one in made), *(chain.lags for chain in chains if chain.lags)]
-        for one in swung:
-            action = copied.get(one.action, one.action)
-            remove_bone_curves(action, {lag for names in lags for lag in names})
-            with playing(armature, action):
+            _make_bones(armature, made, undo)
+        chains = [*made, *(chain for chain in plan.chains if chain.lags)]
+        lags = {lag for chain in chains for lag in chain.lags}
+        for action, planned in swung.items():
+            player = copied.get(action, action)
+            remove_bone_curves(player, lags)
+            with playing(armature, player):
                 if list_curves(armature):
-                    add_curves(armature, _list_curves(chains, lags, one), one.repeats)
+                    add_curves(armature, _list_curves(chains, float(action.frame_range[0]), planned), planned.repeats)
         unused = _constrain(armature, made, former, undo)
-        for one in swung:
-            _note(armature, copied.get(one.action, one.action), one, rate, region is not None)
+        for action, planned in swung.items():
+            player, motion = copied.get(action, action), planned.motion
+            if action.name_full in plan.left_out:
+                unmark(player, Tag.SWING)  # the next update tries again
+                continue
+            if motion and region is not None:  # the bone that was added is a part of the motion
+                motion = hash_motion(armature, player, source.rate)
+            mark(player, Tag.SWING, hash_source(armature, motion) if motion else "")
         for bone, constraint in unused:
             remove_constraint(armature, bone, constraint)
-        undo.pop_all()
     armature.update_tag()
-    return copied
+    names = {action.name_full: copied.get(action, action).name for action in swung}
+    return SwingReport(
+        armature.name, plan.reported, tuple(names[name] for name, one in plan.actions.items() if one.motion),
+        source.linked, source.held, tuple(copy.name for copy in copied.values()),
+        tuple((names[name], why) for name, why in plan.left_out.items()),
+    )  # fmt: skip
 
 
-def _name_lags(
-    armature: bpy.types.Object, chains: Sequence[Planned], gone: set[str], region: Region | None
-) -> list[SwingingChain]:
-    """The new chains, with names for their lag bones."""
+def _name_lags(armature: bpy.types.Object, new: Sequence[Chain], gone: set[str]) -> list[Chain]:
+    """New chains with free names for their lag bones."""
     taken, made = list_taken(armature, gone), []
-    for chain in chains:
-        if chain.lags:
-            continue
-        bones = chain.bones if region is None else (region.name,)
-        lags = []
-        for bone in bones:
-            lags.append(free_name(name_within(bone, ".swing"), taken | {*bones, *lags}))
+    for chain in new:
+        lags: list[str] = []
+        for bone in chain.bones:
+            lags.append(free_name(name_within(bone, ".swing"), taken | {*chain.bones, *lags}))
         taken.update(lags)
-        made.append(SwingingChain(bones, tuple(lags), chain.is_held))
+        made.append(replace(chain, lags=tuple(lags)))
     return made
 
 
-def _make_bones(
-    armature: bpy.types.Object, new: Sequence[Planned], made: Sequence[SwingingChain], undo: ExitStack
-) -> None:
-    """Lag bones, with settings, and with vertex groups where they deform."""
+def _make_bones(armature: bpy.types.Object, made: Sequence[Chain], undo: ExitStack) -> None:
+    """Lag bones, with the vertex groups of held bones, in whose place they deform."""
     add_lag_bones(armature, made)
-    for chain, one in zip(new, made, strict=True):
-        stored: Any = swing_settings(armature, one.lags[0])
-        stored.part, stored.amount, stored.gravity = chain.part, chain.amount, chain.gravity
-        stored.frequency, stored.damping = chain.spring.frequency, chain.spring.damping
-        stored.is_everywhere, stored.fades = chain.is_everywhere, chain.fades
+    held = [pair for chain in made if chain.is_held for pair in zip(chain.bones, chain.lags, strict=True)]
     for skin in list_skins(armature):
-        for bone, lag in (
-            (bone, lag) for one in made if one.is_held for bone, lag in zip(one.bones, one.lags, strict=True)
-        ):
+        for bone, lag in held:
             if bone in skin.vertex_groups:
                 rename_group(skin, bone, lag, undo)
 
 
-def _list_curves(chains: Sequence[Planned], lags: Sequence[Sequence[str]], swung: SwungAction) -> list[Curve]:
-    """The curves of an action; where nothing swings, of one key."""
-    start, curves = np.array(swung.action.frame_range[:1]), []
-    for chain, names in zip(sorted(chains, key=lambda chain: bool(chain.lags)), lags, strict=True):
-        still = np.tile(np.eye(1, 4), (1, len(names), 1))
-        keys = [Keys(ROTATION, start, still)] + ([Keys(LOCATION, start, 0.0 * still[..., :3])] if chain.is_held else [])
+def _list_curves(chains: Sequence[Chain], start: float, swung: SwungAction) -> list[Curve]:
+    """The curves of an action; chains that do not swing in it get one key, at its start."""
+    curves, frames = [], np.array([start])
+    for chain in chains:
+        still = np.tile(np.eye(1, 4), (1, len(chain.lags), 1))
+        keys = [Keys(ROTATION, frames, still)]
+        if chain.is_held:
+            keys.append(Keys(LOCATION, frames, 0.0 * still[..., :3]))
         for key in swung.keys.get(chain.bones, keys):
             curves += [
                 Curve(
@@ -220,16 +136,16 @@ def _list_curves(chains: Sequence[Planned], lags: Sequence[Sequence[str]], swung
                     COLLECTION,
                     None if key.slopes is None else key.slopes[:, number, index],
                 )
-                for number, lag in enumerate(names)
+                for number, lag in enumerate(chain.lags)
                 for index in range(key.values.shape[2])
             ]
     return curves
 
 
 def _constrain(
-    armature: bpy.types.Object, made: Sequence[SwingingChain], former: Sequence[tuple[str, str]], undo: ExitStack
+    armature: bpy.types.Object, made: Sequence[Chain], former: Sequence[tuple[str, str]], undo: ExitStack
 ) -> list[tuple[str, str]]:
-    """Have bones copy their lag bones; who does already, with its own influence, goes on. Returns what is left."""
+    """Make bones copy their lag bones. A constraint that was there stays, with its influence. Returns unused ones."""
     free = {bone: lag for one in made if not one.is_held for bone, lag in zip(one.bones, one.lags, strict=True)}
     old = {bone: constraint for bone, constraint in former if bone in free}
     for bone, lag in free.items():
@@ -238,12 +154,3 @@ def _constrain(
         else:
             undo.callback(remove_constraint, armature, bone, copy_rotation(armature, bone, lag))
     return [(bone, name) for bone, name in former if old.get(bone) != name]
-
-
-def _note(armature: bpy.types.Object, action: bpy.types.Action, swung: SwungAction, rate: float, is_new: bool) -> None:
-    """Note on an action what its swing was computed from; its motion is another one where a bone was added."""
-    if swung.is_left_out:
-        action.pop(SWING_KEY, None)
-        return
-    motion = hash_motion(armature, action, rate) if is_new and swung.motion else swung.motion
-    action[SWING_KEY] = hash_source(armature, motion) if motion else ""

@@ -21,7 +21,7 @@ from ...bridge.rigs.handles import read_handles
 from ...deformers import SkinningError
 from ...deformers.automatic_weights import DEFAULT_METHOD, SOLVERS
 from ...deformers.automatic_weights.handles import Handles
-from ...deformers.automatic_weights.solution import Solution
+from ...deformers.automatic_weights.method import Solution
 from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits as weight_edits
 from ...deformers.weight_editing.mirror import mirror_weights, pair_names
@@ -45,21 +45,21 @@ from .reports import Report, count, end_sentence, list_names
 
 Progress = Callable[[float], None]
 
+# Tolerance of a vertex's sum of weights
 SHORT = 1e-3
-"""How far a vertex's sum of weights may be from 1."""
 
+# Vertices merged at once: all together would take several times the memory of the result
 BLOCK = 16_384
-"""Vertices whose weights are merged at once: all would take several times the memory of what comes of it."""
 
+# Why a bone has no weights that a method has found some for
 TOO_SMALL = "all its weights are below the limit"
-"""Why a bone has no weights that a method has found some for."""
 
+# Share of the progress at which weights are found, but not merged
 SOLVED = 0.9
-"""Share of the time after which weights are found, but not yet merged into those there are."""
 
 
+# Method that points and cages need
 WITH_HANDLES = "BIHARMONIC"
-"""Method that points and cages need."""
 
 
 def cut_progress(progress: Progress | None, start: float, end: float) -> Progress | None:
@@ -69,7 +69,7 @@ def cut_progress(progress: Progress | None, start: float, end: float) -> Progres
 
 @dataclass(frozen=True)
 class Job:
-    """All that the weights of one armature's skin are computed from.
+    """The input of the weights of one armature's skin.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Job:
     pairs : int array, shape (B,)
         The bone of the other side.
     copies : tuple of Copies
-        What Mirror modifiers make of each part.
+        Copies of each part by Mirror modifiers.
     missing : tuple of Object
         Meshes that nothing deforms by the armature yet.
     handles : Handles or None
@@ -88,7 +88,7 @@ class Job:
     notes : tuple of str
         Messages from before anything was computed.
     left_out : tuple of str
-        Which meshes are left out of all jobs, and why: a sentence on each.
+        A sentence on each mesh that is left out of all jobs, and why.
     """
 
     skin: WeightedSkin
@@ -105,7 +105,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What was computed for a job.
+    """The result of a job.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def assign_weights(
     armature : Object, optional
         Armature of the meshes that have none; it is given to them as a modifier.
     progress : callable, optional
-        Called with the share that is done, 0 to 1; what it raises ends the computing, and nothing is changed then.
+        Called with the share that is done, 0 to 1. An exception from it cancels, and nothing is changed.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def assign_weights(
     Raises
     ------
     SkinningError
-        Where no mesh can be weighted; nothing is changed then.
+        If no mesh can be weighted; nothing is changed then.
     """
     jobs = prepare(objects, options or WeightOptions(), armature)
     return apply(jobs, compute_all(jobs, progress))
@@ -156,7 +156,7 @@ def prepare(
 ) -> list[Job]:
     """Read all that weights are computed from; nothing is changed.
 
-    Meshes that cannot be weighted are left out, and named in the first job; raises SkinningError where none can.
+    Meshes that cannot be weighted are left out, and named in the first job; raises SkinningError if none can.
     """
     skins, left_out = read_skins(objects, armature)
     jobs, left_out = sort_skins(skins, lambda skin: _prepare_skin(skin, options), left_out)
@@ -283,7 +283,9 @@ def run_method(
     progress: Progress | None,
     handles: Handles | None,
 ) -> Solution:
-    """Find weights by the chosen method; what sees no bone takes those of the default method, found only if need be."""
+    """Find weights by the chosen method; vertices that see no bone take those of the default method, computed only if
+    needed.
+    """
     solver = SOLVERS[options.method]
     solve = partial(solver.solve, points, triangles, heads, tails, solver.INFO.make_params(options.choices))
     if solver.INFO.has_handles:
@@ -330,12 +332,12 @@ def _merge(
 
 
 def apply(jobs: list[Job], results: list[Result]) -> list[Report]:
-    """Write what was computed, and keep the report in the objects' settings.
+    """Write the results, and keep the report in the objects' settings.
 
     Raises
     ------
     SkinningError
-        Where a mesh is not as it was read; nothing is changed then.
+        If a mesh has changed since it was read; nothing is changed then.
     """
     for job in jobs:
         for part in job.skin.parts:

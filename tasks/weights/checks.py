@@ -19,8 +19,8 @@ from ..left_out import LeftOut, describe_left_out
 from .parts import SkinPart, read_skins
 from .reports import count, end_sentence
 
+# Limit of a report on one mesh
 MAX_SENTENCES = 12
-"""Of a report on one mesh."""
 
 
 def _mark(pairs: np.ndarray, count: int) -> np.ndarray:
@@ -29,6 +29,7 @@ def _mark(pairs: np.ndarray, count: int) -> np.ndarray:
     return marked
 
 
+# The mistakes that can be selected, and which vertices have them: bool arrays, shape (V,)
 KINDS: dict[str, Callable[[Findings], np.ndarray]] = {
     "UNWEIGHTED": lambda found: found.unweighted,
     "OVER_INFLUENCED": lambda found: found.crowded,
@@ -38,7 +39,6 @@ KINDS: dict[str, Callable[[Findings], np.ndarray]] = {
     "FAR": lambda found: _mark(found.far, len(found.sums)),
     "ANY": lambda found: found.wrong,
 }
-"""The mistakes that can be selected, and which vertices have them: bool arrays, shape (V,)."""
 
 
 def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[str]:

@@ -18,7 +18,7 @@ from .reports import count, list_names
 
 @dataclass(frozen=True)
 class Copies:
-    """What Mirror modifiers make of a mesh before an armature deforms it.
+    """Copies of a mesh by Mirror modifiers before an armature deforms it.
 
     Attributes
     ----------

@@ -28,8 +28,8 @@ from .parts import find_deforming_armature, own_meshes, read_skins, sort_skins
 from .reports import count, end_sentence, list_names
 from .targets import ALL_WEIGHTS, Edited, Scope, Target, aim, keep_chosen, write
 
+# Share of a vertex's weight whose loss can be seen
 VISIBLE_LOSS = 0.05
-"""Share of a vertex's weight whose loss can be seen."""
 
 
 def has_mask(obj: bpy.types.Object) -> bool:
@@ -71,7 +71,7 @@ SMOOTHINGS = {"SURFACE": edits.smooth_surface, "SOLID": smooth_solid}
 
 
 def smoothing(target: Target, method: str, strength: float, repeats: int) -> Callable[[], np.ndarray]:
-    """What computes smoothed weights of a target, shape (V, B); raises SkinningError where it has no volume."""
+    """A function that computes smoothed weights of a target, shape (V, B); raises SkinningError if it has no volume."""
     skin = target.skin
     if method == "SOLID" and not len(skin.triangles):
         names = list_names([f"'{part.obj.name}'" for part in skin.parts])
@@ -234,7 +234,7 @@ def _edit(
 
 
 def _read(objects: Iterable[bpy.types.Object], scope: Scope) -> tuple[list[Target], list[str]]:
-    """The weights to edit, and which meshes are left out; raises SkinningError where there is none."""
+    """The weights to edit, and which meshes are left out; raises SkinningError if there is none."""
     skins, left_out = read_skins(objects, needs_faces=False)
     targets, left_out = sort_skins(skins, lambda skin: aim(skin, scope), left_out)
     left_out += [

@@ -1,4 +1,4 @@
-"""Vertex groups of bones, written many times while a tool runs: only what differs from the last time is touched."""
+"""Vertex groups of bones, written many times while a tool runs: only differences from the last time are written."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ...bridge.meshes.data import VertexGroups, mesh_of
 
 
 class GroupWriter:
-    """Writes weights of some vertices to some bones' groups, and knows what it has written.
+    """Writes weights of some vertices to some bones' groups, and remembers them.
 
     Parameters
     ----------
     names : sequence of str, length B
         Of the bones.
     members : float32 array, shape (V, B)
-        Weights at first, NaN where a vertex is not in the bone's group.
+        Weights at first, NaN if a vertex is not in the bone's group.
     vertices, columns : int arrays, shapes (C,) and (K,)
         Which of `members` may change.
 
     Attributes
     ----------
     first, written : float32 arrays, shape (C, K)
-        Weights of these at first, and as they were written last.
+        Initial weights of these, and those written last.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class GroupWriter:
         self._others = rows, held, others[rows, held]
 
     def write(self, weights: np.ndarray) -> None:
-        """Write weights, float32, shape (C, K), where they differ from those that were written last."""
+        """Write weights, float32, shape (C, K), that differ from those written last."""
         is_touched = False
         for index, column in enumerate(self._columns.tolist()):
             rows = np.flatnonzero(weights[:, index] != self.written[:, index])

@@ -30,7 +30,7 @@ class LineMirror:
         self._mixings: dict[int, np.ndarray] = {}
 
     def mirror_moves(self, joint: JointLines) -> None:
-        """Move the lines of the other side's bone as those of a joint; where it has none here, nothing is done."""
+        """Move the lines of the other side's bone like those of a joint, if it has any here."""
         lines = self._lines
         other = bpy.utils.flip_name(lines.names[joint.bone])
         twin = next((found for found in lines.joints if lines.names[found.bone] == other), None)

@@ -22,6 +22,7 @@ from ..subject.stack import find_deforming_modifier
 from .group_writer import GroupWriter
 from .parts import read_finite_points
 
+# Messages for bones without a line
 MESSAGES = {
     LineProblem.NOT_DEFORMING: "'{bone}' is not a deforming bone: select another, or turn on Deform in its properties",
     LineProblem.NO_PARENT: "'{bone}' has no deforming parent to exchange weight with: select a bone below it",
@@ -37,7 +38,6 @@ MESSAGES = {
         "next to its parent's"
     ),
 }
-"""What a user reads where a bone has no line."""
 
 
 class WeightLines:
@@ -64,7 +64,7 @@ class WeightLines:
     Raises
     ------
     SkinningError
-        Where no bone has a line on this mesh.
+        If no bone has a line on this mesh.
     """
 
     def __init__(self, obj: bpy.types.Object, armature: bpy.types.Object, bones: Sequence[str]) -> None:
@@ -98,7 +98,7 @@ class WeightLines:
             return None
 
     def find_joint(self, bone: str) -> JointLines:
-        """The joint of a bone; raises SkinningError where it has no line here."""
+        """The joint of a bone; raises SkinningError if it has no line here."""
         for joint in self.joints:
             if self.names[joint.bone] == bone:
                 return joint
@@ -194,7 +194,7 @@ def read_lines(
     Raises
     ------
     SkinningError
-        Where there is no armature or no line.
+        If there is no armature or no line.
     """
     armature = armature or find_deforming_modifier(obj).object
     if armature is None or armature.type != "ARMATURE":
@@ -205,7 +205,7 @@ def read_lines(
 def read_first_lines(
     objects: Sequence[bpy.types.Object], armature: bpy.types.Object, bones: Sequence[str]
 ) -> WeightLines:
-    """Read the lines of bones on the first mesh that has any; raises SkinningError where none has."""
+    """Read the lines of bones on the first mesh that has any; raises SkinningError if none has."""
     problem = SkinningError("Select a mesh that has an Armature modifier, or its armature")
     for index, obj in enumerate(objects):
         try:
@@ -215,8 +215,8 @@ def read_first_lines(
     raise problem
 
 
+# By bone and index of its line: offsets of the handles, object units, and factors of their falloff
 Moves = Mapping[tuple[str, int], tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray]]
-"""By bone and index of its line: offsets of the handles, object units, and factors of their falloff."""
 
 
 def set_moves(lines: WeightLines, moves: Moves, offset: float = 0.0, width: float = 1.0) -> None:
@@ -231,7 +231,7 @@ def set_moves(lines: WeightLines, moves: Moves, offset: float = 0.0, width: floa
     Raises
     ------
     SkinningError
-        Where there is no such line.
+        If there is no such line.
     """
     for (bone, line), (offsets, widths) in moves.items():
         joint = lines.find_joint(bone)
@@ -255,7 +255,7 @@ def list_moves(lines: WeightLines) -> list[tuple[str, int, list[float], list[flo
 
 
 def describe_result(lines: WeightLines) -> str:
-    """What was done, as a message."""
+    """Describe the result."""
     bones = ", ".join(lines.names[joint.bone] for joint in lines.joints if lines.moves[joint.bone].is_moved)
     return f"Moved the line of {bones}: changed the weights of {lines.changed_count} vertices of '{lines.obj.name}'"
 
@@ -268,7 +268,7 @@ def read_posed_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> 
     Raises
     ------
     SkinningError
-        Where modifiers leave fewer vertices than there were.
+        If modifiers leave fewer vertices than there were.
     """
     points, count = read_evaluated_points(obj, depsgraph), len(mesh_of(obj).vertices)
     if len(points) == count:

@@ -28,11 +28,11 @@ from .reports import count, list_names
 
 T = TypeVar("T")
 
+# How far the nearest bone may be from the bounding box of the skin, in diagonals of that box
 LARGEST_BONE_DISTANCE = 0.5
-"""How far the nearest bone may be from the bounding box of the skin, in diagonals of that box."""
 
+# Volume of a unit cube in another space, with its edges scaled to length 1, below which that space is flat
 SMALLEST_VOLUME = 1e-12
-"""Volume of a unit cube in another space, with its edges scaled to length 1, below which that space is flat."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def find_deforming_armature(obj: bpy.types.Object, given: bpy.types.Object | Non
     Raises
     ------
     SkinningError
-        Where there is none, or several, or the mesh hangs on a bone.
+        If there is none, or several, or the mesh hangs on a bone.
     """
     if not armature_modifiers(obj) and find_holder(obj) is not None:
         raise SkinningError(
@@ -194,7 +194,7 @@ def read_skins(
     Raises
     ------
     SkinningError
-        Where weights of none can be computed or written.
+        If weights of none can be computed or written.
     """
     objects = list(objects)
     by_armature: dict[bpy.types.Object, list[bpy.types.Object]] = {}
@@ -220,7 +220,7 @@ def read_skins(
 def sort_skins(
     skins: Iterable[WeightedSkin], check: Callable[[WeightedSkin], T], left_out: LeftOut
 ) -> tuple[list[T], LeftOut]:
-    """What a check makes of each skin; the meshes of a skin that it refuses are left out, too."""
+    """Apply a check to each skin; the meshes of a skin that it refuses are left out too."""
     done, left_out = [], list(left_out)
     for skin in skins:
         try:
@@ -265,7 +265,7 @@ def own_meshes(
     Raises
     ------
     SkinningError
-        Where there is none.
+        If there is none.
     """
     own, left_out = choose_usable(objects, lambda obj: _check_own(obj, is_read_only))
     if not own:
@@ -299,7 +299,7 @@ def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence
     Raises
     ------
     SkinningError
-        Where its positions in armature space are not finite.
+        If its positions in armature space are not finite.
     """
     weights = read_weights(obj, names)  # first: it brings the mesh up to date in Edit Mode
     space = object_to_armature(obj, armature)
@@ -329,14 +329,14 @@ def check_own_space(obj: bpy.types.Object, space: Matrix | np.ndarray) -> None:
 
 
 def read_finite_points(obj: bpy.types.Object) -> np.ndarray:
-    """`read_rest_points` in float64; raises SkinningError where there is no computing with coordinates."""
+    """`read_rest_points` in float64; raises SkinningError if there is no computing with coordinates."""
     points = read_rest_points(mesh_of(obj)).astype(np.float64)
     check_points(obj, points)
     return points
 
 
 def check_points(obj: bpy.types.Object, points: np.ndarray) -> None:
-    """Raise SkinningError where positions of an object's vertices, shape (V, 3), are not finite or too large."""
+    """Raise SkinningError if positions of an object's vertices, shape (V, 3), are not finite or too large."""
     if wrong := np.count_nonzero(find_unusable(points).any(axis=1)):
         raise SkinningError(
             f"{wrong} of the {count(len(points), 'vertex')} of '{obj.name}' {'has' if wrong == 1 else 'have'} NaN, "
@@ -350,7 +350,7 @@ def read_selected_bones(armature: bpy.types.Object) -> set[str]:
 
 
 def check_sharers(skin: WeightedSkin) -> None:
-    """Raise SkinningError where two armatures would write weights to one mesh."""
+    """Raise SkinningError if two armatures would write weights to one mesh."""
     for part in skin.parts:
         for obj in part.sharers:
             if (other := find_deforming_armature(obj, skin.armature)) != skin.armature:
@@ -362,7 +362,7 @@ def check_sharers(skin: WeightedSkin) -> None:
 
 
 def check_near(skin: WeightedSkin) -> None:
-    """Raise SkinningError where the skin has no size, or all bones are far away from it."""
+    """Raise SkinningError if the skin has no size, or all bones are far away from it."""
     points, envelopes = skin.points, skin.skeleton.envelopes
     low, high = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(high - low))

@@ -9,21 +9,21 @@ import numpy as np
 
 from ...deformers.automatic_weights import METHODS
 
+# Counted things: singular and plural
 COUNTED = {
     "bone": ("{} bone", "{} bones"),
     "empty group": ("{} empty group", "{} empty groups"),
     "vertex": ("{} vertex", "{} vertices"),
     "weight": ("{} weight", "{} weights"),
 }
-"""What is counted: one of it, and several."""
 
+# Limit of names in a sentence; it counts the others
 NAMED = 5
-"""Names that a sentence lists; of more it says the number."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was done to the weights of one armature's skin.
+    """Report on the weights of one armature's skin.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Report:
     parts : tuple of (str, int, int)
         Name, number of vertices, and how many of them have weights, of each mesh.
     reasons : dict of str to str
-        Bones that got nothing, and why.
+        Bones without weights, and why.
     filled : tuple of int, or None
-        Vertices of each mesh that had no weights and got some, where the others kept theirs.
+        Vertices of each mesh that had no weights and got some; None if all were weighted anew.
     left_out : tuple of str
         Those of the notes that are on meshes that could not be weighted.
     """
@@ -77,7 +77,7 @@ class Report:
         return [first, *partial, *self.describe()[len(self.parts) :]]
 
     def as_json(self) -> dict[str, Any]:
-        """The same in plain strings, numbers, lists and dicts."""
+        """The report in plain strings, numbers, lists and dicts."""
         return {
             "armature": self.armature,
             "method": self.method,

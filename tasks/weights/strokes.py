@@ -18,8 +18,8 @@ from .lines import read_posed_points
 from .parts import read_skins
 from .targets import Scope, aim, keep_chosen
 
+# Smallest change of a weight that is seen as a color
 VISIBLE = 4e-3
-"""Smallest change of a weight that is seen as a color."""
 
 
 class SmoothStroke:
@@ -46,7 +46,7 @@ class SmoothStroke:
     Raises
     ------
     SkinningError
-        Where weights can not be edited.
+        If weights cannot be edited.
     """
 
     def __init__(self, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, repeats: int) -> None:

@@ -69,12 +69,12 @@ class Target:
         return {"locked": self.locked, "chosen": self.chosen}
 
 
+# Weights, shape (V, B), and messages
 Edited = tuple[np.ndarray, list[str]]
-"""Weights, shape (V, B), and messages."""
 
 
 def keep_chosen(targets: list[Target]) -> list[Target]:
-    """The targets with any vertex that may change; raises SkinningError where there is none."""
+    """The targets with any vertex that may change; raises SkinningError if there is none."""
     kept = [target for target in targets if target.chosen.any()]
     if kept:
         return kept
@@ -85,7 +85,7 @@ def keep_chosen(targets: list[Target]) -> list[Target]:
 
 
 def aim(skin: WeightedSkin, scope: Scope) -> Target:
-    """Find the vertices and bones of a skin that are in a scope; raises SkinningError where there is no bone."""
+    """Find the vertices and bones of a skin that are in a scope; raises SkinningError if there is no bone."""
     chosen = np.ones(len(skin.points), bool)
     if scope.selected_only or scope.vertices is not None:
         chosen = np.concatenate([_read_chosen(part, scope.vertices) for part in skin.parts])
@@ -143,9 +143,9 @@ def write(plan: list[tuple[Target, np.ndarray, list[str]]], describe: Callable[[
 
 
 def _keep_others(target: Target, edited: np.ndarray) -> np.ndarray:
-    """Edited weights of picked bones; the other bones share the rest of each vertex's weight as they did before.
+    """Edited weights of picked bones; the other bones share the rest in the same proportions as before.
 
-    Where the others had no weight, they share the rest as edited: else a single bone could not lose weight there.
+    If the others had no weight, they share the rest as edited; otherwise a single bone could not lose weight.
     """
     before = target.skin.weights
     others = np.flatnonzero(~target.picked & ~target.locked)

@@ -42,7 +42,7 @@ def transfer_weights(
     Raises
     ------
     SkinningError
-        Where the source has no weights, or another armature.
+        If the source has no weights, or another armature.
     """
     (origin,), _ = read_skins([source])
     objects = [obj for obj in objects if obj.data != source.data]
@@ -82,7 +82,7 @@ def transfer_weights(
 
 
 def list_painted(source: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """The meshes whose weights a transfer replaces; raises SkinningError where no armature deforms the source."""
+    """The meshes whose weights a transfer replaces; raises SkinningError if no armature deforms the source."""
     armature = find_deforming_armature(source)
     return [obj for obj in objects if not lacks_weights(obj, armature)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+# Bytes of a name that Blender keeps
 LONGEST = 63
-"""Bytes of a name that Blender keeps."""
 
 
 def name_within(base: str, ending: str) -> str:

@@ -1,4 +1,4 @@
-"""What no longer fits of what keeps a character's layers apart."""
+"""Layers that no longer fit the character."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def list_layered(meshes: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
 
 
 def has_leftovers(obj: bpy.types.Object) -> bool:
-    """Whether a mesh holds what no object reads any more, as where the user has removed modifiers."""
+    """Whether a mesh holds attributes that no object reads any more, as after removing modifiers by hand."""
     return mesh_of(obj).is_editable and bool(list_unread_arrays(mesh_of(obj), bpy.data.objects))
 
 
@@ -45,7 +45,7 @@ def _find_above(modifier: bpy.types.Modifier) -> bpy.types.Object | None:
 
 
 def find_notice(meshes: Iterable[bpy.types.Object]) -> str:
-    """What is wrong with the first mesh that does not stay outside, or give way, any more; "" if none is."""
+    """The problem of the first mesh whose layers no longer work; "" if there is none."""
     meshes = list(meshes)
     if misfit := find_misfit(meshes):
         return misfit
@@ -54,7 +54,7 @@ def find_notice(meshes: Iterable[bpy.types.Object]) -> str:
 
 
 def find_misfit(meshes: Iterable[bpy.types.Object]) -> str:
-    """What no longer fits the first mesh whose modifiers keep it apart; "" if all does."""
+    """The first mismatch between a mesh and its layers; "" if there is none."""
     return next(filter(None, (_describe(obj, each) for obj in meshes for each in obj.modifiers)), "")
 
 
