@@ -7,7 +7,7 @@ A deformer is a module with its facts, `INFO` (a `Method`), a frozen `Params`, a
     transforms = vertex_transforms(binding, pose)   the same for any incoming positions: (V, 4, 4)
     binding = with_points(binding, points)          another shape of the same vertices, as face keys make it
 
-What `deform` and `vertex_transforms` return is not to be changed: where nothing has moved since, it is the same array.
+What `deform` and `vertex_transforms` return is not to be changed: if nothing has moved since, it is the same array.
 
 A new deformer is a new file and its entry in `DEFORMERS`: menus, the command line, benchmarks and tests follow.
 """
@@ -19,19 +19,19 @@ from .particles import particles, particles_2010
 from .rig.rest import Joints, Pose, Rest, Weights
 from .skinning import centers, dlb, dlbnt, ssd
 
+# The modules by their methods' keys, in the order of menus
 DEFORMERS = {module.INFO.key: module for module in (ssd, dlb, dlbnt, centers, particles, particles_2010)}
-"""The modules by their methods' keys, in the order of menus."""
 
+# What each method says about itself
 METHODS: dict[str, Method] = {key: module.INFO for key, module in DEFORMERS.items()}
-"""What each method says about itself."""
 
 DEFAULT_METHOD, PUBLISHED_METHOD = dlb.INFO.key, dlbnt.INFO.key
 
+# The methods that Blender's Armature modifier has, with the Params by which they do as it does
 BLENDERS = {ssd.INFO.key: ssd.Params(), dlb.INFO.key: dlb.PRESERVE_VOLUME}
-"""The methods that Blender's Armature modifier has, with the Params by which they do as it does."""
 
+# Methods that a check compares beside the one in use: Blender's two, and the one that mends most faults
 COMPARED = (ssd.INFO.key, dlb.INFO.key, centers.INFO.key)
-"""Methods that a check compares beside the one in use: Blender's two, and the one that mends most faults."""
 
 __all__ = [
     "BLENDERS",

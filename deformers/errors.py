@@ -2,8 +2,8 @@
 
 import numpy as np
 
+# Coordinates and entries of matrices from here on count as infinite: single precision cannot hold their squares
 LARGEST_NUMBER = 1e18
-"""Coordinates and entries of matrices from here on count as infinite: single precision cannot hold their squares."""
 
 
 class SkinningError(Exception):
@@ -24,7 +24,7 @@ class SkinningError(Exception):
 
 
 class UnsupportedError(SkinningError):
-    """What is wrong with settings or nodes so that Supple can not deform an object: its Armature modifier does."""
+    """What is wrong with settings or nodes so that Supple cannot deform an object: its Armature modifier does."""
 
 
 def find_unusable(values: np.ndarray) -> np.ndarray:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from .option import Option
 
+# What deforms a bound object: its own Armature modifier, two that follow hidden armatures, or Supple
 BLENDER, STRETCH, PYTHON = "BLENDER", "STRETCH", "PYTHON"
-"""What deforms a bound object: its own Armature modifier, two that follow hidden armatures, or Supple."""
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,19 @@ class Method:
     def name_variant(self, params: Any) -> str:
         """The key and the words that are chosen, such as "DLBNT GH"; numbers make no other method."""
         return " ".join([self.key, *(str(getattr(params, choice.name)) for choice in self.choices if choice.items)])
+
+
+class RestParticles(NamedTuple):
+    """Particles of a method at rest, for drawing, in object space.
+
+    Attributes
+    ----------
+    points, radii : float64 arrays, shapes (P, 3) and (P,)
+        Centers and radii.
+    joints : int array, shape (P,)
+        Strongest joint of each.
+    """
+
+    points: np.ndarray
+    radii: np.ndarray
+    joints: np.ndarray

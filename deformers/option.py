@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from .errors import LARGEST_NUMBER, SkinningError
 
+# Highest value of an option that has no limit but that of numbers to compute with
 UNLIMITED = LARGEST_NUMBER
-"""Highest value of an option that has no limit but that of numbers to compute with."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Option:
         Raises
         ------
         SkinningError
-            Where it is not.
+            If it is not.
         """
         name = self.name.replace("_", " ").capitalize()
         if self.items:

@@ -1,8 +1,8 @@
-"""What Supple says in other languages than English.
+"""Translations of Supple's texts.
 
 `ja_JP.json` holds each text with its translation. Blender itself looks up labels and tooltips there, once they are
-registered. Messages have values in them, and are looked up where they are shown, by `translate`: in the table, `{}`
-stands for a value, in a translation `{0}` for the first, where they are in another order.
+registered. Messages contain values, and `translate` looks them up when they are shown: `{}` in a text stands for a
+value, `{0}` in a translation for the first value, if their order differs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import bpy
 from .phrases import Phrases, make_code
 
 LOCALE = "ja_JP"
+# Blender looks up labels of operators in a context of their own.
 CONTEXTS = ("*", "Operator")
-"""Blender looks for labels of operators in a context of their own."""
 
 
 @cache
@@ -33,14 +33,14 @@ def is_active() -> bool:
 
 
 def translate(text: str) -> str:
-    """A text in the language of the interface; as it is where there is no translation."""
+    """Translate a text to the language of the interface; an unknown text stays."""
     return read_phrases().translate(text) if is_active() else text
 
 
 def find_code(message: str) -> str:
-    """What a message is found by on the site, such as "SUP-0A3F2"; "" for one that is not in the table.
+    """The code of a message on the site, such as "SUP-0A3F2"; "" for a message that is not in the table.
 
-    It is made of its English words without the values: other words are another code.
+    The code is made from the English words without the values: other words have another code.
     """
     text = read_phrases().find(message)
     return make_code(text) if text else ""

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 PLACEHOLDER = re.compile(r"\{\w*\}")
+# A value does not extend over several sentences.
 VALUE = r"((?:(?!\. |\n).)+?)"
-"""A value is part of one sentence."""
 
+# Joints between texts, and between values in a list
 JOINTS = ("; ", ": ", ", ")
-"""What joins texts of their own, and values in a list."""
 
 
 class Phrases:
@@ -39,7 +39,7 @@ class Phrases:
         self.translate = lru_cache(maxsize=2048)(self._translate)
 
     def _translate(self, text: str) -> str:
-        """The translation of a text; what is not in the table stays."""
+        """The translation of a text; an unknown text stays."""
         if "\n" in text:
             return "\n".join(map(self.translate, text.split("\n")))
         return (
@@ -52,7 +52,7 @@ class Phrases:
         )
 
     def _find(self, text: str, has_lists: bool = False) -> str:
-        """What the table has for a text, empty for nothing; whether values can be lists, or messages themselves."""
+        """The table's translation of a text, or ""; `has_lists` lets values be lists or messages."""
         bare = text.removesuffix(".")
         end = "。" if bare != text else ""
         if bare in self.plain:
@@ -73,7 +73,7 @@ class Phrases:
                 yield text, match, found
 
     def find(self, message: str) -> str:
-        """The text of the table that a message, or the beginning of it, was made of; "" where there is none."""
+        """The table's text for a message or its beginning; "" if there is none."""
         line = message.split("\n")[0]
         sentences = line.removesuffix(".").split(". ")
         for end in range(len(sentences), 0, -1):
@@ -100,7 +100,7 @@ class Phrases:
         return translated
 
     def _translate_beginning(self, text: str) -> str:
-        """A text of its own, and what follows it."""
+        """Translate a text of the table, followed by a joint and another text."""
         for joint in JOINTS[:2]:
             first, found, rest = text.partition(joint)
             if found and (beginning := self._find(first)):
@@ -108,7 +108,7 @@ class Phrases:
         return ""
 
     def _translate_parts(self, text: str) -> str:
-        """Texts that are joined, where any of them is known."""
+        """Translate joined texts if any of them is known."""
         for joint in JOINTS:
             parts = text.split(joint)
             translated = list(map(self.translate, parts)) if len(parts) > 1 else parts

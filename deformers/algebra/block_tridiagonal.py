@@ -1,6 +1,6 @@
-"""A direct solver for the squared Laplacian of linked cells, to which one diagonal after another is added.
+"""A direct solver for the squared Laplacian of linked cells plus one of several diagonals.
 
-Cells are cut into layers from one end to the other; layers make blocks, which are eliminated in turn.
+Cells are cut into layers from one end to the other; layers form blocks, which are eliminated in turn.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from .products import multiply_rows
 
-LEAST_BLOCK = 64
-"""Cells in a block, unless two layers hold more."""
+# Cells in a block, unless two layers have more
+MIN_BLOCK = 64
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class BlockTridiagonalMatrix:
     """The squared Laplacian Q of the free cells of a part of a solid, in blocks.
 
     Q links cells at most two links apart. Cells are sorted by their links from one end of the part into layers, and at
-    least two layers are a block: blocks have entries in common with the next ones alone. A character is long and thin,
-    so the blocks are small: 5000 cells are some 32 blocks of 150.
+    least two layers are a block, so that only adjacent blocks have common entries. A character is long and thin, so the
+    blocks are small: 5000 cells are some 32 blocks of 150.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class BlockTridiagonalFactor:
     starts : int array, shape (blocks + 1,)
         As in `BlockTridiagonalMatrix`.
     inverses : tuple of float64 arrays, shape (n, n)
-        Of each block, once those before are eliminated.
+        Of each block, after elimination of those before.
     carries : tuple of float64 arrays, shape (n, m)
         A block's link times the inverse before.
     """
@@ -78,11 +78,11 @@ def assemble(neighbors: np.ndarray, free: np.ndarray, counted: np.ndarray | None
     Parameters
     ----------
     neighbors : int array, shape (C, L)
-        Cells that each is linked to; C where there is none. All are connected.
+        Linked cells, padded with C. All are connected.
     free : bool array, shape (C,)
-        Cells that are unknowns.
+        Unknown cells.
     counted : bool array, shape (C,), optional
-        Cells whose Laplacian is a part of the sum: paths go through these alone. All if not given.
+        Cells whose Laplacian is in the sum: paths go through these. By default all.
     """
     end = count_links(neighbors, np.array([0])).argmax()
     blocks = _group_layers(count_links(neighbors, np.array([end])), free)
@@ -130,11 +130,11 @@ def factorize(matrix: BlockTridiagonalMatrix, diagonal: np.ndarray) -> BlockTrid
 
 
 def _group_layers(layers: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """The block that each cell is in, shape (C,): two layers or more, with at least `LEAST_BLOCK` free cells."""
+    """The block of each cell, shape (C,): at least two layers, with at least `MIN_BLOCK` free cells."""
     blocks = np.zeros(layers.max() + 1, np.intp)
     block = count = first = 0
     for layer, size in enumerate(np.bincount(layers[free], minlength=len(blocks))):
-        if layer - first >= 2 and count >= LEAST_BLOCK:
+        if layer - first >= 2 and count >= MIN_BLOCK:
             block, count, first = block + 1, 0, layer
         blocks[layer] = block
         count += size
@@ -142,7 +142,7 @@ def _group_layers(layers: np.ndarray, free: np.ndarray) -> np.ndarray:
 
 
 def count_links(neighbors: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Count the fewest links from any of `starts`, shape (M,), to each cell of `neighbors`, (C, L): int array, (C,)."""
+    """Smallest number of links from `starts`, shape (M,), to each cell of `neighbors`, (C, L): int array, (C,)."""
     links = np.full(len(neighbors) + 1, -1)
     links[-1] = 0
     step = 0

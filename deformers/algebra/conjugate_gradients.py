@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+# Maps values to an array of their shape and dtype
 Operator = Callable[[np.ndarray], np.ndarray]
-"""Takes values and gives an array of the same shape and dtype."""
 
 
 def solve(
@@ -18,7 +18,7 @@ def solve(
     is_done: Callable[[int, np.ndarray, np.ndarray], bool],
     most_steps: int,
 ) -> np.ndarray:
-    """Solve A x = b by preconditioned conjugate gradients.
+    """Solve A x = b by preconditioned conjugate gradients: float array, (N,) or (N, K).
 
     Parameters
     ----------
@@ -27,16 +27,12 @@ def solve(
     right : float array, shape (N,) or (N, K)
         b; each column is a system of its own.
     start : float array, shape (N,) or (N, K)
-        x to start from; its dtype is that of all steps.
+        First x; its dtype is that of all steps.
     precondition : callable
-        Multiplies about the inverse of A by a residual, shape (N,) or (N, K).
+        Multiplies an approximate inverse of A by a residual, shape (N,) or (N, K).
     is_done : callable
-        The stop rule, called before each step: takes its number, the preconditioned residual, shape (N,) or (N, K), and
-        the residual's product with it, float64, shape () or (K,). It may report progress.
-
-    Returns
-    -------
-    float array, shape (N,) or (N, K)
+        Stop rule, called before each step with its number, the preconditioned residual, shape (N,) or (N, K), and the
+        residual's product with it, float64, shape () or (K,). It may report progress.
 
     Notes
     -----
@@ -66,5 +62,5 @@ def _multiply(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _divide(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Quotients; where a column is solved exactly, 0 by 0 is 0."""
+    """Quotients; 0 by 0 is 0, for columns that are solved exactly."""
     return np.asarray(first / np.maximum(second, 1e-300))

@@ -26,12 +26,12 @@ def _list_products(translation: np.ndarray, real: np.ndarray) -> np.ndarray:
     return np.array([-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x])
 
 
+# `_list_rows` is `entries @ SLOPES + OFFSETS`: one product for all joints instead of thirty calls.
 OFFSETS = _list_rows(np.zeros((3, 3)))
 SLOPES = np.stack([_list_rows(entry) for entry in np.eye(9).reshape(9, 3, 3)]) - OFFSETS
-"""`_list_rows` is `entries @ SLOPES + OFFSETS`: one product for all joints instead of thirty calls."""
 
+# `_list_products` is the products of each two entries, times this.
 PRODUCTS = np.stack([_list_products(t, r) for t in np.eye(3) for r in np.eye(4)])
-"""`_list_products` is the products of each two entries, times this."""
 
 
 def quaternions_from_rotations(rotations: np.ndarray) -> np.ndarray:
@@ -44,12 +44,12 @@ def quaternions_from_rotations(rotations: np.ndarray) -> np.ndarray:
     Returns
     -------
     float array, shape (B, 4)
-        (w, x, y, z), each with the sign that its largest component is positive.
+        (w, x, y, z), with positive largest components.
 
     Notes
     -----
-    The four rows built here are the quaternion times four times each of its own components. The row with the largest
-    diagonal is the best conditioned.
+    The four rows are the quaternion times four times each of its components. The row with the largest diagonal is the
+    best conditioned.
     """
     rows = (multiply_rows(rotations.reshape(-1, 9), SLOPES) + OFFSETS).reshape(-1, 4, 4)
     best = rows.reshape(-1, 16)[:, ::5].argmax(axis=1)
@@ -81,16 +81,12 @@ def multiply_quaternions(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def dual_quaternions_from_rigid(rotations: np.ndarray, translations: np.ndarray) -> np.ndarray:
-    """Unit dual quaternions `(1 + eps/2 t) r` of rigid transforms (eq 4).
+    """Unit dual quaternions `(1 + eps/2 t) r` of rigid transforms (eq 4): float array, (B, 8).
 
     Parameters
     ----------
     rotations : float array, shape (B, 3, 3)
     translations : float array, shape (B, 3)
-
-    Returns
-    -------
-    float array, shape (B, 8)
     """
     real = quaternions_from_rotations(rotations)
     return np.concatenate([real, translate_quaternions(translations, real)], axis=1)

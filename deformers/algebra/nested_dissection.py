@@ -1,4 +1,4 @@
-"""Symmetric sparse systems solved exactly in NumPy: nested dissection of the points, dense algebra on the pieces."""
+"""Exact solver of symmetric sparse systems in NumPy: nested dissection of the points, dense algebra on the pieces."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ import numpy as np
 
 from .products import multiply_rows
 
-LEAF = 96
-"""Most unknowns that are not cut any further: with many right-hand sides it is the number of multiplications that
-counts."""
+# Unknowns in a piece that is not cut: with many right-hand sides the number of multiplications counts, with few also
+# the number of products (1,500 particles with three sides: 0.21 ms instead of 0.35 ms; 4,200: 0.6 instead of 1.2 ms).
+MAX_LEAF = 96
 
-FEW_SIDES_LEAF = 256
-"""The same for few right-hand sides, where the number of products counts, too: of 1,500 particles with three, 0.21 ms
-instead of 0.35 ms; of 4,200, 0.6 ms instead of 1.2 ms."""
+MAX_LEAF_FEW_SIDES = 256
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Unknowns that are eliminated together, counted in the order of elimination.
+    """Unknowns that are eliminated together, numbered in the order of elimination.
 
     Attributes
     ----------
     start, end : int
         They are `start` to `end - 1`.
     children : tuple of int
-        Pieces that have to be eliminated before.
+        Pieces that are eliminated before.
     """
 
     start: int
@@ -37,18 +35,18 @@ class Piece:
 
 @dataclass(frozen=True)
 class Front:
-    """What is left of a piece once it is eliminated.
+    """An eliminated piece.
 
     Attributes
     ----------
     start, end : int
         As in `Piece`.
     later : int array, shape (M,)
-        Unknowns outside that it is tied to.
+        Linked unknowns outside.
     inverse : float array, shape (n, n)
         Of its own block.
     carry : float array, shape (n, M)
-        `inverse` times its block against `later`.
+        `inverse` times its block with `later`.
     """
 
     start: int
@@ -88,7 +86,7 @@ class NestedDissectionFactor:
 
 
 class _Cutter:
-    """Cuts points into pieces: `order` and `pieces` grow, children before the separator between them."""
+    """Cuts points into pieces: `order` and `pieces` grow, children before their separator."""
 
     def __init__(self, points: np.ndarray, leaf: int) -> None:
         self.order: list[np.ndarray] = []
@@ -113,7 +111,7 @@ class _Cutter:
         return self._append(separator, tuple(self.cut(*part) for part in parts if len(part[0])))
 
     def _halve(self, group: np.ndarray, pairs: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-        """The members of a group that separate its halves along an axis, and which are in the upper one, shape (M,)."""
+        """Members of a group that separate its halves along an axis, and whether each is in the upper half, (M,)."""
         upper = np.zeros(len(group), bool)
         upper[np.argpartition(self._points[group, axis], len(group) // 2)[len(group) // 2 :]] = True
         self._upper[group] = upper
@@ -129,17 +127,17 @@ class _Cutter:
         return len(self.pieces) - 1
 
 
-def dissect(points: np.ndarray, pairs: np.ndarray, leaf: int = LEAF) -> tuple[np.ndarray, list[Piece]]:
-    """Cut points into halves again and again; what separates two halves is eliminated after both.
+def dissect(points: np.ndarray, pairs: np.ndarray, leaf: int = MAX_LEAF) -> tuple[np.ndarray, list[Piece]]:
+    """Cut points into halves repeatedly; a separator of two halves is eliminated after both.
 
     Parameters
     ----------
     points : float array, shape (N, 3)
-        Say where to cut: anything is correct, but where ties are short, the separators are small.
+        Guide the cuts: any positions are correct, but separators are small if links are short.
     pairs : int array, shape (E, 2)
-        Which are tied to each other.
+        Linked points.
     leaf : int
-        Most unknowns of a piece that is not cut.
+        Maximum number of unknowns in a piece that is not cut.
 
     Returns
     -------
@@ -159,33 +157,33 @@ def factorize(
     diagonal: np.ndarray,
     precision: type[np.floating] = np.float64,
     progress: Callable[[float], None] | None = None,
-    leaf: int = LEAF,
+    leaf: int = MAX_LEAF,
 ) -> NestedDissectionFactor:
     """Factorize a symmetric positive definite matrix.
 
     Parameters
     ----------
     points : float array, shape (N, 3)
-        Where the unknowns are.
+        Positions of the unknowns.
     pairs : int array, shape (E, 2)
         Entries off the diagonal, each pair once.
     values : float array, shape (E,)
         Of these entries.
     diagonal : float array, shape (N,)
     precision : type
-        What the factor is kept in; it is computed in float64. Where no entry off the diagonal is positive and no side
-        negative, nothing cancels out in the solving, and float32 gives each value to 6 digits. Other solutions are
-        exact to 6 digits of the largest value.
+        Of the factor; it is computed in float64. If no entry off the diagonal is positive and no right-hand side
+        negative, nothing cancels out, and float32 gives each value to 6 digits. Other solutions are exact to 6 digits
+        of the largest value.
     progress : callable, optional
         Called with 0..1.
     leaf : int
-        Most unknowns that are not cut any further; see `FEW_SIDES_LEAF`.
+        As for `dissect`; see `MAX_LEAF_FEW_SIDES`.
 
     Notes
     -----
-    George 1973 (nested dissection) with the fronts of Duff & Reid 1983. On a surface some 30 N log N numbers are kept,
-    and a right-hand side takes as many multiplications. Deviation: a front keeps the inverse of its own block, as
-    NumPy solves no triangular systems.
+    George 1973 (nested dissection) with the fronts of Duff & Reid 1983. On a surface some 30 N log N numbers are
+    stored, and a right-hand side takes as many multiplications. Deviation: a front stores the inverse of its own block,
+    because NumPy does not solve triangular systems.
     """
     order, pieces = dissect(points, pairs, leaf)
     position = np.empty(len(order), np.intp)

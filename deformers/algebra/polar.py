@@ -4,40 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-RIGID_TOLERANCE = 1e-5
-"""Largest entry of `A.T @ A - I` at which a matrix counts as a rotation: single-precision noise of a posed chain, 7e-6
-on a MakeHuman rig. A stretch of half of it, which is then left out, moves nothing by 1e-5 of a character's size."""
+# Largest entry of `A.T @ A - I` of a rotation: single-precision noise of a posed chain is 7e-6 on a MakeHuman rig. A
+# stretch of half of it, which is then left out, moves nothing by 1e-5 of a character's size.
+MAX_RIGID_ERROR = 1e-5
 
-SINGULAR_RATIO = 1e-6
-"""Singular values below this part of the largest count as zero: the matrix does not determine a rotation there."""
-
-NEGLIGIBLE_SCALE = 1e-5
-"""Singular values below it count as zero, too: nodes, in single precision, know a scale to 1e-9, and so a rotation that
-is scaled this much to 1e-4."""
-
-EQUAL_SCALES = 1e-4
-"""Singular values that differ by less than this part of the largest count as equal: noise of a pose."""
-
-SCALE_SEPARATION = 10.0
-"""Added to a matrix of rotations between unlike scales, so that its eigenvectors do not mix them."""
-
-KNOWN_WEIGHT = 4.0
-"""What a determined direction weighs, where the entries of the others are at most 1."""
-
-CLEAR_RATIO = 1e-3
-"""Scales above this part of the largest are found from their squares with ten digits."""
+# Smaller singular values also count as zero: single precision stores a scale to 1e-9, and so a rotation with this scale
+# to 1e-4.
+MIN_SCALE = 1e-5
 
 
-def find_rigid(linear: np.ndarray, tolerance: float = RIGID_TOLERANCE) -> np.ndarray:
-    """Find which matrices are rotations.
+def find_rigid(linear: np.ndarray, tolerance: float = MAX_RIGID_ERROR) -> np.ndarray:
+    """Whether each matrix is a rotation: bool array, (B,).
 
     Parameters
     ----------
     linear : float array, shape (B, 3, 3)
-
-    Returns
-    -------
-    bool array, shape (B,)
     """
     entries = np.ascontiguousarray(linear.transpose(1, 2, 0))  # all joints beside each other
     error = np.abs((entries[:, :, None] * entries[:, None]).sum(axis=0) - np.eye(3)[:, :, None]).max(axis=(0, 1))
@@ -53,15 +34,15 @@ def determinants(linear: np.ndarray) -> np.ndarray:
 def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Split each matrix into a rotation and a stretch, `linear = rotation @ stretch` (eq 12).
 
-    Where the matrix leaves the rotation open, the parent's rotation is continued: with a scale of zero, the rotation
-    about what is left is the parent's, and a mirrored matrix keeps a proper rotation, of those possible the nearest to
-    the parent's, with the mirror in the stretch. Joints below keep that mirror.
+    If the matrix does not define the rotation, it continues the parent's: with a scale of zero, the rotation about the
+    remaining axis is the parent's; a mirrored matrix keeps a proper rotation, the possible one nearest to the parent's,
+    with the mirror in the stretch. Joints below keep that mirror.
 
     Parameters
     ----------
     linear : float64 array, shape (B, 3, 3)
     parents : int array, shape (B,)
-        Joint that each is joined to, -1 for a root (which continues the identity).
+        -1 for a root (which continues the identity).
 
     Returns
     -------
@@ -87,24 +68,28 @@ def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray
 
 
 def _remove_stretches(linear: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations `M (M.T M)^(-1/2)`, and where they are exact: two thirds of the time that singular values take."""
+    """Rotations `M (M.T M)^(-1/2)`, and whether each is exact: a third faster than singular values."""
     squares, axes = np.linalg.eigh(linear.transpose(0, 2, 1) @ linear)
     scales = np.sqrt(np.maximum(squares, 1e-30))
     rotations = (linear @ axes / scales[:, None]) @ axes.transpose(0, 2, 1)
-    is_clear = scales[:, 0] > np.maximum(CLEAR_RATIO * scales[:, 2], NEGLIGIBLE_SCALE)
+    # Scales that are larger, relative to the largest, follow from their squares with ten digits.
+    min_clear_ratio = 1e-3
+    is_clear = scales[:, 0] > np.maximum(min_clear_ratio * scales[:, 2], MIN_SCALE)
     return rotations, is_clear & (determinants(linear) > 0)
 
 
 def _find_zeros(scales: np.ndarray) -> np.ndarray:
-    """Which singular values count as zero, shape (n, 3) of descending ones to bool (n, 3)."""
-    return scales <= np.maximum(SINGULAR_RATIO * scales[:, :1], NEGLIGIBLE_SCALE)
+    """Whether singular values count as zero, shape (n, 3) of descending ones to bool (n, 3)."""
+    # Smaller singular values, relative to the largest, count as zero: the rotation is undefined there.
+    min_singular_ratio = 1e-6
+    return scales <= np.maximum(min_singular_ratio * scales[:, :1], MIN_SCALE)
 
 
 def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndarray, which: np.ndarray) -> None:
-    """Fill in `rotation[which]`, each after its parent: a loop over the levels of such joints, which are few.
+    """Fill in `rotation[which]` from each parent, in a loop over the levels of such joints, which are few.
 
-    A joint below a mirrored one keeps that mirror, so that what turns along a mirrored chain turns in the rotations.
-    Its stretch then need not be symmetric, which does no harm (end of section 3.2).
+    A joint below a mirrored one keeps that mirror, so that rotations along a mirrored chain stay rotations. Its stretch
+    then need not be symmetric, which does no harm (end of section 3.2).
     """
     waiting = np.zeros(len(parents), bool)
     waiting[which] = True
@@ -126,14 +111,14 @@ def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndar
 
 
 def _find_mirrors(agreement: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """The mirrors, of the planes of the stretch or the point, with which each rotation is nearest to the parent's.
+    """Mirrors, of the planes of the stretch or the point, with which each rotation is nearest to the parent's.
 
     Parameters
     ----------
     agreement : float64 array, shape (n, 3, 3)
-        Parent's rotation, seen from the left and right singular vectors.
+        Parent's rotation, relative to the left and right singular vectors.
     scales : float64 array, shape (n, 3)
-        Singular values, descending. Those alike leave open which planes are meant; the agreement picks them.
+        Singular values, descending. Between equal ones the agreement chooses the planes.
 
     Returns
     -------
@@ -141,9 +126,12 @@ def _find_mirrors(agreement: np.ndarray, scales: np.ndarray) -> np.ndarray:
         In the basis of the right singular vectors.
     """
     symmetric = 0.5 * (agreement + agreement.transpose(0, 2, 1))
-    levels = np.cumsum(-np.diff(scales, prepend=scales[:, :1]) > EQUAL_SCALES * scales[:, :1], axis=1)
+    max_scale_noise = 1e-4  # Relative difference of singular values that is only noise of a pose
+    levels = np.cumsum(-np.diff(scales, prepend=scales[:, :1]) > max_scale_noise * scales[:, :1], axis=1)
     alike = levels[:, :, None] == levels[:, None]
-    apart = SCALE_SEPARATION * levels[:, None] * np.eye(3)
+    # Added to a matrix of rotations between unequal scales, so that its eigenvectors do not mix them
+    scale_separation = 10.0
+    apart = scale_separation * levels[:, None] * np.eye(3)
     normals = np.linalg.eigh(np.where(alike, symmetric, 0.0) + apart)[1].transpose(0, 2, 1)
     trace = np.einsum("nii->n", agreement)
     nearness = trace[:, None] - 2.0 * np.einsum("nai,nij,naj->na", normals, symmetric, normals)
@@ -153,16 +141,17 @@ def _find_mirrors(agreement: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def _continue_rotations(matrices: np.ndarray, toward: np.ndarray) -> np.ndarray:
-    """Rotations of matrices that are not mirrored, shape (n, 3, 3); where scaled to nothing, what `toward` does there.
+    """Rotations of matrices that are not mirrored, shape (n, 3, 3); those of `toward` along axes scaled to zero.
 
-    In the basis of the singular vectors, `toward` fills the block that the matrix leaves open, and the nearest rotation
-    is taken of the whole (Kabsch). What is known weighs more, so that a wrong sign is put right in that block.
+    In the basis of the singular vectors, `toward` fills the block that the matrix leaves undefined, followed by the
+    nearest rotation of the whole (Kabsch). The known part weighs more, so that a wrong sign is corrected in that block.
     """
     left, scales, right = np.linalg.svd(matrices)
     is_open = _find_zeros(scales)
     agreement = left.transpose(0, 2, 1) @ toward @ right.transpose(0, 2, 1)
     filled = np.where(is_open[:, :, None] & is_open[:, None], agreement, 0.0)
-    filled += KNOWN_WEIGHT * ~is_open[:, None] * np.eye(3)
+    known_weight = 4.0  # Weight of a defined direction; entries of the others are at most 1.
+    filled += known_weight * ~is_open[:, None] * np.eye(3)
     inner_left, _, inner_right = np.linalg.svd(filled)
     left, right = left @ inner_left, inner_right @ right
     left[:, :, 2] *= np.sign(determinants(left) * determinants(right))[:, None]

@@ -10,20 +10,13 @@ import numpy as np
 
 from .polar import determinants
 
-CHUNK_NUMBERS = 65_536
-"""Numbers that are computed together: they stay in the processor's cache."""
-
 
 def invert_three(matrices: np.ndarray) -> np.ndarray:
-    """Invert 3 x 3 matrices by their cofactors; those without a determinant become 0.
+    """Invert 3 x 3 matrices by their cofactors; those without a determinant become 0: float array, (N, 3, 3).
 
     Parameters
     ----------
     matrices : float array, shape (N, 3, 3)
-
-    Returns
-    -------
-    float array, shape (N, 3, 3)
     """
     first, second, third = matrices[:, :, 0], matrices[:, :, 1], matrices[:, :, 2]
     rows = np.stack([_cross(second, third), _cross(third, first), _cross(first, second)], axis=1)
@@ -38,22 +31,19 @@ def _cross(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def invert_definite(matrices: np.ndarray) -> np.ndarray:
-    """Invert symmetric positive definite matrices.
+    """Invert symmetric positive definite matrices: float array, (N, C, C).
 
     Parameters
     ----------
     matrices : float array, shape (N, C, C)
-
-    Returns
-    -------
-    float array, shape (N, C, C)
 
     Notes
     -----
     Each row in turn is eliminated from all others, without a search for the largest pivot, as such matrices need none.
     """
     inverses, size = np.array(matrices, np.float64), matrices.shape[1]
-    length = max(1, CHUNK_NUMBERS // max(1, size * size))
+    chunk_numbers = 65_536  # Numbers to compute at a time: they stay in the processor's cache.
+    length = max(1, chunk_numbers // max(1, size * size))
     for start in range(0, len(inverses), length):
         chunk = inverses[start : start + length]
         for row in range(size):

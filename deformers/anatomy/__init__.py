@@ -1,5 +1,5 @@
-"""Where the parts of a body are: its bones by their names, its front, limbs and joints.
+"""Anatomy of a character: bones by their names, and its front, limbs and joints.
 
-`presets` finds the bones of a rig by their names. `body` works out where up, front and the joints are, from these bones
-or from the shape of the skin alone. `landmarks` says where on it patterns belong, and what brings them out.
+`presets` finds the bones of a rig by their names. `body` finds up, front and the joints from these bones or from the
+shape of the skin. `landmarks` says where patterns belong and which joints drive them.
 """

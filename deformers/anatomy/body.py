@@ -1,7 +1,7 @@
-"""Where a body's front, its limbs and its joints are: from the bones that a rig preset found, or from its shape alone.
+"""Front, limbs and joints of a body: from the bones that a rig preset found, or from its shape alone.
 
-All is in armature space, at rest, and holds for bodies that are rotated, scaled or mirrored, whatever the roll of their
-bones. Left is the body's own left, as it is anatomically: of a mirrored body, the bones named "left" are on its right.
+All is in armature space, at rest, and holds for bodies that are rotated, scaled or mirrored, whatever the roll of
+their bones. Left is the body's own: bones of a mirrored body that are named "left" are on its right.
 """
 
 from __future__ import annotations
@@ -15,18 +15,12 @@ from ..errors import SkinningError
 from ..geometry.vectors import normalize
 from .presets import LEFT, MIDDLE, RIGHT, Part, Rig
 
+# Heights of joints, in statures, as usual in rigs.
 HIPS, SHOULDERS, ANKLES = 0.52, 0.79, 0.04
-"""Heights of joints, of a person's stature, as rigs have them."""
 
-HALF_WIDTH = 0.105
-"""Distance of the shoulder's joint from the middle of the body, of the stature."""
-
-LEAST_BEND = 5.0
-"""Degrees from which on a hinge that is bent at rest says to which side it bends."""
-
+# The part that begins where another ends. Tails do not tell: in rigs of game engines they point anywhere.
 AHEAD = {"collar_bone": "upper_arm", "upper_arm": "forearm", "forearm": "hand", "thigh": "shin", "shin": "foot",
          "foot": "toes", "neck": "head"}  # fmt: skip
-"""The part that begins where another ends: tails of bones point anywhere in rigs of game engines."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +29,11 @@ class RestBones:
 
     Attributes
     ----------
-    names : tuple of str, length N
+    names, parents : tuple of str, length N
+        A root has "" as parent.
     heads, tails : float64 arrays, shape (N, 3)
     axes : float64 array, shape (N, 3, 3)
         Columns are the bones' own axes X, Y and Z.
-    parents : tuple of str, length N
-        "" for none.
     deforming : bool array, shape (N,)
     """
 
@@ -52,7 +45,7 @@ class RestBones:
     deforming: np.ndarray
 
     def index(self, name: str) -> int:
-        """Index of a bone that there is."""
+        """Index of a bone by its name."""
         return self.names.index(name)
 
 
@@ -64,7 +57,7 @@ class Limb:
     ----------
     start, end : float64 arrays, shape (3,)
     bend : float64 array, shape (3,)
-        Unit vector at right angles to it: the side to which what follows bends, as the forearm to the biceps.
+        Unit vector across the limb, to the side that the next part bends to: an upper arm's biceps.
     """
 
     start: np.ndarray
@@ -84,17 +77,17 @@ class Body:
     Attributes
     ----------
     up, front, left : float64 arrays, shape (3,)
-        Unit vectors at right angles to each other.
+        Orthogonal unit vectors.
     stature : float
-        How tall it stands.
+        Height of the standing body.
     hips, shoulders : float64 arrays, shape (3,)
         Middle between both hip joints, and between both shoulder joints.
     half_width : float
-        Distance of the shoulder's joint from the middle.
+        Distance of the shoulder joints from the middle.
     limbs : dict of (str, str) to Limb
-        Parts that are known by bones; sides are the body's own.
+        By part and the body's own side.
     named : dict of str to str
-        What names of bones call the body's own left and right: swapped in a mirrored body.
+        The body's own side for a side in bone names: swapped in a mirrored body.
     """
 
     up: np.ndarray
@@ -117,9 +110,9 @@ class Body:
         Parameters
         ----------
         lateral : float
-            From the middle, 0, to the joint of the shoulder, 1.
+            0 in the middle, 1 at the shoulder joint.
         height : float
-            From the joints of the hips, 0, to those of the shoulders, 1.
+            0 at the hip joints, 1 at the shoulder joints.
         """
         spine = self.hips + height * (self.shoulders - self.hips)
         return spine + self.outward(side) * lateral * self.half_width
@@ -131,7 +124,7 @@ def body_of_rig(rig: Rig, bones: RestBones) -> Body:
     Raises
     ------
     SkinningError
-        Where its bones are so that nobody can tell where up is.
+        If hips, shoulders or ankles coincide: up or sideways is then undefined.
     """
     ends = {part: _find_ends(part, rig, bones) for part in rig.bones}
     starts = {part: start for part, (start, _) in ends.items()}
@@ -158,7 +151,7 @@ def body_of_rig(rig: Rig, bones: RestBones) -> Body:
 
 
 def _find_ends(part: Part, rig: Rig, bones: RestBones) -> tuple[np.ndarray, np.ndarray]:
-    """Where a part begins, and where it ends: at the next part, or at the tail of its last bone."""
+    """Start and end of a part: the end is the start of the next part, or the tail of its last bone."""
     name, side = part
     chain = [bones.index(bone) for bone in rig.bones[part]]
     start = bones.heads[chain[0]]
@@ -174,7 +167,7 @@ def _find_ends(part: Part, rig: Rig, bones: RestBones) -> tuple[np.ndarray, np.n
 
 
 def _toes_direction(ends: Mapping[Part, tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Where the toes point; zero where the rig has no feet."""
+    """Sum of the directions of the feet; zero if the rig has no feet."""
     feet = [normalize(end - start) for (part, _), (start, end) in ends.items() if part == "foot"]
     return sum(feet, np.zeros(3))
 
@@ -182,7 +175,7 @@ def _toes_direction(ends: Mapping[Part, tuple[np.ndarray, np.ndarray]]) -> np.nd
 def _find_bend(
     part: Part, ends: Mapping[Part, tuple[np.ndarray, np.ndarray]], rig: Rig, up: np.ndarray, front: np.ndarray
 ) -> np.ndarray:
-    """To which side what follows a limb bends: elbows forward, knees back, or as they are bent at rest."""
+    """The side that the next part bends to: elbows forward, knees back, or as they are bent at rest."""
     name, side = part
     along = normalize(ends[part][1] - ends[part][0])
     usual = -front if name in ("thigh", "shin") else -up if name == "foot" else front
@@ -192,26 +185,26 @@ def _find_bend(
         return usual
     after = normalize(np.subtract(*ends[follower, side][::-1]))
     aside = after - along * (after @ along)
-    is_bent = np.linalg.norm(aside) > np.sin(np.radians(LEAST_BEND)) and aside @ usual > 0.0
+    least_bend = 5.0  # In degrees: a hinge that is bent less at rest does not tell to which side it bends.
+    is_bent = np.linalg.norm(aside) > np.sin(np.radians(least_bend)) and aside @ usual > 0.0
     return normalize(aside) if is_bent else usual
 
 
 def body_of_shape(points: np.ndarray, up: np.ndarray, pairs: Sequence[tuple[np.ndarray, np.ndarray]] = ()) -> Body:
-    """The body of a skin whose bones nobody knows: by how it stands, by its symmetry, and by its feet.
+    """The body of a skin whose bones are unknown: from its stance, symmetry and feet.
 
     Parameters
     ----------
     points : float array, shape (V, 3)
         Armature space.
     up : float array, shape (3,)
-        Where up is in the world.
+        The world's up.
     pairs : sequence of pairs of float arrays, shape (3,)
-        Bones of the left and of the right side, as far as names tell.
+        Bones of the left and of the right side, if names tell.
 
     Notes
     -----
-    Heights of hips and shoulders are those of a person. Feet are longer ahead of the ankles than behind them: that says
-    where the front is.
+    Heights of hips and shoulders are a person's. The front is where feet reach farther from the ankles.
     """
     points, up = np.asarray(points, np.float64), normalize(np.asarray(up, np.float64))
     aside = sum((first - second for first, second in pairs), np.zeros(3))
@@ -229,14 +222,15 @@ def body_of_shape(points: np.ndarray, up: np.ndarray, pairs: Sequence[tuple[np.n
     left = np.cross(up, front)
     sideways = points @ left
     middle = 0.5 * (sideways.max() + sideways.min())
-    trunk = np.abs(sideways - middle) < HALF_WIDTH * stature
+    half_width = 0.105  # Distance of the shoulder joint from the middle of the body, in statures.
+    trunk = np.abs(sideways - middle) < half_width * stature
     hips, shoulders = (_trunk_point(points[trunk], (up, front, left), low + share * stature, stature, middle)
                        for share in (HIPS, SHOULDERS))  # fmt: skip
-    return Body(up, front, left, stature, hips, shoulders, HALF_WIDTH * stature)
+    return Body(up, front, left, stature, hips, shoulders, half_width * stature)
 
 
 def _find_symmetry(points: np.ndarray, up: np.ndarray) -> np.ndarray:
-    """Of the level directions along the axes, the one in which the skin is most nearly its own mirror image."""
+    """The horizontal coordinate axis along which the skin is most symmetric."""
     best, least = np.zeros(3), np.inf
     for axis in np.eye(3):
         level = axis - up * (axis @ up)
@@ -262,21 +256,21 @@ def _trunk_point(
 
 
 def find_axis(axes: np.ndarray, rotation: np.ndarray) -> tuple[str, float]:
-    """The axis of a bone about which it rotates most nearly as wanted.
+    """The axis of a bone that is nearest to an axis of rotation.
 
     Parameters
     ----------
     axes : float array, shape (3, 3)
         Columns are the bone's axes.
     rotation : float array, shape (3,)
-        Unit vector: what it is to rotate about.
+        Axis of rotation, a unit vector.
 
     Returns
     -------
     axis : str
         "X", "Y" or "Z".
     share : float
-        Of an angle about the wanted axis, how much is measured about this: negative for the other sign.
+        Part of an angle about `rotation` that is measured about this axis; negative if they oppose.
     """
     shares = normalize(np.asarray(axes, np.float64).T) @ rotation
     best = int(np.abs(shares).argmax())

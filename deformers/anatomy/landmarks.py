@@ -1,37 +1,31 @@
-"""Landmarks of a body: where on the skin a pattern belongs, which way it is up, and which joint brings it out.
+"""Landmarks of a body: where on the skin a pattern belongs, its direction, and the joint that drives it.
 
-They are plain files, too: each says in words of anatomy what is worked out here in armature space, at rest.
+JSON files describe them in words of anatomy, which are resolved here in armature space, at rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import SkinningError
 from ..geometry.vectors import normalize
+from ..preset_files import Reader, demand, one_of, read_number, read_settings, read_text
 from .body import Body, Limb, RestBones, find_axis
-from .presets import CENTRAL, LEFT, MIDDLE, RIGHT, SIDE, SIDED, Rig
+from .presets import LEFT, MIDDLE, PARTS, RIGHT, SIDE, SIDED, Rig
 
 TORSO = "torso"
-REGIONS = ("TORSO", "ARMS", "LEGS")
-TOWARD = ("FRONT", "BACK", "BEND", "PALM")
-POINTS = ("UP", "ALONG", "ACROSS")
-MOTIONS = ("FRONT", "BACK", "RAISE", "BEND", "PALM", "SOLE")
 
-LEAST_START, LEAST_RANGE = 5.0, 25.0
-"""Degrees beyond rest from which on a pattern may begin, and from there to its full angle, where rest is bent far."""
-
-ASIDE = 0.03
-"""Distance from the middle, of the stature, from which on a bone is of a side."""
+# A point is on a side of the body beyond this distance from the middle, in statures.
+MIN_ASIDE = 0.03
 
 
 @dataclass(frozen=True)
 class Landmark:
-    """Where a pattern belongs on any body.
+    """Position of a pattern on any body.
 
     Attributes
     ----------
@@ -42,24 +36,23 @@ class Landmark:
     on : str
         "torso", or a part of `presets`.
     toward : str
-        From inside to the skin: "FRONT" or "BACK" of the body, "BEND", to which side what follows the limb bends, or
-        "PALM".
+        From inside to the skin: "FRONT" or "BACK" of the body, "BEND" (see `Limb.bend`), or "PALM".
     points : str
-        What of the height map points where: "UP", its top up; "ALONG", its right side to the limb's end; "ACROSS", its
-        top to the limb's end.
+        Direction of the height map: "UP", its top up; "ALONG", its right side to the limb's end; "ACROSS", its top to
+        the limb's end.
     driver : tuple of str
         Parts whose bones' rotations add up to the angle.
     motion : str
-        What brings it out: the spine bent to "FRONT" or "BACK", "RAISE" of the arm to the side, "BEND" of a hinge, the
-        hand to its "PALM", the foot to its "SOLE".
+        The rotation that drives it: the spine to "FRONT" or "BACK", "RAISE" of the arm to the side, "BEND" of a hinge,
+        the hand to its "PALM", the foot to its "SOLE".
     start, full : float
-        Degrees, from arms that hang, and from straight knees and elbows.
+        Degrees, from hanging arms, straight knees and elbows.
     along : float
-        On a limb: from its start, 0, to its end, 1.
+        On a limb: 0 at its start, 1 at its end.
     lateral, height : float
         On the torso: see `Body.torso_point`.
     scale, strength : float
-        Factors of what the library has.
+        Factors on the library's values.
     """
 
     name: str
@@ -78,6 +71,9 @@ class Landmark:
     scale: float = 1.0
     strength: float = 1.0
 
+    def __post_init__(self) -> None:
+        demand(self.full > self.start, "full must be larger than its start")
+
     @property
     def is_sided(self) -> bool:
         """Whether there is one on each side."""
@@ -90,7 +86,7 @@ class Landmark:
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a pattern goes on one body, and what drives it: armature space, at rest.
+    """A landmark on one body, with its driver: armature space, at rest.
 
     Attributes
     ----------
@@ -99,13 +95,13 @@ class Spot:
     origin, toward : float64 arrays, shape (3,)
         A point inside the body, and the unit vector from it to the skin.
     right, top : float64 arrays, shape (3,), or None
-        Where the height map's right side or its top points; one of them is given.
+        Direction of the height map's right side or of its top; one of them is given.
     bone, first_bone : str
         Bone that drives it; the first of the chain whose rotations add up, or "".
     axis : str
         "X", "Y" or "Z" of the bone.
     is_positive : bool
-        Sign of the rotation that brings it out.
+        Sign of the rotation that drives it.
     start, full : float
         Radians beyond rest, about this axis.
     """
@@ -125,64 +121,53 @@ class Spot:
 
 
 def read_landmarks(key: str, content: Any) -> list[Landmark]:
-    """Make landmarks of what a JSON file says.
+    """Make landmarks from the content of a JSON file.
 
     Parameters
     ----------
     key : str
-        Name of the file, which messages give.
+        Name of the file, for messages.
     content : object
-        Of the file.
+        Parsed JSON.
 
     Raises
     ------
     SkinningError
-        Where anything in it is missing, unknown or of the wrong kind.
+        If a setting is missing, unknown or wrong.
     """
-
-    def check(is_right: bool, problem: str) -> None:
-        if not is_right:
-            raise SkinningError(f"Landmarks '{key}': {problem}")
-
     listed = content.get("landmarks") if isinstance(content, dict) else None
-    check(isinstance(listed, list) and all(isinstance(one, dict) for one in listed), "the file has no list of patterns")
-    return [_read_landmark(one, check) for one in listed or ()]
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise SkinningError(f"Preset '{key}': the file has no list of patterns")
+    return [read_settings(Landmark, f"{key}, {one.get('name', '?')}", one, READERS) for one in listed]
 
 
-def _read_landmark(content: dict[str, Any], check: Callable[[bool, str], None]) -> Landmark:
-    known = {field.name: field for field in fields(Landmark)}
-    name = content.get("name", "?")
-    unknown = [field for field in content if field not in known]
-    check(not unknown, f"{name} has no setting {', '.join(map(repr, unknown))}: use {', '.join(known)}")
-    missing = [field for field, its in known.items() if its.default is MISSING and field not in content]
-    check(not missing, f"{name} lacks {', '.join(missing)}")
-    for field, allowed in (("region", REGIONS), ("toward", TOWARD), ("points", POINTS), ("motion", MOTIONS),
-                           ("on", (TORSO, *CENTRAL, *SIDED))):  # fmt: skip
-        check(content[field] in allowed, f"{field} of {name} must be one of {', '.join(allowed)}")
-    driver = content["driver"]
-    is_right = isinstance(driver, list) and bool(driver) and all(part in (*CENTRAL, *SIDED) for part in driver)
-    check(is_right, f"driver of {name} must be a list of body parts")
-    check(
-        all(isinstance(content[field], str) for field in ("name", "pattern")),
-        f"name and pattern of {name} must be text",
-    )
-    for field, value in content.items():
-        if known[field].type == "float":
-            check(isinstance(value, int | float) and abs(value) < 1000.0, f"{field} of {name} must be a number")
-    check(content["full"] > content["start"], f"full of {name} must be larger than its start")
-    values: dict[str, Any] = content | {"driver": tuple(driver)}
-    return Landmark(**values)
+def _read_driver(name: str, value: Any) -> tuple[str, ...]:
+    is_right = isinstance(value, list) and bool(value) and all(part in PARTS for part in value)
+    demand(is_right, f"{name} must be a list of body parts")
+    return tuple(value)
+
+
+READERS: dict[str, Reader] = {
+    **dict.fromkeys(("name", "pattern"), read_text),
+    **dict.fromkeys(("start", "full", "along", "lateral", "height", "scale", "strength"), read_number),
+    "region": one_of(("TORSO", "ARMS", "LEGS")),
+    "on": one_of((TORSO, *PARTS)),
+    "toward": one_of(("FRONT", "BACK", "BEND", "PALM")),
+    "points": one_of(("UP", "ALONG", "ACROSS")),
+    "motion": one_of(("FRONT", "BACK", "RAISE", "BEND", "PALM", "SOLE")),
+    "driver": _read_driver,
+}
 
 
 def find_spot(landmark: Landmark, side: str, body: Body, rig: Rig, bones: RestBones, bone: str = "") -> Spot | None:
-    """Where a landmark is on a body whose bones a preset knows; None where the rig lacks a part that it needs.
+    """Find a landmark on a body whose bones a preset knows; None if the rig lacks a needed part.
 
     Parameters
     ----------
     side : str
         The body's own.
     bone : str
-        Bone that is to drive it, where it is none of those that the preset names for this.
+        Another driving bone than the preset's.
     """
     drivers = find_drivers(landmark, side, body, rig)
     limb = body.limbs.get((landmark.on, side if landmark.on in SIDED else MIDDLE))
@@ -202,7 +187,7 @@ def find_spot(landmark: Landmark, side: str, body: Body, rig: Rig, bones: RestBo
 
 
 def find_drivers(landmark: Landmark, side: str, body: Body, rig: Rig) -> list[str]:
-    """Bones whose rotations add up to the angle of a landmark's joint; none where the rig lacks them.
+    """Bones whose rotations add up to the angle of a landmark's joint; empty if the rig lacks them.
 
     Parameters
     ----------
@@ -215,7 +200,7 @@ def find_drivers(landmark: Landmark, side: str, body: Body, rig: Rig) -> list[st
 
 
 def guess_spot(landmark: Landmark, side: str, body: Body, bones: RestBones, bone: str) -> Spot:
-    """Where a landmark is on a body of which only the bone that drives the pattern is known.
+    """Find a landmark on a body of which only the driving bone is known.
 
     Parameters
     ----------
@@ -227,7 +212,7 @@ def guess_spot(landmark: Landmark, side: str, body: Body, bones: RestBones, bone
     limb = driver
     if landmark.on not in (TORSO, *landmark.driver):
         parent = bones.parents[index]
-        while parent and np.linalg.norm(bones.heads[bones.index(parent)] - driver.start) < ASIDE * body.stature:
+        while parent and np.linalg.norm(bones.heads[bones.index(parent)] - driver.start) < MIN_ASIDE * body.stature:
             parent = bones.parents[bones.index(parent)]
         if parent:
             limb = Limb(bones.heads[bones.index(parent)], driver.start, body.front)
@@ -260,8 +245,11 @@ def _make_spot(
     top = {"UP": body.up, "ACROSS": along}.get(landmark.points)
     rotation, rest = _find_motion(landmark.motion, side, body, limb, driver, palm)
     axis, share = find_axis(bones.axes[bones.index(bone)], rotation)
-    start = max(landmark.start - rest, LEAST_START)
-    full = max(landmark.full - rest, start + LEAST_RANGE)
+    # Bounds in degrees, for joints that are bent far at rest: of the start beyond rest, and from there to the full
+    # angle.
+    min_start, min_range = 5.0, 25.0
+    start = max(landmark.start - rest, min_start)
+    full = max(landmark.full - rest, start + min_range)
     start, full = (float(np.radians(angle) * abs(share)) for angle in (start, full))
     return Spot(landmark, side, origin, toward, right, top, bone, "", axis, share > 0.0, start, full)
 
@@ -269,7 +257,7 @@ def _make_spot(
 def _find_motion(
     motion: str, side: str, body: Body, limb: Limb | None, driver: Limb, palm: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """What a motion rotates about, a unit vector, and how far that is done at rest already, degrees."""
+    """Axis of rotation of a motion, a unit vector, and its angle at rest, degrees."""
     if motion in ("FRONT", "BACK"):
         return np.cross(body.up, body.front if motion == "FRONT" else -body.front), 0.0
     if motion == "RAISE":
@@ -290,7 +278,7 @@ def _find_motion(
 
 
 def _find_palm(body: Body, side: str, rig: Rig, bones: RestBones) -> np.ndarray:
-    """Unit vector out of the palm: by thumb and little finger, else as of arms that hang, with thumbs to the front."""
+    """Unit vector out of the palm: from thumb and little finger, else as of hanging arms with thumbs to the front."""
     forearm = body.limbs.get(("forearm", side))
     if forearm is None:
         return body.front
@@ -310,8 +298,8 @@ def sides_of(landmark: Landmark) -> Sequence[str]:
 
 
 def find_side(body: Body, point: np.ndarray) -> str:
-    """On which side of a body a point, float array, shape (3,), is."""
+    """The side of a body that a point, float array, shape (3,), is on."""
     lateral = float((point - body.hips) @ body.left)
-    if abs(lateral) < ASIDE * body.stature:
+    if abs(lateral) < MIN_ASIDE * body.stature:
         return MIDDLE
     return LEFT if lateral > 0.0 else RIGHT

@@ -1,4 +1,4 @@
-"""How the joints of a body move: hinges and their side, bones that only twist, hands and feet."""
+"""Stiffness of a body's joints: hinges and their side, bones that only twist, hands and feet."""
 
 from __future__ import annotations
 
@@ -8,14 +8,8 @@ from ..geometry.vectors import normalize
 from .body import RestBones, body_of_rig
 from .presets import SIDE, Rig
 
-OWN_AXIS = np.cos(np.radians(25.0))
-"""Cosine of the angle up to which the bone's own axis, by its roll, is what a hinge bends about."""
-
+# The part that a hinge bends against.
 ABOVE = {"forearm": "upper_arm", "shin": "thigh"}
-"""Which part a hinge bends against."""
-
-ENDS = ("hand", "foot")
-"""Parts at the end of limbs, which turn with them."""
 
 
 def find_twists(rig: Rig) -> set[str]:
@@ -25,31 +19,29 @@ def find_twists(rig: Rig) -> set[str]:
 
 
 def find_ends(rig: Rig) -> set[str]:
-    """Names of the bones with which hands and feet begin."""
-    return {names[0] for (part, _), names in rig.bones.items() if part in ENDS}
+    """Names of the first bones of hands and feet."""
+    ends = ("hand", "foot")
+    return {names[0] for (part, _), names in rig.bones.items() if part in ends}
 
 
 def find_hinges(rig: Rig, bones: RestBones) -> dict[str, tuple[np.ndarray, float]]:
-    """What elbows and knees bend about, and when they are straight.
-
-    Parameters
-    ----------
-    rig : Rig
-        Of these bones.
+    """Axes of elbows and knees, and the angles at which they are straight.
 
     Returns
     -------
     dict of str to tuple of float64 array, shape (3, 3), and float
-        By the names of the bones below: the hinge (X), which turns them to their side, the limb (Y) and the normal of
-        both (Z) as columns, seen in the bone's own axes; and the angle about X, from rest, at which the limb is
+        By the names of the bones below the joint: columns in the bone's own axes are the hinge (X), which bends the
+        limb to its side, the limb (Y), the normal of both (Z); and the angle about X, from rest, at which the limb is
         straight, radians.
 
     Raises
     ------
     SkinningError
-        Of a body that has no size.
+        If the body has no size.
     """
     twists, body, found = find_twists(rig), body_of_rig(rig, bones), {}
+    # A hinge bends about an axis of its bone, as rolled by the rigger, if it is within this angle. Its cosine.
+    own_axis = np.cos(np.radians(25.0))
     for (part, side), names in rig.bones.items():
         own, limb = (body.limbs.get((name, body.named[side])) for name in (part, ABOVE.get(part, "")))
         bending = [name for name in names if name not in twists]
@@ -58,7 +50,7 @@ def find_hinges(rig: Rig, bones: RestBones) -> dict[str, tuple[np.ndarray, float
         axes, hinge = bones.axes[bones.index(bending[0])], np.cross(limb.along, limb.bend)
         shares = axes.T @ hinge
         best = int(np.abs(shares).argmax())
-        if abs(shares[best]) > OWN_AXIS:
+        if abs(shares[best]) > own_axis:
             hinge = axes[:, best] * np.sign(shares[best])
         hinge = normalize(hinge - own.along * (hinge @ own.along))
         frame = np.stack([hinge, own.along, np.cross(hinge, own.along)], axis=1)

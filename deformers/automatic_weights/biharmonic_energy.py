@@ -1,7 +1,7 @@
-"""Bounded biharmonic weights over the cells of a solid: the smoothest weights that stay within 0 and 1 and sum to 1.
+"""Bounded biharmonic weights over the cells of a solid: the smoothest weights within 0 and 1 that sum to 1.
 
-Jacobson, Baran, Popovic, Sorkine: Bounded Biharmonic Weights for Real-Time Deformation, 2011: over
-all bones, the least half integral of (laplacian of w)^2 with w given on the bones, 0 <= w <= 1 and sum 1.
+Jacobson, Baran, Popovic, Sorkine: Bounded Biharmonic Weights for Real-Time Deformation, 2011: minimize, over all
+bones, half the integral of (laplacian of w)^2 with w given on the bones, 0 <= w <= 1 and sum 1.
 """
 
 from __future__ import annotations
@@ -15,32 +15,11 @@ from ..algebra.block_tridiagonal import assemble, count_links, factorize
 from ..errors import SkinningError
 from ..geometry.solid import find_islands
 
+# Energy above the minimum, as a share of it
 TOLERANCE = 1e-3
-"""How far above the least energy the result may be, as a share of it."""
 
-LEAST_TOLERANCE = 1e-10
-"""Below it, rounding hides whether the energy is the least."""
-
-MOST_STEPS = 1000
-"""Steps after which the best weights so far are taken."""
-
-STEPS_BETWEEN_CHECKS = 5
-"""Steps after which the bounds of the energy are checked again."""
-
-RELAXATION = 1.8
-"""How far beyond its minimum each step goes; 1 is no further."""
-
-STIFFNESS = 2.0
-"""The first penalty of weights that leave their bounds, one cell away from a fixed cell."""
-
-IMBALANCE = 5.0
-"""Residuals further apart than this change the penalty, by this much at most."""
-
-ROUNDING = 1e-14
-"""Energy of a cell that counts as none."""
-
-PRECISION = 1e-10
-"""To what sum the weights of a cell are brought to 1."""
+# After as many steps the best weights so far are taken.
+MAX_STEPS = 1000
 
 
 def minimize(
@@ -51,22 +30,22 @@ def minimize(
     progress: Callable[[float], None] | None = None,
     counted: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Find the smoothest weights of cells within the bounds, all bones at once.
+    """Find the smoothest weights of cells within the bounds, for all bones at once.
 
     Parameters
     ----------
     neighbors : int array, shape (N, K)
-        The cells that each cell is linked to, N where there is none. Links go both ways and are one cell long.
+        Linked cells, padded with N. Links go both ways and are one cell long.
     fixed : bool array, shape (N,)
-        Cells whose weights are given: at least one in each part of the solid.
+        Cells with given weights: at least one in each part of the solid.
     given : float array, shape (N, B)
         Weights of the fixed cells: not negative, sum 1. Other rows are not read. Bones without any get none anywhere.
     tolerance : float
-        The energy is proved to be above the least one by at most this share of it.
+        The energy is proved to exceed the minimum by at most this share.
     progress : callable, optional
-        Gets numbers from 0 to 1.
+        Called with the finished share.
     counted : bool array, shape (N,), optional
-        Cells whose Laplacian is a part of the energy, the free ones among them; all if not given.
+        Cells whose Laplacian is part of the energy, including the free ones; by default all.
 
     Returns
     -------
@@ -76,19 +55,19 @@ def minimize(
     Raises
     ------
     SkinningError
-        For arrays that do not fit, and for a part of the solid without a fixed cell.
+        If arrays do not fit, or a part of the solid has no fixed cell.
 
     Notes
     -----
-    The paper solves each bone by itself and divides by the sum at the end, which is not the optimum of the problem that
-    it states. Here all bones are solved together by ADMM: a step minimizes the energy with a penalty for leaving the
-    last weights within bounds, then moves each cell's weights to the nearest ones within bounds (a projection onto the
-    simplex). The penalty falls with the square of the distance from the fixed cells, where weights turn less sharply.
+    The paper solves for each bone alone and divides by the sum at the end, which is not the optimum of its problem.
+    Here all bones are solved together by ADMM: a step minimizes the energy with a penalty for leaving the last weights
+    within bounds, then moves each cell's weights to the nearest ones within bounds (a projection onto the simplex). The
+    penalty falls with the squared distance from the fixed cells, since weights turn less sharply there.
 
-    The energy is convex: at any weights x, the tangent plane of the energy is below it everywhere, so the least value
-    of the plane within bounds (in each cell: all weight on the bone with the least slope) is below the least energy.
-    With the energy of the best weights so far it encloses the optimum. The steps end when the two are near enough, or
-    after `MOST_STEPS`. All is in double precision: the energy of a long smooth part is too small for less.
+    The energy is convex: the tangent plane at any weights x is below it everywhere, so the least value of the plane
+    within bounds (in each cell: all weight on the bone with the least slope) is below the least energy. Together with
+    the energy of the best weights so far it encloses the optimum. The steps end when the two are close enough, or after
+    `MAX_STEPS`. Double precision is needed: the energy of a long smooth part is too small for float32.
     """
     neighbors, fixed = np.asarray(neighbors, np.intp), np.asarray(fixed)
     given = np.array(given, np.float64, ndmin=2)
@@ -104,6 +83,7 @@ def minimize(
             progress((done + share * size) / len(neighbors))
 
     positions = np.empty(len(neighbors) + 1, np.intp)
+    min_tolerance = 1e-10  # Rounding hides smaller differences from the minimum.
     for cells in find_parts(neighbors, fixed):
         bones, size = np.flatnonzero(given[cells].any(axis=0)), len(cells)
         if len(bones) == 1:
@@ -112,7 +92,7 @@ def minimize(
             positions[cells], positions[-1] = np.arange(size), size
             part = np.ix_(cells, bones)
             area = Area(positions[neighbors[cells]], fixed[cells], counted[cells])
-            result[part] = _solve(area, given[part], max(tolerance, LEAST_TOLERANCE), report)
+            result[part] = _solve(area, given[part], max(tolerance, min_tolerance), report)
         done += size
     if progress:
         progress(1.0)
@@ -120,7 +100,7 @@ def minimize(
 
 
 def _apply_laplacian(neighbors: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Degree minus adjacency times values, shape (N, B), whose slope across the boundary is zero."""
+    """Degree minus adjacency times values, shape (N, B), with zero slope across the boundary."""
     count = len(values)
     padded = np.concatenate([values, np.zeros((1, values.shape[1]))])
     result = (neighbors < count).sum(axis=1)[:, None] * values
@@ -148,7 +128,7 @@ def _check(neighbors: np.ndarray, fixed: np.ndarray, given: np.ndarray) -> None:
 
 
 def find_parts(neighbors: np.ndarray, fixed: np.ndarray) -> list[np.ndarray]:
-    """Find the cells of each part of a solid that links hold together, int arrays: bones have no weight in other parts.
+    """Find the connected cells of each part of a solid, int arrays: bones have no weight in other parts.
 
     Parameters
     ----------
@@ -158,7 +138,7 @@ def find_parts(neighbors: np.ndarray, fixed: np.ndarray) -> list[np.ndarray]:
     Raises
     ------
     SkinningError
-        Where a part has no fixed cell.
+        If a part has no fixed cell.
     """
     count = len(neighbors)
     cells, columns = np.nonzero(neighbors < count)
@@ -175,13 +155,12 @@ def find_parts(neighbors: np.ndarray, fixed: np.ndarray) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class Area:
-    """Cells of a part of a solid.
+    """Cells of a part of a solid; see `minimize`.
 
     Attributes
     ----------
     neighbors : int array, shape (N, K)
     fixed, counted : bool arrays, shape (N,)
-        As for `minimize`.
     """
 
     neighbors: np.ndarray
@@ -189,18 +168,19 @@ class Area:
     counted: np.ndarray
 
     def bend(self, values: np.ndarray) -> np.ndarray:
-        """The Laplacian of values, shape (N, B), where it counts; else 0."""
+        """The Laplacian of values, shape (N, B), of cells that count; else 0."""
         return np.where(self.counted[:, None], _apply_laplacian(self.neighbors, values), 0.0)
 
 
 def _solve(area: Area, given: np.ndarray, tolerance: float, progress: Callable[[float], None]) -> np.ndarray:
-    """The weights of the cells of a part, shape (N, B), where some are free and each bone has a fixed one."""
+    """Weights of the cells of a part, shape (N, B), some of which are free; each bone has a fixed one."""
     neighbors = area.neighbors
     matrix = assemble(neighbors, ~area.fixed, area.counted)
     free = matrix.cells
     bounds = Bounds(area, free, given)
     pull = _apply_laplacian(neighbors, area.bend(given))[free]
-    penalty = STIFFNESS / count_links(neighbors, np.flatnonzero(area.fixed))[free, None] ** 2.0
+    first_penalty = 2.0  # First penalty for leaving the bounds, one cell away from a fixed cell
+    penalty = first_penalty / count_links(neighbors, np.flatnonzero(area.fixed))[free, None] ** 2.0
     scale = np.sqrt(penalty)
 
     start = factorize(matrix, np.zeros(len(free))).solve(-pull)  # without bounds
@@ -208,24 +188,27 @@ def _solve(area: Area, given: np.ndarray, tolerance: float, progress: Callable[[
     factor = factorize(matrix, penalty[:, 0])
     excess = np.zeros_like(weights)  # scaled multipliers
     first_gap = 0.0
-    for step in range(MOST_STEPS):
+    steps_between_checks = 5
+    relaxation = 1.8  # Steps go this far; 1 ends at their minimum.
+    max_imbalance = 5.0  # If residuals differ by more, the penalty changes, by at most this factor.
+    for step in range(MAX_STEPS):
         smooth = factor.solve(penalty * (weights - excess) - pull)
         before = weights
-        target = RELAXATION * smooth + (1.0 - RELAXATION) * before + excess
+        target = relaxation * smooth + (1.0 - relaxation) * before + excess
         weights, shifts = project_rows(target, shifts)
         excess = target - weights
-        if step % STEPS_BETWEEN_CHECKS:
+        if step % steps_between_checks:
             continue
         gap = bounds.tighten(smooth, weights)
         if gap <= tolerance:
             break
         first_gap = first_gap or gap
-        progress(max(step / MOST_STEPS, float(np.log(first_gap / gap) / np.log(first_gap / tolerance))))
+        progress(max(step / MAX_STEPS, float(np.log(first_gap / gap) / np.log(first_gap / tolerance))))
         primal = _norm(scale * (smooth - weights)) / _norm(scale * weights)
         dual = _norm(scale * (weights - before)) / _norm(scale * excess)
         ratio = np.sqrt(primal / dual)
-        if step and not 1.0 / IMBALANCE < ratio < IMBALANCE:
-            change = np.clip(ratio, 1.0 / IMBALANCE, IMBALANCE)
+        if step and not 1.0 / max_imbalance < ratio < max_imbalance:
+            change = np.clip(ratio, 1.0 / max_imbalance, max_imbalance)
             penalty *= change
             scale *= np.sqrt(change)
             excess /= change
@@ -238,25 +221,26 @@ def _norm(values: np.ndarray) -> float:
 
 
 def project_rows(values: np.ndarray, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows nearest to those of `values`, shape (F, B), that are not negative and sum to 1.
+    """Nearest rows to those of `values`, shape (F, B), that are not negative and sum to 1.
 
-    They are `max(values - highest - shift, 0)`. The shifts, shape (F, 1), are found by Newton's method from those
-    given: the sum is convex and in pieces a line, and each step but the first leaves out a bone or is the last.
+    They are `max(values - highest - shift, 0)`. The shifts, shape (F, 1), are found by Newton's method from the given
+    ones: the sum is convex and piecewise linear, and each step but the first leaves out a bone or is the last.
     """
     values = values - values.max(axis=1, keepdims=True)
     shifts = np.clip(shifts, -1.0, -1.0 / values.shape[1])
     result = values
+    sum_precision = 1e-10
     for _ in range(values.shape[1] + 2):
         result = np.maximum(values - shifts, 0.0)
         changes = (result.sum(axis=1, keepdims=True) - 1.0) / np.count_nonzero(result, axis=1)[:, None]
-        if np.abs(changes).max() < PRECISION:
+        if np.abs(changes).max() < sum_precision:
             break
         shifts = np.maximum(shifts + changes, -1.0)
     return result, shifts
 
 
 class Bounds:
-    """Encloses the least energy between that of the best weights found and a bound from below.
+    """Bounds of the least energy: the best weights found, and a bound from below.
 
     Attributes
     ----------
@@ -270,7 +254,9 @@ class Bounds:
         self.lower, self.upper = 0.0, np.inf
 
     def tighten(self, smooth: np.ndarray, weights: np.ndarray) -> float:
-        """Take in weights of the free cells, (F, B), any and within the bounds: the gap as a share of the energy."""
+        """Try weights of the free cells, (F, B), of any value and within the bounds; return the gap as a share of the
+        energy.
+        """
         all_weights = self.best.copy()
         all_weights[self._free] = smooth
         curvature = self._area.bend(all_weights)
@@ -281,5 +267,6 @@ class Bounds:
         upper = 0.5 * float((self._area.bend(all_weights) ** 2).sum())
         if upper < self.upper:
             self.upper, self.best = upper, all_weights
-        above = self.upper - self.lower - ROUNDING * len(self.best)
+        energy_rounding = 1e-14  # Energy of a cell that counts as zero
+        above = self.upper - self.lower - energy_rounding * len(self.best)
         return max(above, 0.0) / max(self.upper, 1e-300)

@@ -1,4 +1,4 @@
-"""Which bone is nearest to each cell of a solid, along paths through the solid."""
+"""Nearest bone of each cell of a solid, along paths through the solid."""
 
 from __future__ import annotations
 
@@ -10,20 +10,8 @@ from ..geometry.neighbors import find_nearest
 from ..geometry.solid_cells import Cells
 from ..rig.skeleton import distances_to_bones
 
-TIE = 0.02
-"""Lengths of a cell within which bones that touch each other are equally near."""
-
-MAIN_SHARE = 0.25
-"""Share of a bone from which on a part that holds so much has this bone as its own."""
-
-BESIDE = np.array([1e-3, 0.0, 0.0])
-"""Lengths of a cell: bones in the middle of a character, where cells meet, run through those on both sides."""
-
-MOST_SAMPLES = 2**52
-"""Steps that a bone is cut into: float64 numbers them all."""
-
-NEARBY = 0.5
-"""Share of a solid's size within which bones beside it count where none is inside."""
+# In cells: bones in the middle of a character, between two cells, run through both.
+TO_BOTH_SIDES = np.array([1e-3, 0.0, 0.0])
 
 
 def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +28,7 @@ def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.n
     low, high = cells.centers.min(axis=0) - cells.step, cells.centers.max(axis=0) + cells.step
     for bone, (head, tail) in enumerate(zip(heads, tails, strict=True)):
         points = _sample_bone(head, tail, 0.5 * cells.step, low, high)
-        both = np.concatenate([points - BESIDE * cells.step, points + BESIDE * cells.step])
+        both = np.concatenate([points - TO_BOTH_SIDES * cells.step, points + TO_BOTH_SIDES * cells.step])
         found = np.unique(cells.find_nodes(both, order))
         found = found[found < cells.count]
         nodes.append(found)
@@ -51,7 +39,8 @@ def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.n
 def _sample_bone(head: np.ndarray, tail: np.ndarray, step: float, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Points of a bone, at most `step` apart, that may lie in a box: shape (N, 3)."""
     offset = tail - head
-    count = int(min(np.ceil(np.linalg.norm(offset) / step), MOST_SAMPLES))
+    max_samples = 2**52  # Float64 can number as many steps along a bone.
+    count = int(min(np.ceil(np.linalg.norm(offset) / step), max_samples))
     with np.errstate(divide="ignore", invalid="ignore"):  # along an axis that the bone does not move in
         ends = np.sort((np.stack([low, high]) - head) / offset, axis=0)
     ends[:, offset == 0.0] = [[-np.inf], [np.inf]]
@@ -62,7 +51,7 @@ def _sample_bone(head: np.ndarray, tail: np.ndarray, step: float, low: np.ndarra
 
 
 def find_nearby_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find the nearest node of each bone that is about the solid's box, as `find_seeds`: for a cape, or a mask.
+    """Find the nearest node of each bone near the solid's box, as `find_seeds`: for a cape or a mask.
 
     Parameters
     ----------
@@ -71,7 +60,8 @@ def find_nearby_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tup
     """
     centers = cells.centers
     low, high = centers.min(axis=0), centers.max(axis=0)
-    room = NEARBY * (high - low).max()
+    max_nearby = 0.5  # If no bone is inside, bones within this distance count, in sizes of the solid.
+    room = max_nearby * (high - low).max()
     bones = np.repeat(np.arange(len(heads)), 9)
     shares = np.tile(np.linspace(0.0, 1.0, 9), len(heads))[:, None]
     positions = heads[bones] * (1.0 - shares) + tails[bones] * shares
@@ -84,16 +74,16 @@ def find_nearby_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tup
 
 @dataclass(frozen=True)
 class Claims:
-    """Which bone is nearest to each node, along paths through the solid.
+    """The nearest bone of each node, along paths through the solid.
 
     Attributes
     ----------
     owner : int array, shape (N,)
-        -1 where no bone reaches.
+        -1 if no bone reaches.
     distance : float64 array, shape (N,)
-        From the center of the node's cell; infinite where no bone reaches.
+        From the center of the node's cell; infinite if no bone reaches.
     has_own_bones : bool array, shape (N,)
-        Nodes of parts that have bones of their own; others are clothes, what else has no bone, and air below these.
+        Nodes of parts with bones of their own; others are clothes, other parts without a bone, and air below them.
     """
 
     owner: np.ndarray
@@ -109,62 +99,52 @@ def claim_nodes(
     tails: np.ndarray,
     handles: np.ndarray | None = None,
 ) -> Claims:
-    """Hand bones on from node to node along links, as long as none is nearer.
+    """Spread bones from node to node along links, as long as no other bone is nearer.
 
-    First within the parts that bones run through; then to those that none does. A bone that only sticks out into a
-    part, as a toe's into a sock, is none of it.
+    First within the parts that bones run through, then to parts without bones. A bone that only sticks out into a part,
+    such as a toe into a sock, is not its own.
 
     Parameters
     ----------
     seeds, bones : int arrays, shape (S,)
-        As `find_seeds` gives them.
+        From `find_seeds`.
     heads, tails : float64 arrays, shape (B, 3)
         In the space of the cells.
     handles : bool array, shape (B,), optional
-        Bones that make no part their own: a point on a coat. Where there are no others, they do.
+        Bones that make no part their own, such as a point on a coat, unless all are.
     """
     owner, distance = np.full(cells.count + 1, -1), np.full(cells.count + 1, np.inf)
     within = np.where(cells.open_links, cells.neighbors, cells.count)
     guests = np.zeros(len(seeds), bool) if handles is None or handles[bones].all() else handles[bones]
     parts = cells.parts[seeds]
     own = np.isin(parts, parts[~guests][_is_main(parts[~guests], bones[~guests])])
-    _offer_seeds(cells, owner, distance, seeds[own], bones[own], heads, tails)
-    _hand_on(cells, within, owner, distance, heads, tails)
+    away = distances_to_bones(cells.centers[seeds], heads[bones], tails[bones])
+    _offer(owner, distance, seeds[own], bones[own], away[own])
+    _spread(cells, within, owner, distance, heads, tails)
     has_own_bones = owner[:-1] >= 0
-    _offer_seeds(cells, owner, distance, seeds[guests & ~own], bones[guests & ~own], heads, tails)
+    late = guests & ~own
+    _offer(owner, distance, seeds[late], bones[late], away[late])
     left = np.where(owner[cells.neighbors] < 0, cells.neighbors, cells.count)
-    _hand_on(cells, left, owner, distance, heads, tails)
+    _spread(cells, left, owner, distance, heads, tails)
     return Claims(owner[:-1], distance[:-1], has_own_bones)
 
 
-def _offer_seeds(
-    cells: Cells,
-    owner: np.ndarray,
-    distance: np.ndarray,
-    seeds: np.ndarray,
-    bones: np.ndarray,
-    heads: np.ndarray,
-    tails: np.ndarray,
-) -> None:
-    """Let seeds, shape (S,), take the bones that run through them."""
-    _offer(owner, distance, seeds, bones, distances_to_bones(cells.centers[seeds], heads[bones], tails[bones]))
-
-
 def _is_main(parts: np.ndarray, bones: np.ndarray) -> np.ndarray:
-    """Which seeds, shape (S,), are in parts that hold a main share of some bone, or more of it than any other part."""
+    """Whether each seed, shape (S,), is in a part with a main share of some bone, or more of it than any other part."""
     count = int(parts.max(initial=0)) + 1
     pairs, sizes = np.unique(bones * count + parts, return_counts=True)
     totals, largest = np.zeros((2, int(bones.max(initial=0)) + 1))
     np.add.at(totals, pairs // count, sizes)
     np.maximum.at(largest, pairs // count, sizes)
-    counts = (sizes >= MAIN_SHARE * totals[pairs // count]) | (sizes == largest[pairs // count])
+    min_main_share = 0.25  # A part that contains this share of a bone has the bone as its own.
+    counts = (sizes >= min_main_share * totals[pairs // count]) | (sizes == largest[pairs // count])
     return np.isin(parts, pairs[counts] % count)
 
 
 def _offer(
     owner: np.ndarray, distance: np.ndarray, nodes: np.ndarray, bones: np.ndarray, away: np.ndarray
 ) -> np.ndarray:
-    """Let nodes, shape (N,), take bones that are nearer than theirs, the first of equals; which have done so."""
+    """Give nodes, shape (N,), bones that are nearer than theirs, the first of equals; return the changed nodes."""
     better = away < distance[nodes] * (1.0 - 1e-9)
     nodes, bones, away = nodes[better], bones[better], away[better]
     order = np.lexsort((-bones, -away))  # of several that are written to one index, the last stays
@@ -172,10 +152,10 @@ def _offer(
     return np.unique(nodes)
 
 
-def _hand_on(
+def _spread(
     cells: Cells, links: np.ndarray, owner: np.ndarray, distance: np.ndarray, heads: np.ndarray, tails: np.ndarray
 ) -> None:
-    """Hand bones on along links, shape (N, K), until nothing changes."""
+    """Spread bones along links, shape (N, K), until nothing changes."""
     centers = cells.centers
     frontier = np.flatnonzero(owner[:-1] >= 0)
     while frontier.size:
@@ -187,7 +167,7 @@ def _hand_on(
 
 
 def share_ties(cells: Cells, claims: Claims, usable: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """Shares of the bones in each node, float32, shape (N, B): the nearest bone, and all that are as near.
+    """Shares of the bones in each node, float32, shape (N, B): of the nearest bone, and of equally near bones.
 
     Parameters
     ----------
@@ -199,7 +179,8 @@ def share_ties(cells: Cells, claims: Claims, usable: np.ndarray, heads: np.ndarr
     shares = np.zeros((cells.count + 1, len(heads)), np.float32)
     shares[np.arange(cells.count), owner] = 1.0
     shares[np.flatnonzero(owner < 0)] = 0.0
-    centers, near = cells.centers, TIE * cells.step
+    tie_distance = 0.02  # Bones that touch are equally near within this distance, in cells.
+    centers, near = cells.centers, tie_distance * cells.step
     order = np.argsort(owner, kind="stable")
     starts = np.searchsorted(owner[order], np.arange(len(heads) + 1))
     touching = _measure_gaps(heads[usable], tails[usable]) <= near
@@ -212,7 +193,7 @@ def share_ties(cells: Cells, claims: Claims, usable: np.ndarray, heads: np.ndarr
 
 
 def _measure_gaps(heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """About how far segments are apart, shape (B, B): by positions along the first of each two."""
+    """Approximate distances between segments, shape (B, B), from positions along the first of each two."""
     positions = heads[:, None] + np.linspace(0.0, 1.0, 9)[:, None] * (tails - heads)[:, None]
     away = distances_to_bones(positions[:, None], heads[None, :, None], tails[None, :, None]).min(axis=2)
     return np.minimum(away, away.T)

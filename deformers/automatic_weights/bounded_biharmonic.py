@@ -1,4 +1,4 @@
-"""Automatic weights that are as smooth as can be in the solid: bounded biharmonic weights (Jacobson 2011)."""
+"""Automatic weights that are as smooth as possible in the solid: bounded biharmonic weights (Jacobson 2011)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from ..errors import SkinningError
 from ..geometry.solid import measure_size
-from ..geometry.solid_cells import Cells, link_cells
+from ..geometry.solid_cells import Cells
 from ..option import Option
 from .biharmonic_energy import TOLERANCE, minimize
 from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
-from .cages import Enclosed, hold_enclosed, solve_enclosed
+from .cages import Enclosed, approach_count, hold_enclosed, solve_enclosed
 from .handles import Handles, Held, hold_lines, hold_points, settle_points
 from .levels import (
     NO_BONE_INSIDE,
@@ -28,34 +28,21 @@ from .levels import (
     read_weights,
     weight_clothes,
 )
-from .method import WeightMethod
-from .solution import Solution
-
-MOST_FINE = 20_000
-"""Cells that are made by cutting a part, about half of them in the solid; where there were more, they are larger."""
-
-LEAST_REFINEMENT = 2.0
-"""Finer cells along the side of a cell: parts that need no more are not cut."""
-
-TRIALS = 3
-"""How often the side of a cell is changed to come near to the number of cells."""
-
-IN_CAGES = 0.3
-"""Share of the time for what closed cages enclose."""
+from .method import Solution, WeightMethod
 
 
 @dataclass(frozen=True)
 class Params:
-    """How finely the solid is cut, and how exact the weights are.
+    """Resolution of the solid, and precision of the weights.
 
     Attributes
     ----------
     cells : int
-        About how many there are.
+        Approximate number of cells.
     detail : int
-        Cells along the side of a cell where bones are dense, as in hands and faces; 1: nowhere.
+        Finer cells along the side of a cell at dense bones, such as in hands and faces; 1 for none.
     tolerance : float
-        The energy is proved to be above the least one by at most this share of it.
+        The energy is proved to exceed the minimum by at most this share.
     """
 
     cells: int = 5000
@@ -88,14 +75,12 @@ INFO = WeightMethod(
 
 @dataclass(frozen=True)
 class Carriers:
-    """All that weights are found for.
+    """Bones, points and cages that get weights.
 
     Attributes
     ----------
     heads, tails : float64 arrays, shape (B, 3)
-        Ends of the bones, in the space of the solid; both are alike for points and vertices of cages.
-    enclosed : sequence of Enclosed
-        Of the closed cages.
+        In the space of the solid; equal for points and vertices of cages.
     """
 
     heads: np.ndarray
@@ -106,11 +91,11 @@ class Carriers:
 
     @cached_property
     def is_handle(self) -> np.ndarray:
-        """Which bones are handles, bool array, shape (B,)."""
+        """Whether each bone is a handle, bool array, shape (B,)."""
         return self.handles.mark(len(self.heads))
 
     def find_seeds(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes that bones run through, handles apart, and the bone of each: int arrays, shape (S,)."""
+        """Nodes that bones other than handles run through, and the bone of each: int arrays, shape (S,)."""
         seeds, bones = find_seeds(cells, self.heads, self.tails)
         own = ~self.is_handle[bones]
         return seeds[own], bones[own]
@@ -136,31 +121,32 @@ def solve(
     Parameters
     ----------
     points, triangles, heads, tails, params, progress
-        As of `solid_heat.solve`, and of the same shapes as there.
+        As for `solid_heat.solve`, and with shapes as there.
     handles : Handles, optional
-        Which of the bones are points and vertices of cages. What closed cages enclose follows no other bone.
+        Bones that are points and vertices of cages. The inside of closed cages follows no other bone.
 
     Raises
     ------
     SkinningError
-        Where there is no surface, or no bone near it.
+        Without a surface, or without a bone near it.
 
     Notes
     -----
-    The paper cuts the volume into tetrahedra whose corners lie on the bones; here cells that a bone runs through are
-    the bone's, and bones that share a cell share its weight. Points and cages hold cells by themselves. Parts that
-    overlap and have bones of their own have no influence on each other, as with heat.
+    The paper uses tetrahedra with corners on the bones. Here a cell belongs to the bone that runs through it; bones in
+    one cell share its weight. Points and cages hold cells by themselves. Overlapping parts with bones of their own have
+    no influence on each other, as with heat.
     """
     params, progress = params or Params(), progress or (lambda _share: None)
     points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))
     step = measure_size(points, triangles) / params.cells ** (1.0 / 3.0)
     handles = handles or Handles(np.empty(0, np.intp))
     surface, cells, _ = read_solid(points, triangles, *_draw_near(points, heads, tails, handles), step)
-    for _ in range(TRIALS):
-        step *= (cells.count / params.cells) ** (1.0 / 3.0)
-        cells = link_cells(surface, step)
-    enclosed = solve_enclosed(handles, heads, params.cells, params.tolerance, lambda share: progress(IN_CAGES * share))
-    start = IN_CAGES if enclosed else 0.0
+    cells = approach_count(surface, cells, step, params.cells)
+    cages_share = 0.3  # Share of the time spent in closed cages
+    enclosed = solve_enclosed(
+        handles, heads, params.cells, params.tolerance, lambda share: progress(cages_share * share)
+    )
+    start = cages_share if enclosed else 0.0
     settled = settle_points(cells, handles, heads, surface)
     tails = np.where((settled != heads).any(axis=1, keepdims=True), settled, tails)
     heads = settled
@@ -183,7 +169,10 @@ def solve(
         fine, rim = cut_part(surface, cells, chosen, factor)
         return _solve_level(carriers, fine, *carriers.find_seeds(fine), carriers.hold(fine), rim=rim, coarse=level)
 
-    parts = find_fine_parts(level, heads, tails, params.detail, MOST_FINE, LEAST_REFINEMENT)
+    # A refined part that needs more cells has larger ones. About half of them are in the solid.
+    max_fine_cells = 20_000
+    min_refinement = 2.0  # Parts are refined if they need more finer cells along the side of a cell.
+    parts = find_fine_parts(level, heads, tails, params.detail, max_fine_cells, min_refinement)
     weights = read_weights(points, level, parts, solve_part, lambda share: report(0.4 + 0.6 * share))
     for one in enclosed:
         inside = np.flatnonzero(one.find(points))
@@ -194,7 +183,7 @@ def solve(
 def _draw_near(
     points: np.ndarray, heads: np.ndarray, tails: np.ndarray, handles: Handles
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of bones, handles moved into the skin's box: a cage may be far from what it encloses."""
+    """Ends of bones, with handles moved into the skin's box, since a cage may be far from its skin."""
     inside = np.clip(heads, points.min(axis=0), points.max(axis=0))
     is_handle = handles.mark(len(heads))[:, None]
     return np.where(is_handle, inside, heads), np.where(is_handle, inside, tails)
@@ -210,7 +199,7 @@ def _solve_level(
     rim: np.ndarray | None = None,
     coarse: Level | None = None,
 ) -> Level:
-    """The smoothest weights of nodes that have bones, and weights of their clothes; on the rim, those of `coarse`."""
+    """The smoothest weights of nodes with bones, and weights of their clothes; on the rim, those of `coarse`."""
     heads, tails = carriers.heads, carriers.tails
     held = _hold(cells, seeds, bones, len(heads))
     held[given.nodes] = given.weights

@@ -1,4 +1,4 @@
-"""Weights in what closed cages enclose, skin or air: there, cages and points carry all, and bones nothing."""
+"""Weights inside closed cages, of skin and air: only cages and points have weights there, no bones."""
 
 from __future__ import annotations
 
@@ -14,16 +14,13 @@ from ..geometry.solid_skin import sample_triangles
 from .biharmonic_energy import minimize
 from .handles import Cage, Handles, Held, hold_lines, hold_points, sample_cage
 
-TRIALS = 3
-"""How often the side of a cell is changed to come near to the number of cells."""
-
+# Distance of samples of a skin or a cage, in its sizes
 SPACING = 1.0 / 48.0
-"""Samples of a skin or a cage that are measured, as a share of its size."""
 
 
 @dataclass(frozen=True)
 class Enclosed:
-    """Weights of what a closed cage encloses.
+    """Weights inside a closed cage.
 
     Attributes
     ----------
@@ -34,12 +31,12 @@ class Enclosed:
     weights: np.ndarray
 
     def find(self, points: np.ndarray) -> np.ndarray:
-        """Which points, shape (P, 3), it holds: bool array."""
+        """Whether points, shape (P, 3), are inside: bool array."""
         return self.cells.find_nodes(points) < self.cells.count
 
 
 def read_closed(cage: Cage) -> Surface | None:
-    """The closed part of a cage; None where it has none."""
+    """The closed part of a cage, or None."""
     if not len(cage.triangles):
         return None
     surface = read_surface(cage.points, cage.triangles)
@@ -49,30 +46,30 @@ def read_closed(cage: Cage) -> Surface | None:
 def solve_enclosed(
     handles: Handles, heads: np.ndarray, count: int, tolerance: float, progress: Callable[[float], None]
 ) -> list[Enclosed]:
-    """Find the weights in all closed cages, the largest first: of cages in each other, the last counts.
+    """Find the weights in all closed cages, the largest first: in nested cages, the last counts.
 
     Parameters
     ----------
     heads : float64 array, shape (B, 3)
         In the space of the cages.
     count : int
-        About how many cells each is cut into.
+        Approximate number of cells of each.
     tolerance : float
-        As of `minimize`.
+        See `minimize`.
     progress : callable
-        Called with the share that is done.
+        Called with the finished share.
 
     Notes
     -----
-    The Laplacian of the cells of the faces, where weights are given, does not count: weights may have a slope there.
-    With it they would be flat at the faces, and what is in a cage that is squashed would be squashed in the middle
-    alone. So without points in it, weights are harmonic: they are linear where the cage is (Joshi et al. 2007,
-    "Harmonic coordinates").
+    The Laplacian of the cells of the faces, with given weights, does not count: weights may have a slope there.
+    Otherwise they would be flat at the faces, and a squashed cage would squash only its middle. So without points
+    inside, weights are harmonic: linear if the cage is (Joshi et al. 2007, "Harmonic coordinates").
     """
     closed = [surface for cage in handles.cages if (surface := read_closed(cage)) is not None]
     found = []
     for surface in sorted(closed, key=lambda surface: -surface.volume):
-        cells = _cut(surface, count)
+        step = (surface.volume / count) ** (1.0 / 3.0)
+        cells = approach_count(surface, link_cells(surface, step), step, count)
         held = hold_lines(cells, handles.cages, len(heads)).under(hold_points(cells, handles, heads))
         fixed, given = np.zeros(cells.count, bool), np.zeros((cells.count, len(heads)))
         fixed[held.nodes], given[held.nodes] = True, held.weights
@@ -82,18 +79,17 @@ def solve_enclosed(
     return found
 
 
-def _cut(surface: Surface, count: int) -> Cells:
-    """About so many cells."""
-    step = (surface.volume / count) ** (1.0 / 3.0)
-    cells = link_cells(surface, step)
-    for _ in range(TRIALS):
+def approach_count(surface: Surface, cells: Cells, step: float, count: int) -> Cells:
+    """Cut a surface anew, so that it has about `count` cells; it has `cells` with cells of side `step`."""
+    trials = 3  # How often the side of a cell is changed to approach the number of cells
+    for _ in range(trials):
         step *= (cells.count / count) ** (1.0 / 3.0)
         cells = link_cells(surface, step)
     return cells
 
 
 def hold_enclosed(cells: Cells, enclosed: Sequence[Enclosed], bone_count: int) -> Held:
-    """The nodes of a solid that closed cages hold, with the weights there.
+    """The nodes of a solid inside closed cages, with their weights.
 
     Parameters
     ----------
@@ -108,7 +104,7 @@ def hold_enclosed(cells: Cells, enclosed: Sequence[Enclosed], bone_count: int) -
 
 
 def measure_gaps(points: np.ndarray, triangles: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Measure how far positions are from a skin: 0 in the solid.
+    """Distances of positions from a skin: 0 inside.
 
     Parameters
     ----------
@@ -121,7 +117,7 @@ def measure_gaps(points: np.ndarray, triangles: np.ndarray, positions: np.ndarra
     float64 array, shape (P,)
     """
     spacing = SPACING * measure_size(points, triangles)
-    samples = sample_triangles(points, triangles, spacing).points
+    samples, _ = sample_triangles(points, triangles, spacing)
     gaps = find_nearest(positions, samples, 1)[1][:, 0]
     surface = read_surface(points, triangles)
     if len(surface.triangles):
@@ -131,7 +127,7 @@ def measure_gaps(points: np.ndarray, triangles: np.ndarray, positions: np.ndarra
 
 
 def measure_cage_gap(points: np.ndarray, triangles: np.ndarray, cage: Cage) -> float:
-    """Measure how far the nearest of a cage, or of what it encloses, is from a skin.
+    """Smallest distance of a cage, or of its inside, from a skin.
 
     Parameters
     ----------

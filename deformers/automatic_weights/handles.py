@@ -1,7 +1,7 @@
-"""Points and cages beside bones: the cells that they hold, and with which weights.
+"""Points and cages as handles next to bones: cells with given weights.
 
-A point holds the cells around it, so that what is at the point follows it alone. A cage holds the cells that its edges
-and faces run through, with weights that go linearly from vertex to vertex (Jacobson 2011, section 3).
+Cells around a point follow the point alone. Cells at edges and faces of a cage have weights that are linear from vertex
+to vertex (Jacobson 2011, section 3).
 """
 
 from __future__ import annotations
@@ -16,26 +16,23 @@ from ..geometry.solid import Surface
 from ..geometry.solid_cells import Cells
 from ..geometry.solid_skin import sample_triangles
 
-SAMPLES = 3
-"""Samples of a cage along a cell's side."""
-
+# From a point to the centers of the cells that are interpolated there, at most, in cells
 CORNERS = np.array(list(np.ndindex(2, 2, 2))) - 0.5
-"""From a point to the centers of the cells between which it is read, at most: in cells."""
 
 
 @dataclass(frozen=True)
 class Cage:
-    """A mesh whose vertices carry skin.
+    """A mesh whose vertices have weights as bones do.
 
     Attributes
     ----------
     bones : int array, shape (C,)
-        The bone of each vertex; -1 for a vertex that has none.
+        The bone of each vertex, or -1.
     points : float64 array, shape (C, 3)
         At rest, in the space of the skin.
     edges : int array, shape (E, 2)
     triangles : int array, shape (T, 3)
-        Where they are closed, they carry all that they enclose.
+        If closed, they carry their whole inside.
     """
 
     bones: np.ndarray
@@ -46,7 +43,7 @@ class Cage:
 
 @dataclass(frozen=True)
 class Handles:
-    """Which bones are points, and which the vertices of cages.
+    """Bones that are points, and bones that are vertices of cages.
 
     Attributes
     ----------
@@ -58,12 +55,12 @@ class Handles:
     cages: tuple[Cage, ...] = ()
 
     def mark(self, count: int) -> np.ndarray:
-        """Which of `count` bones are handles: bool array, shape (B,)."""
+        """Whether each of `count` bones is a handle: bool array, shape (B,)."""
         own = [cage.bones[cage.bones >= 0] for cage in self.cages]
         return np.isin(np.arange(count), np.concatenate([self.points, *own]))
 
     def choose(self, kept: np.ndarray) -> Handles:
-        """Those of the bones in a mask, shape (B,), numbered as these are."""
+        """Handles among the bones of a mask, shape (B,), which are renumbered."""
         index = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
         points = index[self.points]
         cages = (Cage(index[cage.bones], cage.points, cage.edges, cage.triangles) for cage in self.cages)
@@ -72,7 +69,7 @@ class Handles:
 
 @dataclass(frozen=True)
 class Held:
-    """Nodes whose weights are given.
+    """Nodes with given weights.
 
     Attributes
     ----------
@@ -86,12 +83,12 @@ class Held:
 
     @property
     def seeds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes and bones, int arrays, shape (S,): the bone of the most weight in each node."""
+        """Nodes and their bones of largest weight, int arrays, shape (S,)."""
         return self.nodes, self.weights.argmax(axis=1)
 
     @staticmethod
     def gather(nodes: np.ndarray, weights: np.ndarray) -> Held:
-        """Take the mean of what is given for a node several times, so that it sums to 1; leave out what is 0.
+        """Average weights that are given for one node, normalize them, and leave out zeros.
 
         Parameters
         ----------
@@ -105,13 +102,13 @@ class Held:
         return Held(which[kept], sums[kept] / sums[kept].sum(axis=1, keepdims=True))
 
     def under(self, other: Held) -> Held:
-        """These nodes and those of another, whose weights count where both hold one."""
+        """These nodes and those of `other`, whose weights win."""
         own = ~np.isin(self.nodes, other.nodes)
         return Held(np.concatenate([self.nodes[own], other.nodes]), np.concatenate([self.weights[own], other.weights]))
 
 
 def settle_points(cells: Cells, handles: Handles, heads: np.ndarray, surface: Surface) -> np.ndarray:
-    """Move points that are beside the solid to the nearest location on its skin.
+    """Move points outside of the solid to the nearest position on its skin.
 
     Parameters
     ----------
@@ -129,7 +126,7 @@ def settle_points(cells: Cells, handles: Handles, heads: np.ndarray, surface: Su
     samples = np.empty((0, 3))
     if lost.size:
         triangles = np.concatenate([surface.triangles, surface.cloth])
-        samples = sample_triangles(surface.points, triangles, cells.step).points
+        samples, _ = sample_triangles(surface.points, triangles, cells.step)
         samples = samples[cells.find_nodes(samples) < cells.count]
     if not len(samples):
         return heads
@@ -139,7 +136,7 @@ def settle_points(cells: Cells, handles: Handles, heads: np.ndarray, surface: Su
 
 
 def hold_points(cells: Cells, handles: Handles, heads: np.ndarray) -> Held:
-    """Find the nodes that points hold: all between which the solid is read at the point.
+    """Find the nodes that points hold: all that are interpolated at the point.
 
     Parameters
     ----------
@@ -157,7 +154,7 @@ def hold_points(cells: Cells, handles: Handles, heads: np.ndarray) -> Held:
 
 
 def _find_around(cells: Cells, position: np.ndarray) -> np.ndarray:
-    """Nodes of the cells about a position: of other sheets of the same skin only those linked to the first."""
+    """Nodes of the cells around a position; of other sheets of the same skin only those linked to the first node."""
     first = int(cells.find_nodes(position[None])[0])
     if first == cells.count:
         return np.empty(0, np.intp)
@@ -175,8 +172,9 @@ def _find_around(cells: Cells, position: np.ndarray) -> np.ndarray:
 def hold_lines(cells: Cells, cages: Sequence[Cage], bone_count: int) -> Held:
     """Find the nodes that edges and faces of cages run through."""
     nodes, rows = [np.empty(0, np.intp)], [np.empty((0, bone_count))]
+    cage_samples_per_cell = 3  # Along a cell's side
     for cage in cages:
-        positions, shares = sample_cage(cage, cells.step / SAMPLES)
+        positions, shares = sample_cage(cage, cells.step / cage_samples_per_cell)
         found = cells.find_nodes(positions)
         kept = found < cells.count
         nodes.append(found[kept])

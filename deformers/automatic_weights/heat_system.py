@@ -1,4 +1,4 @@
-"""Heat that comes to rest in a solid, for each bone only where it can matter."""
+"""Heat at rest in a solid, solved for each bone only in cells that it can influence."""
 
 from __future__ import annotations
 
@@ -9,28 +9,26 @@ import numpy as np
 
 from ..algebra import conjugate_gradients
 
+# Largest change of a weight in the last step of the solver
 TOLERANCE = 3e-4
-"""Largest change of a weight in the last step of the solver."""
-
-MOST_STEPS = 500
 
 
 @dataclass(frozen=True)
 class HeatSystem:
-    """(L + H) w = H p, for weights w of all bones, of Baran & Popovic 2007, in a solid instead of on its surface.
+    """(L + H) w = H p for weights w of all bones (Baran & Popovic 2007), in a solid instead of on its surface.
 
     Attributes
     ----------
     neighbors : int array, shape (N, K)
-        Cells that each is linked to; N where there is none.
+        Linked cells, padded with N.
     conductance : float32 array, shape (N, K)
-        Of the links; 0 where there is none.
+        Of the links; 0 for padding.
     heat : float32 array, shape (N,)
-        H: the square of a cell's side over that of the distance from the nearest bone.
+        H: (side of a cell / distance from the nearest bone) squared.
     given : float32 array, shape (N, B)
         p: shares of the nearest bones.
     fixed : bool array, shape (N,)
-        Cells whose weights are known.
+        Cells with known weights.
     """
 
     neighbors: np.ndarray
@@ -46,22 +44,22 @@ class HeatSystem:
         progress: Callable[[float], None] | None = None,
         tolerance: float = TOLERANCE,
     ) -> np.ndarray:
-        """The weights, float32, shape (N, B), by conjugate gradients with the diagonal as preconditioner.
+        """Find weights, float32, shape (N, B), by conjugate gradients with the diagonal as preconditioner.
 
         Parameters
         ----------
         guess : float32 array, shape (N, B)
-            To start from; what fixed cells have.
+            Start, and weights of fixed cells.
         support : bool array, shape (N, B)
-            Where weights can be other than 0.
+            Weights that can differ from 0.
         progress : callable, optional
-            Called with the share that is done.
+            Called with the finished share.
         tolerance : float
-            Largest change of a weight in a step after which there are no more: less where there is little heat.
+            Stop if no weight changes more in a step. With little heat it must be smaller.
 
         Notes
         -----
-        An unknown for each pair of a cell and a bone that can matter there: some 10 of 163 bones in a character.
+        One unknown for each pair of a cell and a bone that can matter there: about 10 of 163 bones in a character.
         """
         count = len(self.neighbors)
         nodes, bones = np.nonzero(support & ~self.fixed[:, None])
@@ -91,13 +89,14 @@ class HeatSystem:
             return result
 
         result = held[:-1].astype(np.float32)
+        max_steps = 500
         found = conjugate_gradients.solve(
             apply,
             right,
             guess[nodes, bones].astype(np.float32),
             lambda residual: residual / diagonal,
             _make_stop_rule(tolerance, progress),
-            MOST_STEPS,
+            max_steps,
         )
         result[nodes, bones] = np.maximum(found, 0.0)
         return result
@@ -106,7 +105,7 @@ class HeatSystem:
 def _make_stop_rule(
     tolerance: float, progress: Callable[[float], None] | None
 ) -> Callable[[int, np.ndarray, np.ndarray], bool]:
-    """Done as soon as no weight changes by more than the tolerance; progress goes with the logarithm of the change."""
+    """Stop if no weight changes by more than the tolerance; progress follows the logarithm of the change."""
     first = done = 0.0
 
     def is_done(step: int, change: np.ndarray, _product: np.ndarray) -> bool:

@@ -1,8 +1,7 @@
-"""Weights in the cells of a solid, level by level: what the methods that fill a solid have in common.
+"""Weights in the cells of a solid, level by level, for all methods that fill a solid.
 
-`read_solid` cuts a mesh into cells and finds a sketch of the weights. A method solves in these cells, and once more in
-each of `find_fine_parts`, cut by `cut_part`. `weight_clothes` weights what has no bones of its own, `make_solution`
-cleans up.
+`read_solid` cuts a mesh into cells and makes a sketch of the weights. A method solves in these cells, and again in each
+of `find_fine_parts`, refined by `cut_part`. `weight_clothes` weights parts without bones, `make_solution` cleans up.
 """
 
 from __future__ import annotations
@@ -15,47 +14,25 @@ import numpy as np
 from ..errors import SkinningError
 from ..geometry.mesh_laplacian import check_faces
 from ..geometry.neighbors import find_nearest
-from ..geometry.solid import LARGEST_HOLE, Surface, find_islands, read_surface
-from ..geometry.solid_cells import CHUNK, SIDES, Cells, join_cells, link_cells, refine_cells
+from ..geometry.solid import MAX_HOLE, Surface, find_islands, read_surface
+from ..geometry.solid_cells import READ_CHUNK, SIDES, Cells, join_cells, link_cells, refine_cells
 from .bone_claims import Claims, claim_nodes, find_nearby_seeds, find_seeds, share_ties
 from .heat_system import HeatSystem
-from .solution import Solution
+from .method import Solution
 
-HEAT = 1.5
-"""c in H = c / d^2: the more, the closer the skin keeps to its nearest bone. Between 1 and 2, the weights of five
-characters come nearest to those that artists gave them."""
+# A bone with this weight may have influence on the next, finer level.
+MIN_INFLUENCE = 5e-4
 
-SKIN_CONDUCTANCE = 0.005
-"""How well skin between two parts that both have bones conducts heat: parts that overlap keep their own."""
-
-LEAST_DISTANCE = 0.5
-"""Lengths of a cell: nearer bones count as so near."""
-
-LEAST_INFLUENCE = 5e-4
-"""Weight from which on a bone is looked for on the next, finer level."""
-
+# A bone may have influence within as many links from its nodes.
 SUPPORT_LINKS = 3
-"""Links from its nodes to which a bone is looked for in any case."""
 
-SKETCH_FACTOR = 3
-"""Times the side of a cell with which the sketch is found: it says which bones can matter where."""
+# A solid that needs more cells has larger ones.
+MAX_NODES = 60_000
 
-MOST_NODES = 60_000
-"""Cells of a solid; where there were more, they are larger."""
-
-CELLS_ACROSS = 1.8
-"""Cells that a limb's radius and half of a bone have to have: where they have fewer, cells are cut."""
-
-MARGIN = 2
-"""Links beyond such a limb that are cut, too."""
-
-MOST_FINE = 45_000
-"""Cells that are made by cutting a part; where there were more, they are larger."""
+# A refined part that needs more cells has larger ones.
+MAX_FINE_CELLS = 45_000
 
 NO_BONE_INSIDE = "No bone is inside the mesh: vertices follow the nearest bones."
-
-FADE_START, FADE_END = 0.005, 0.02
-"""Weights up to the first are left out, those from the second on are kept, and those between are lowered."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +61,10 @@ class Level:
 def read_solid(
     points: np.ndarray, triangles: np.ndarray, heads: np.ndarray, tails: np.ndarray, step: float
 ) -> tuple[Surface, Cells, Level]:
-    """Find what of a mesh is solid, cut it into cells, and make a sketch of the weights in coarser cells.
+    """Find the solid of a mesh, cut it into cells, and make a sketch of the weights in coarser cells.
 
-    An island with large holes is cloth; but where no bone reaches it - a skirt by itself, a trunk with no head - the
-    bones are in its middle, and it is filled.
+    An island with large holes is cloth. But if no bone reaches it, such as a skirt by itself or a trunk without a head,
+    the bones are in its middle, and it is filled.
 
     Parameters
     ----------
@@ -97,18 +74,12 @@ def read_solid(
     heads, tails : float64 arrays, shape (B, 3)
         Armature space.
     step : float
-        Side of a cell; larger where there would be more than `MOST_NODES`.
-
-    Returns
-    -------
-    surface : Surface
-    cells : Cells
-    sketch : Level
+        Side of a cell; larger if there would be more than `MAX_NODES`.
 
     Raises
     ------
     SkinningError
-        Where no bone is near.
+        If no bone is near.
     """
     surface = read_surface(points, triangles)
     check_faces(surface.triangles, surface.cloth)
@@ -116,7 +87,7 @@ def read_solid(
     nodes = sketch.cells.vertex_nodes
     lost = np.unique(surface.islands[(nodes < sketch.cells.count) & (np.append(sketch.claims.owner, 0)[nodes] < 0)])
     if not surface.solid[lost].all():
-        holes = np.full(len(surface.solid), LARGEST_HOLE)
+        holes = np.full(len(surface.solid), MAX_HOLE)
         holes[lost] = np.inf
         surface = read_surface(points, triangles, holes)
         cells, sketch = _make_sketch(surface, heads, tails, step)
@@ -126,7 +97,7 @@ def read_solid(
 
 
 def describe_no_bone(count: int) -> str:
-    """The message where none of `count` bones is near the mesh."""
+    """The message if none of `count` bones is near the mesh."""
     return (
         f"None of the {count} bones is in or near the mesh: move the armature into the mesh at rest, or choose the "
         "meshes with the bones inside"
@@ -135,9 +106,10 @@ def describe_no_bone(count: int) -> str:
 
 def _make_sketch(surface: Surface, heads: np.ndarray, tails: np.ndarray, step: float) -> tuple[Cells, Level]:
     cells = link_cells(surface, step)
-    if cells.count > MOST_NODES:
-        cells = link_cells(surface, step * (cells.count / MOST_NODES) ** (1.0 / 3.0))
-    return cells, solve_heat(join_cells(cells, SKETCH_FACTOR), heads, tails)
+    if cells.count > MAX_NODES:
+        cells = link_cells(surface, step * (cells.count / MAX_NODES) ** (1.0 / 3.0))
+    sketch_factor = 3  # Ratio of the sketch's cells and the others
+    return cells, solve_heat(join_cells(cells, sketch_factor), heads, tails)
 
 
 def solve_heat(
@@ -155,11 +127,11 @@ def solve_heat(
     heads, tails : float64 arrays, shape (B, 3)
         In the space of the cells.
     coarse : Level, optional
-        Coarser cells around: about the weights, and those of `fixed` cells.
+        Coarser cells around: a guess of the weights, and those of `fixed` cells.
     fixed : bool array, shape (N,), optional
         Cells that keep the weights of `coarse`.
     progress : callable, optional
-        Called with the share that is done.
+        Called with the finished share.
     """
     fixed = np.zeros(cells.count, bool) if fixed is None else fixed
     seeds, bones = find_seeds(cells, heads, tails)
@@ -176,9 +148,11 @@ def solve_heat(
     if guess is None:
         guess, support = given, np.ones(given.shape, bool)
     else:
-        support = (guess > LEAST_INFLUENCE) | _spread_mask(cells.neighbors, given > 0)
+        support = (guess > MIN_INFLUENCE) | _spread_mask(cells.neighbors, given > 0)
     inside = np.append(claims.has_own_bones, False)[cells.neighbors] & claims.has_own_bones[:, None]
-    conductance = inside * np.where(cells.open_links, 1.0, SKIN_CONDUCTANCE)
+    # Skin between two parts with bones conducts little heat: overlapping parts keep their own bones.
+    skin_conductance = 0.005
+    conductance = inside * np.where(cells.open_links, 1.0, skin_conductance)
     solid = HeatSystem(cells.neighbors, conductance, _find_heat(cells, claims), given, fixed | ~claims.has_own_bones)
     weights = weight_clothes(cells, claims, given, solid.solve(guess, support, progress), fixed)
     return Level(cells, claims, usable, given, weights, note)
@@ -186,8 +160,11 @@ def solve_heat(
 
 def _find_heat(cells: Cells, claims: Claims) -> np.ndarray:
     """H of each node."""
-    near = np.maximum(claims.distance, LEAST_DISTANCE * cells.step)
-    return HEAT * np.where(claims.owner < 0, 0.0, cells.step / near) ** 2
+    min_distance = 0.5  # In cells
+    near = np.maximum(claims.distance, min_distance * cells.step)
+    # c in H = c / d^2: more keeps the skin closer to its nearest bone. 1 to 2 fits the weights of artists best.
+    heat = 1.5
+    return heat * np.where(claims.owner < 0, 0.0, cells.step / near) ** 2
 
 
 def find_rim_seeds(cells: Cells, rim: np.ndarray, coarse: Level) -> tuple[np.ndarray, np.ndarray]:
@@ -199,7 +176,7 @@ def find_rim_seeds(cells: Cells, rim: np.ndarray, coarse: Level) -> tuple[np.nda
         Of the part.
     rim : bool array, shape (N,)
     coarse : Level
-        Where it has no bones of its own, there is no seed.
+        Cells without bones of their own give no seed.
     """
     nodes = np.flatnonzero(rim)
     around = coarse.cells.find_nodes(cells.centers[nodes])
@@ -210,23 +187,23 @@ def find_rim_seeds(cells: Cells, rim: np.ndarray, coarse: Level) -> tuple[np.nda
 def weight_clothes(
     cells: Cells, claims: Claims, given: np.ndarray, weights: np.ndarray, fixed: np.ndarray | None = None
 ) -> np.ndarray:
-    """Weight clothes, and what else has no bones of its own, by the weights below: float32 array, shape (N, B).
+    """Weight clothes, and other parts without bones, by the weights below: float32 array, shape (N, B).
 
-    Heat flows into them from the body and from their nearest bones, but not back: a sock joins no toes.
+    Heat flows into them from the body and from their nearest bones, but not back: a sock does not join toes.
 
     Parameters
     ----------
     given : float32 array, shape (N, B)
         Shares of the nearest bones.
     weights : float32 array, shape (N, B)
-        Those of nodes that have bones of their own are final.
+        Final for nodes with bones of their own.
     fixed : bool array, shape (N,), optional
-        Other nodes whose weights are known.
+        Other nodes with known weights.
     """
     if not claims.has_own_bones.all():
         known = claims.has_own_bones if fixed is None else claims.has_own_bones | fixed
         around = 1.0 * (cells.neighbors < cells.count)
-        support = _spread_mask(cells.neighbors, (weights > LEAST_INFLUENCE) | (given > 0))
+        support = _spread_mask(cells.neighbors, (weights > MIN_INFLUENCE) | (given > 0))
         weights = HeatSystem(cells.neighbors, around, _find_heat(cells, claims), given, known).solve(weights, support)
     lost, found = np.flatnonzero(claims.owner < 0), np.flatnonzero(claims.owner >= 0)
     if lost.size and found.size:
@@ -235,7 +212,7 @@ def weight_clothes(
 
 
 def _spread_mask(neighbors: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """A mask, shape (N, B), and what is up to `SUPPORT_LINKS` links from it."""
+    """Extend a mask, shape (N, B), by up to `SUPPORT_LINKS` links."""
     for _ in range(SUPPORT_LINKS):
         padded = np.concatenate([mask, np.zeros_like(mask[:1])])
         mask = mask.copy()
@@ -245,37 +222,39 @@ def _spread_mask(neighbors: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def find_fine_parts(
-    level: Level, heads: np.ndarray, tails: np.ndarray, detail: int, most_cells: int = MOST_FINE, need: float = 1.0
+    level: Level, heads: np.ndarray, tails: np.ndarray, detail: int, most_cells: int = MAX_FINE_CELLS, need: float = 1.0
 ) -> list[tuple[np.ndarray, int]]:
-    """Find the parts where bones are so dense that finer cells are needed.
+    """Find the parts with dense bones, which need finer cells.
 
     Parameters
     ----------
     heads, tails : float64 arrays, shape (B, 3)
         In the space of the cells.
     detail : int
-        Most finer cells along the side of a cell.
+        Maximum number of finer cells along the side of a cell.
     most_cells : int
-        Most finer cells in a part.
+        Maximum number of finer cells in a part.
     need : float
-        Finer cells along the side of a cell: parts that need no more are left as they are.
+        Parts that need no more finer cells along the side of a cell are not refined.
 
     Returns
     -------
     list of (bool array of shape (N,), int)
-        The cells of each part, and into how many each is to be cut along its sides.
+        The cells of each part, and the number of finer cells along the side of a cell.
     """
     cells = level.cells
     needed = np.ones(cells.count + 1)
     seeds, bones = find_seeds(cells, heads, tails)
+    cells_across = 1.8  # Needed cells in a limb's radius and in half of a bone
     for bone in level.usable:
         own = np.append(np.flatnonzero(level.given[:, bone]), seeds[bones == bone])
         skin = own[cells.is_skin[own]]
         radius = float(np.median(level.claims.distance[skin])) if skin.size else np.inf
         half = 0.5 * float(np.linalg.norm(tails[bone] - heads[bone])) or np.inf
-        needed[own] = np.maximum(needed[own], CELLS_ACROSS * cells.step / min(radius, half))
+        needed[own] = np.maximum(needed[own], cells_across * cells.step / min(radius, half))
     chosen = needed > need
-    for _ in range(MARGIN):
+    fine_margin = 2  # Links beyond such a limb that are also refined
+    for _ in range(fine_margin):
         chosen[:-1] |= chosen[cells.neighbors].any(axis=1)
     ends = np.stack([np.repeat(np.arange(cells.count), cells.neighbors.shape[1]), cells.neighbors.ravel()], axis=1)
     parts = find_islands(ends[chosen[ends].all(axis=1)], cells.count)
@@ -290,7 +269,7 @@ def find_fine_parts(
 
 
 def cut_part(surface: Surface, cells: Cells, chosen: np.ndarray, factor: int) -> tuple[Cells, np.ndarray]:
-    """Cut a part of a solid into finer cells.
+    """Refine a part of a solid.
 
     Parameters
     ----------
@@ -303,7 +282,7 @@ def cut_part(surface: Surface, cells: Cells, chosen: np.ndarray, factor: int) ->
     -------
     fine : Cells
     rim : bool array, shape (M,)
-        Which of the finer cells are where the solid goes on beyond the part.
+        Finer cells at the border to the rest of the solid.
     """
     fine = refine_cells(surface, cells, chosen, factor)
     rim = np.zeros(fine.count, bool)
@@ -321,7 +300,7 @@ def read_weights(
     solve_part: Callable[[np.ndarray, int], Level],
     progress: Callable[[float], None],
 ) -> np.ndarray:
-    """Solve in parts that are cut finely, and read the weights of all vertices from the finest cells around them.
+    """Solve in refined parts, and read the weights of all vertices from the finest cells around them.
 
     Parameters
     ----------
@@ -330,11 +309,11 @@ def read_weights(
     level : Level
         The whole solid.
     parts : list of (bool array of shape (N,), int)
-        As `find_fine_parts` gives them.
+        From `find_fine_parts`.
     solve_part : callable
-        Takes one of them and gives its level.
+        From a part to its level.
     progress : callable
-        Called with the share that is done.
+        Called with the finished share.
 
     Returns
     -------
@@ -353,21 +332,23 @@ def read_weights(
 def make_solution(
     weights: np.ndarray, surface: Surface, is_loose: np.ndarray, usable: np.ndarray, note: str
 ) -> Solution:
-    """Leave faint weights out, give vertices at one position the same weights, and say why bones have none.
+    """Leave out small weights, give vertices at one position equal weights, and explain bones without weights.
 
     Parameters
     ----------
     weights : float32 array, shape (V, B)
         Changed.
     is_loose : bool array, shape (V,)
-        Vertices that no triangle has.
+        Vertices without triangles.
     usable : int array, shape (U,)
         Bones that run through the solid.
     note : str
         A sentence for the user, or "".
     """
-    for rows in np.array_split(np.arange(len(weights)), len(weights) // CHUNK + 1):
-        kept = weights[rows] * np.clip((weights[rows] - FADE_START) / (FADE_END - FADE_START), 0.0, 1.0)
+    weight_ramp = 0.005, 0.02  # Smaller weights are left out, larger ones are kept, and those in between are reduced.
+    low, high = weight_ramp
+    for rows in np.array_split(np.arange(len(weights)), len(weights) // READ_CHUNK + 1):
+        kept = weights[rows] * np.clip((weights[rows] - low) / (high - low), 0.0, 1.0)
         weights[rows] = kept / np.maximum(kept.sum(axis=1, keepdims=True), 1e-9)
     notes = [note] if note else []
     if is_loose.any():

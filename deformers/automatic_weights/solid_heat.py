@@ -1,4 +1,4 @@
-"""Automatic weights by heat that flows from the bones through the whole solid: they never fail."""
+"""Automatic weights from heat that flows from the bones through the whole solid; it works with any mesh."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..geometry.solid import Surface, measure_size
 from ..option import Option
 from .bone_claims import find_seeds
 from .levels import (
-    LEAST_INFLUENCE,
+    MIN_INFLUENCE,
     Level,
     cut_part,
     find_fine_parts,
@@ -20,20 +20,19 @@ from .levels import (
     read_weights,
     solve_heat,
 )
-from .method import WeightMethod
-from .solution import Solution
+from .method import Solution, WeightMethod
 
 
 @dataclass(frozen=True)
 class Params:
-    """How finely the solid is cut.
+    """Resolution of the solid.
 
     Attributes
     ----------
     resolution : int
         Cells along the longest side of the mesh.
     detail : int
-        Cells along the side of a cell where bones are dense, as in hands and faces; 1: nowhere.
+        Finer cells along the side of a cell at dense bones, such as in hands and faces; 1 for none.
     """
 
     resolution: int = 96
@@ -75,19 +74,19 @@ def solve(
         Vertices of all parts, armature space.
     triangles : int array, shape (T, 3)
     heads, tails : float arrays, shape (B, 3)
-        Ends of the bones, armature space.
+        Armature space.
     progress : callable, optional
-        Called with the share that is done; what it raises ends the work.
+        Called with the finished share; its exceptions cancel.
 
     Raises
     ------
     SkinningError
-        Where there is no surface, or no bone near it.
+        Without a surface, or without a bone near it.
 
     Notes
     -----
-    Baran & Popovic 2007 let heat flow over the surface: it needs to be connected and closed, and vertices that see a
-    bone. Here all parts are one solid of cells, and the nearest bone is the nearest along paths through it.
+    Baran & Popovic 2007 let heat flow over the surface, which must be connected and closed with vertices that see a
+    bone. Here all parts are one solid of cells, and distances to bones are measured along paths through it.
     """
     params, progress = params or Params(), progress or (lambda _share: None)
     points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))
@@ -108,9 +107,9 @@ def solve(
 def _solve_part(
     surface: Surface, level: Level, chosen: np.ndarray, factor: int, heads: np.ndarray, tails: np.ndarray
 ) -> Level:
-    """Weights in a part that is cut finely; on the rim they are those of the coarser cells around."""
+    """Weights in a refined part; on its rim those of the coarser cells around."""
     cells, rim = cut_part(surface, level.cells, chosen, factor)
-    used = np.any(level.weights[chosen] > LEAST_INFLUENCE, axis=0)
+    used = np.any(level.weights[chosen] > MIN_INFLUENCE, axis=0)
     used[find_seeds(cells, heads, tails)[1]] = True
     owner = np.where(np.append(used, False)[level.claims.owner], (np.cumsum(used) - 1)[level.claims.owner], -1)
     claims = replace(level.claims, owner=owner, has_own_bones=level.claims.has_own_bones & (owner >= 0))

@@ -11,52 +11,25 @@ from ..algebra.nested_dissection import factorize
 from ..errors import SkinningError
 from ..geometry.mesh_laplacian import check_faces, drop_degenerate, make_laplacian
 from ..geometry.solid import area_vectors, find_crossed, find_islands, read_surface, weld
-from .method import WeightMethod
-from .solution import Solution
+from ..geometry.vectors import sum_by
+from .method import Solution, WeightMethod
 
-AS_NEAR = 1e-3
-"""Bones that are farther than the nearest bone by at most this share are as near, and share the heat."""
-
-CANDIDATES = 8
-"""The nearest bones that are tried for each vertex: what sees none of them gets its heat from its neighbors."""
-
-RAY_START = 1e-3
-"""Share of the distance to the bone after which a ray starts: past the vertex's own triangles."""
-
-LEAST_VOLUME = 1e-3
-"""Volume, for an area of 1, from which an island has an inner side. A ball has 0.094."""
-
-RAY_END = 1e-2
-"""Share of the distance before the bone that does not count: a bone may lie on the skin."""
-
-LARGEST_OPENING = 0.15
-"""Share of its area by which an island that has an inner side may be open to one side: a cap or a card is more."""
-
-LEAST_DISTANCE = 1e-6
-"""From a bone, as a share of the surface's size: a vertex on a bone is heated, but not without limit."""
-
-LEAST_FACING = 5e-4
-"""Keeps a bone right behind a vertex at 2000 times its distance, not at an infinite distance."""
-
-MOST_VALUES = 8_000_000
-"""Unknowns that are solved at once."""
-
+# Vertices at a time
 SLICE = 16_384
-"""Vertices whose distances are found at once."""
 
+# Whether a surface crosses segments, from starts to ends of shapes (N, 3): bool, shape (N,).
 CrossingTest = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Which segments, from starts to ends of shapes (N, 3), a surface crosses: bool, shape (N,)."""
 
 
 @dataclass(frozen=True)
 class Params:
-    """How heat flows.
+    """Flow of heat.
 
     Attributes
     ----------
     heat : float
-        c in H = c / d^2: the more, the closer each vertex keeps to its nearest bone. Baran & Popovic have 1 (with areas
-        of another definition); about 4 agrees best with what artists painted, and with Blender.
+        c in H = c / d^2: more keeps vertices closer to their nearest bone. Baran & Popovic have 1 (with areas of
+        another definition); about 4 agrees best with artists, and with Blender.
     inward : bool
         Bones on the inner side of a vertex count as nearer than those on its outer side.
     least : float
@@ -80,14 +53,14 @@ INFO = WeightMethod(
 
 @dataclass(frozen=True)
 class Sources:
-    """Where heat comes from.
+    """Bones that heat vertices.
 
     Attributes
     ----------
     distances : float64 array, shape (V,)
-        To the nearest bone that a vertex sees; infinite where it sees none.
+        To the nearest visible bone; infinite without one.
     vertices, bones : int arrays, shape (S,)
-        Which vertex is heated by which bone.
+        Pairs of a vertex and a bone that heats it.
     shares : float64 array, shape (S,)
         1 divided by the number of bones that heat the vertex.
     """
@@ -108,7 +81,7 @@ def solve(
     make_crossing_test: Callable[[np.ndarray, np.ndarray], CrossingTest] | None = None,
     fallback: np.ndarray | None = None,
 ) -> Solution:
-    """Weights where heat comes to rest that flows from the bones over the surface.
+    """Weights from heat that flows from the bones over the surface, at rest.
 
     Parameters
     ----------
@@ -118,33 +91,32 @@ def solve(
     heads, tails : float arrays, shape (B, 3)
         Armature space. A bone without length is a point.
     progress : callable, optional
-        Called with the share that is done; what it raises ends the work.
+        Called with the finished share; its exceptions cancel.
     make_crossing_test : callable, optional
-        Takes points (P, 3) and triangles (N, 3) and returns the test of which segments they are crossed by. Without
-        it NumPy does that, and the whole takes up to 10 times as long.
+        From points (P, 3) and triangles (N, 3) to their `CrossingTest`. By default NumPy tests, up to 10 times slower.
     fallback : float32 array, shape (V, B), optional
         Weights for islands of which no vertex sees a bone.
 
     Returns
     -------
     Solution
-        Vertices at one position have the same weights.
+        Vertices at one position have equal weights.
 
     Raises
     ------
     SkinningError
-        Without bones or triangles, or where coordinates are not finite.
+        Without bones or triangles, or if coordinates are not finite.
 
     Notes
     -----
-    (L + A H) w = A H p (Baran & Popovic 2007, section 4), for all bones at once: L the Laplacian by cotangents, A the
-    areas of the vertices, H = c / d^2 with d the distance to the nearest bone that is seen, p 1 for that bone.
+    (L + A H) w = A H p (Baran & Popovic 2007, section 4), for all bones at once: L the cotangent Laplacian, A the areas
+    of the vertices, H = c / d^2 with d the distance to the nearest visible bone, p 1 for that bone.
     Deviations:
 
-    - where no bone is seen H is 0, and heat comes from the neighbors alone
+    - without a visible bone H is 0, and heat comes from the neighbors alone
     - d is divided by (1 + cosine) / 2 of the angle between the inward normal and the direction to the bone, as in
-      Blender: a thigh sees the other leg's bone too, but outward
-    - a vertex's sight is barred by its own island alone: a skirt sees the bones in the legs, teeth see the jaw
+      Blender: a thigh also sees the other leg's bone, but outward
+    - only its own island hides bones from a vertex: a skirt sees the bones in the legs, teeth see the jaw
     - an island that sees no bone takes other weights, and is reported
     """
     _check(points, triangles, heads, tails)
@@ -197,7 +169,7 @@ def _make_crossing_test(points: np.ndarray, triangles: np.ndarray) -> CrossingTe
 
 
 class _Sight:
-    """Finds what vertices see past their own islands."""
+    """Visibility from vertices past their own islands."""
 
     def __init__(
         self,
@@ -216,9 +188,12 @@ class _Sight:
             self._tests[number] = make_crossing_test(points[used], corners.reshape(-1, 3))
 
     def find_seeing(self, vertices: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Those of the vertices, shape (N,), that see their targets, shape (N, 3)."""
+        """Vertices of `vertices`, shape (N,), that see their targets, shape (N, 3)."""
         offsets = targets - self._points[vertices]
-        starts, ends = self._points[vertices] + RAY_START * offsets, targets - RAY_END * offsets
+        # Parts of a ray that do not count, near the vertex's own triangles and near the bone, which may lie on the
+        # skin
+        ray_start, ray_end = 1e-3, 1e-2
+        starts, ends = self._points[vertices] + ray_start * offsets, targets - ray_end * offsets
         owner = self._islands[vertices]
         order = np.argsort(owner, kind="stable")
         numbers, bounds = np.unique(owner[order], return_index=True)
@@ -230,7 +205,7 @@ class _Sight:
 
 
 def find_inward(points: np.ndarray, triangles: np.ndarray, islands: np.ndarray) -> np.ndarray:
-    """Normals of vertices, shape (V, 3), that point into their island; 0 where an island has no inner side.
+    """Normals of vertices, shape (V, 3), into their island; 0 if an island has no inner side.
 
     Parameters
     ----------
@@ -242,20 +217,19 @@ def find_inward(points: np.ndarray, triangles: np.ndarray, islands: np.ndarray) 
     normals = area_vectors(points, triangles)
     owner = islands[triangles[:, 0]]
     count = int(islands.max()) + 1
-    middles = _sum_rows(islands, points, count) / np.bincount(islands)[:, None]
+    middles = sum_by(islands, points, count) / np.bincount(islands)[:, None]
     volumes = np.einsum("ti,ti->t", points[triangles[:, 0]] - middles[owner], normals) / 3.0
     volumes = np.bincount(owner, volumes, minlength=count)
     areas = np.bincount(owner, np.linalg.norm(normals, axis=1), minlength=count)
-    openings = np.linalg.norm(_sum_rows(owner, normals, count), axis=1)  # a closed surface's normals cancel out
-    closed = (openings <= LARGEST_OPENING * areas) & (np.abs(volumes) > LEAST_VOLUME * areas**1.5)
+    openings = np.linalg.norm(sum_by(owner, normals, count), axis=1)  # a closed surface's normals cancel out
+    min_volume = 1e-3  # Volume of an island with an inner side, for an area of 1. A ball has 0.094.
+    # An island with an inner side may be open to one side by this share of its area: a cap or a card exceeds it.
+    max_opening = 0.15
+    closed = (openings <= max_opening * areas) & (np.abs(volumes) > min_volume * areas**1.5)
     signs = np.where(closed, -np.sign(volumes), 0.0)
-    sums = _sum_rows(triangles.ravel(), np.repeat(normals * signs[owner][:, None], 3, axis=0), len(points))
+    sums = sum_by(triangles.ravel(), np.repeat(normals * signs[owner][:, None], 3, axis=0), len(points))
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
-
-
-def _sum_rows(owner: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    return np.stack([np.bincount(owner, column, minlength=count) for column in values.T], axis=1)
 
 
 def find_sources(
@@ -266,15 +240,16 @@ def find_sources(
     sight: _Sight,
     progress: Callable[[float], None],
 ) -> Sources:
-    """The nearest bones that each vertex sees.
+    """Find the nearest bones that each vertex sees.
 
     Parameters
     ----------
     points : float64 array, shape (V, 3)
     heads, tails : float64 arrays, shape (B, 3)
     inward : float64 array, shape (V, 3), or None
-        Normals by which bones on the outer side count as farther.
+        Normals; bones on the outer side count as farther.
     progress : callable
+        Called with the finished share.
 
     Notes
     -----
@@ -282,12 +257,13 @@ def find_sources(
     """
     best = np.full(len(points), np.inf)
     found = [np.empty((2, 0), np.intp)]
+    max_tie = 1e-3  # Relative difference of distances up to which bones share the heat
     for start in range(0, len(points), SLICE):
         part = slice(start, start + SLICE)
         bones, distances, feet = _rank_bones(points[part], heads, tails, None if inward is None else inward[part])
         own = best[part]  # a view: what is found is kept
         for rank in range(bones.shape[1]):
-            asking = np.flatnonzero(distances[:, rank] <= own * (1.0 + AS_NEAR))
+            asking = np.flatnonzero(distances[:, rank] <= own * (1.0 + max_tie))
             if not len(asking):
                 break
             seen = sight.find_seeing(start + asking, feet[asking, rank]) - start
@@ -303,21 +279,25 @@ def _rank_bones(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The nearest bones of each point, nearest first, shape (V, N), their distances, and the nearest points on them.
 
-    Distances are those that count: longer for bones on the outer side.
+    Bones on the outer side have longer distances.
     """
     axes = tails - heads
-    squares = np.maximum(np.einsum("bi,bi->b", axes, axes), LEAST_DISTANCE**2)
+    min_distance = 1e-6  # From a bone, in sizes of the surface: limits the heat of a vertex on a bone
+    squares = np.maximum(np.einsum("bi,bi->b", axes, axes), min_distance**2)
     along = points @ axes.T - np.einsum("bi,bi->b", heads, axes)
     shares = np.clip(along / squares, 0.0, 1.0)
     distances = np.einsum("vi,vi->v", points, points)[:, None] - 2.0 * (points @ heads.T)
     distances += np.einsum("bi,bi->b", heads, heads)
     distances -= shares * (2.0 * along - shares * squares)
-    distances = np.sqrt(np.maximum(distances, LEAST_DISTANCE**2))
+    distances = np.sqrt(np.maximum(distances, min_distance**2))
+    min_facing = 5e-4  # A bone right behind a vertex counts as 2000 times farther, not as infinitely far.
     if inward is not None:
         toward = inward @ heads.T - np.einsum("vi,vi->v", inward, points)[:, None] + shares * (inward @ axes.T)
         cosines = np.where(inward.any(axis=1, keepdims=True), toward / distances, 1.0)
-        distances /= np.maximum(0.5 * (cosines + 1.0), LEAST_FACING)
-    count = min(CANDIDATES, len(heads))
+        distances /= np.maximum(0.5 * (cosines + 1.0), min_facing)
+    # Nearest bones to try for each vertex; a vertex that sees none of them is heated by its neighbors.
+    candidates = 8
+    count = min(candidates, len(heads))
     bones = np.argpartition(distances, count - 1, axis=1)[:, :count]
     near = np.take_along_axis(distances, bones, axis=1)
     order = np.lexsort((bones, near))
@@ -335,7 +315,7 @@ def _settle(
     params: Params,
     progress: Callable[[float], None],
 ) -> np.ndarray:
-    """Solve for all bones: float32, shape (V, B), rows that sum to 1, and to 0 for those that are `blind`."""
+    """Solve for all bones: float32, shape (V, B), rows that sum to 1, or to 0 for `blind` vertices."""
     laplacian = make_laplacian(points, triangles)
     heat = params.heat * laplacian.areas / sources.distances**2
     diagonal = laplacian.diagonal + np.where(blind, 1.0, heat)
@@ -348,7 +328,8 @@ def _settle(
         progress=lambda share: progress(0.4 * share),
     )
     weights = np.empty((len(points), bone_count), np.float32)
-    step = max(1, MOST_VALUES // len(points))
+    max_values = 8_000_000  # Unknowns to solve at a time
+    step = max(1, max_values // len(points))
     for first in range(0, bone_count, step):
         last = min(first + step, bone_count)
         given = np.zeros((len(points), last - first), np.float32)

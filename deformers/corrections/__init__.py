@@ -1,5 +1,5 @@
-"""Shape keys that correct a pose: `inverses` brings what was sculpted back to rest, `readers` says when it shows.
+"""Corrections of poses by shape keys: bring sculpted offsets back to rest, and drive the keys by bones.
 
-`joint_choice` finds the joint that something was sculpted at; `mirroring` and `rotations` carry a correction to the
-other side.
+`inverses` brings offsets back to rest, `readers` drives, `joint_choice` finds the joint of a sculpted offset,
+`rotation_choice` the poses to correct, `offset_fit` fits many corrections together, `mirroring` mirrors them.
 """

@@ -1,4 +1,4 @@
-"""Which joint something was sculpted at."""
+"""Find the joint at which an offset was sculpted."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import numpy as np
 
 from ..rig.rest import Joints
 
-LEAST_ANGLE = np.radians(3.0)
-"""By which a joint must be rotated to bring a correction in."""
+# A joint must be rotated at least this far to drive a correction.
+MIN_ANGLE = np.radians(3.0)
 
-FULL_ANGLE = np.radians(45.0)
-"""From which on a larger angle says no more about where a fault comes from."""
-
-ALSO = 0.3
-"""Share of the best joint's score from which on the joint of the other side was meant, too."""
+# The joint of the other side is meant as well if it has at least this share of the best joint's score.
+MIN_OTHER_SCORE = 0.3
 
 
 def measure_rotations(rest_to_pose: np.ndarray, joints: Joints) -> np.ndarray:
-    """By how much joints are rotated against those that they are joined to, radians, shape (B,); 0 for roots.
+    """Measure how far joints, shape (B,), are rotated against their parents, in radians. Roots have 0.
 
     Parameters
     ----------
@@ -31,21 +28,22 @@ def measure_rotations(rest_to_pose: np.ndarray, joints: Joints) -> np.ndarray:
 
 
 def score_joints(held: np.ndarray, parents: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """How much of what was sculpted lies at each joint that is rotated, float array, shape (B,); 0 for others.
+    """Score how much of a sculpted offset lies at each rotated joint, float array, shape (B,). Other joints have 0.
 
     Parameters
     ----------
     held : float array, shape (B,)
-        How far vertices were moved, times their weights for a joint, in all.
+        Sums of the vertices' offsets times their weights for each joint.
     parents : int array, shape (B,)
-        What joints are joined to, -1 for roots.
+        -1 for roots.
     angles : float array, shape (B,)
-        As `measure_rotations` gives them.
+        As `measure_rotations` returns them.
 
     Notes
     -----
-    A vertex lies at a joint by its weights for the joint and for what it is joined to.
+    A vertex lies at a joint by its weights for the joint and for the parent.
     """
+    full_angle = np.radians(45.0)  # larger angles do not make a joint more likely
     around = held + np.where(parents >= 0, held[parents], 0.0)
-    rotated = np.where(angles >= LEAST_ANGLE, np.minimum(angles, FULL_ANGLE), 0.0)
+    rotated = np.where(angles >= MIN_ANGLE, np.minimum(angles, full_angle), 0.0)
     return np.where((parents >= 0) & (held > 0.0), around * rotated, 0.0)

@@ -1,4 +1,4 @@
-"""Offsets carried to the other side of a character, for any topology."""
+"""Mirror corrections to the other side of a character: offsets, for any topology, and rotations of bones."""
 
 from __future__ import annotations
 
@@ -6,34 +6,47 @@ import numpy as np
 
 from ..geometry.neighbors import FindNearest, read_nearest
 
-TOLERANCE = 1e-4
-"""Distance, as a share of the mesh's diagonal, within which a mirrored vertex is another."""
-
-FAR_SHARE = 0.02
-"""The same from which on a mirrored vertex has no surface near it: it gets no offset."""
-
+# Mirroring at the plane x = 0 of the armature
 MIRROR = np.array([-1.0, 1.0, 1.0])
-"""Across the plane x = 0 of the armature."""
 
 
 def mirror_offsets(
     offsets: np.ndarray, points: np.ndarray, triangles: np.ndarray, find_nearest: FindNearest
 ) -> np.ndarray:
-    """Offsets as they are on the other side.
+    """Mirror offsets at rest. Vertices without a surface near their mirrored position get none.
 
     Parameters
     ----------
-    offsets : float array, shape (V, 3)
-        At rest, armature space.
-    points : float array, shape (V, 3)
-        The same.
+    offsets, points : float arrays, shape (V, 3)
+        At rest, in armature space.
     triangles : int array, shape (T, 3)
 
     Returns
     -------
     float32 array, shape (V, 3)
-        Armature space.
+        In armature space.
     """
     points, size = np.asarray(points, np.float64), float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
-    found, distances = read_nearest(points * MIRROR, offsets, points, triangles, find_nearest, TOLERANCE * size)
-    return np.where(distances[:, None] <= FAR_SHARE * size, found * MIRROR, 0.0).astype(np.float32)
+    same, max_distance = 1e-4 * size, 0.02 * size  # the mirrored position is a vertex; it has a surface near
+    found, distances = read_nearest(points * MIRROR, offsets, points, triangles, find_nearest, same)
+    return np.where(distances[:, None] <= max_distance, found * MIRROR, 0.0).astype(np.float32)
+
+
+def mirror_rotation(rotation: np.ndarray, axes: np.ndarray, mirrored_axes: np.ndarray) -> np.ndarray:
+    """Mirror the rotation of a bone at x = 0 to the bone on the other side, whatever the rolls of both.
+
+    Parameters
+    ----------
+    rotation : float array, shape (4,)
+        Unit quaternion (w, x, y, z) of a bone relative to its rest and its parent, in its own axes.
+    axes, mirrored_axes : float arrays, shape (3, 3)
+        Columns are the rest axes of the bone, and of the bone on the other side, in armature space.
+
+    Returns
+    -------
+    float array, shape (4,)
+        In the axes of the bone on the other side.
+    """
+    # A rotation's vector is an axial vector: its mirror image is the negative of a point's.
+    vector = mirrored_axes.T @ (-MIRROR * (axes @ np.asarray(rotation, np.float64)[1:]))
+    return np.concatenate([rotation[:1], vector])

@@ -1,4 +1,4 @@
-"""Offsets of corrections that look best in many poses, by least squares."""
+"""Fit offsets of corrections to many poses by least squares."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import numpy as np
 
 from ..geometry.vectors import smooth_step
 
-NEGLIGIBLE = 0.01, 0.04
-"""Share of a joint's largest offset below which offsets are left out, and from which on they count in full."""
-
 
 def find_mask(offsets: np.ndarray) -> np.ndarray:
-    """Where a joint matters: 0 to 1, shape (V,), smooth, by the largest of its offsets, shape (K, V, 3)."""
+    """Smooth mask, 0 to 1, shape (V,), of vertices with offsets, shape (K, V, 3), that matter beside the largest."""
     sizes = np.sqrt(np.square(offsets).sum(axis=2)).max(axis=0)
-    low, high = NEGLIGIBLE
+    low, high = 0.01, 0.04
     return smooth_step((sizes / max(float(sizes.max(initial=0.0)), 1e-30) - low) / (high - low))
 
 
@@ -23,13 +20,13 @@ class OffsetFit:
     Parameters
     ----------
     masks : float array, shape (K, V)
-        Of each correction: how much of it a vertex takes.
+        Share of each correction that a vertex takes.
 
     Notes
     -----
-    Each vertex for itself: min sum_f w_f |sum_k v_kf d_k - e_f|^2 over the offsets d_k of the corrections that reach
-    it, with values v and wanted offsets e of example f. The examples must hold each correction's own pose, or the
-    system is singular.
+    For each vertex: min sum_f w_f |sum_k v_kf d_k - e_f|^2 over the offsets d_k of the corrections that reach it, with
+    values v and wanted offsets e of example f. The examples must include each correction's own pose, or the system is
+    singular.
     """
 
     def __init__(self, masks: np.ndarray) -> None:
@@ -45,23 +42,23 @@ class OffsetFit:
         Parameters
         ----------
         values : float array, shape (K,)
-            Of the corrections in it.
+            Values of the corrections.
         offsets : float array, shape (n, 3)
-            That are wanted at the vertices `rows`.
+            Wanted offsets of the vertices `rows`.
         """
         self._gram += weight * np.outer(values, values)
         for number in np.flatnonzero(values):
             self._products[number] += np.float32(weight * values[number]) * offsets.astype(np.float32)
 
     def plus(self, other: OffsetFit, weight: float) -> OffsetFit:
-        """The fit to its examples, and to those of another with the same masks, by a weight."""
+        """Add the examples of another fit with the same masks, multiplied by a weight."""
         both = OffsetFit(self.masks)
         both._gram = self._gram + weight * other._gram
         both._products = self._products + np.float32(weight) * other._products
         return both
 
     def solve(self) -> np.ndarray:
-        """The offsets, float32, shape (K, V, 3)."""
+        """Solve for the offsets, float32, shape (K, V, 3)."""
         found = np.zeros((*self.masks.shape, 3), np.float32)
         if not len(self.rows):
             return found

@@ -1,6 +1,6 @@
-"""At which rotations a joint is corrected by a method: those that actions bring it into, else about given axes.
+"""Choose the rotations at which a joint is corrected: those that actions use, or rotations about given axes.
 
-Rotations are unit quaternions (w, x, y, z) of a joint against the one that it is joined to, in the rest axes of a bone.
+Rotations are unit quaternions (w, x, y, z) of a joint relative to its parent, in the rest axes of a bone.
 """
 
 from __future__ import annotations
@@ -15,20 +15,11 @@ from ..algebra.dual_quaternions import quaternions_from_rotations, rotations_fro
 from ..algebra.polar import decompose_polar
 from ..rig.rest import Joints
 
+# Default angles by which joints are bent, in degrees
 ANGLES = (40.0, 80.0, 120.0)
-"""Degrees by which joints are bent, if not chosen."""
 
-MOVED = np.radians(10.0)
-"""From which rotation on an action tells how a joint bends."""
-
-HINGE = np.radians(15.0), 90.0
-"""A joint is a hinge where in so many percent of the frames no more is left of its rotation beside that of an axis."""
-
-MOST_DIRECTIONS = 3
-"""Of a joint that is no hinge, corrections for each angle."""
-
-APART = np.radians(25.0)
-"""By which corrections of such a joint are apart at least."""
+# An action must rotate a joint at least this far to show how the joint bends.
+MIN_BEND = np.radians(10.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +30,7 @@ class ChosenRotations:
     ----------
     rotations : float array, shape (K, 4)
     is_hinge : bool
-        Whether all are about one axis, and the angle about it is to be read.
+        Whether all are about one axis, so that the angle about it drives the corrections.
     """
 
     rotations: np.ndarray
@@ -47,22 +38,22 @@ class ChosenRotations:
 
 
 def read_joint_rotations(matrices: np.ndarray, parents: np.ndarray, joint: int, axes: np.ndarray) -> np.ndarray:
-    """Rotations of a joint in poses.
+    """Read the rotations of a joint in poses.
 
     Parameters
     ----------
     matrices : float array, shape (F, B, 4, 4)
-        From rest to pose, armature space.
+        From rest to pose, in armature space.
     parents : int array, shape (B,)
     joint : int
-        That is joined to another.
+        A joint with a parent.
     axes : float array, shape (3, 3)
-        Columns are the bone's axes at rest, armature space.
+        Columns are the bone's rest axes in armature space.
 
     Returns
     -------
     float array, shape (F, 4)
-        With w not negative.
+        w is not negative.
     """
     pair = np.asarray(matrices, np.float64)[:, [parents[joint], joint], :3, :3].reshape(-1, 3, 3)
     above, own = decompose_polar(pair, np.full(len(pair), -1))[0].reshape(-1, 2, 3, 3).transpose(1, 0, 2, 3)
@@ -71,18 +62,13 @@ def read_joint_rotations(matrices: np.ndarray, parents: np.ndarray, joint: int, 
 
 
 def pose_joint(joints: Joints, joint: int, rotation: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """The pose in which one joint alone is rotated.
+    """Rotate one joint alone, with all joints below it: float array, shape (B, 4, 4), in armature space.
 
     Parameters
     ----------
     rotation : float array, shape (4,)
     axes : float array, shape (3, 3)
         As for `read_joint_rotations`.
-
-    Returns
-    -------
-    float array, shape (B, 4, 4)
-        From rest to pose, armature space.
     """
     turned = axes @ rotations_from_quaternions(np.asarray(rotation, np.float64)[None])[0] @ axes.T
     center, matrix = np.asarray(joints.centers[joint], np.float64), np.eye(4)
@@ -93,36 +79,31 @@ def pose_joint(joints: Joints, joint: int, rotation: np.ndarray, axes: np.ndarra
 
 
 def measure_angles(rotations: np.ndarray) -> np.ndarray:
-    """How far rotations, shape (..., 4), turn, radians, 0 to pi."""
+    """Angles of rotations, shape (..., 4), in radians, 0 to pi."""
     return 2.0 * np.arccos(np.clip(np.abs(rotations[..., 0]), 0.0, 1.0))
 
 
 def choose_by_actions(rotations: np.ndarray, angles: Sequence[float]) -> ChosenRotations | None:
-    """Choose rotations as frames of actions show them.
+    """Choose rotations like those in the frames of actions. None if no frame rotates the joint.
 
     Parameters
     ----------
     rotations : float array, shape (F, 4)
-        Of the joint in the frames, w not negative.
+        Rotations of the joint in the frames, w not negative.
     angles : sequence of float
-        Radians, ascending: how far each is to turn.
-
-    Returns
-    -------
-    ChosenRotations or None
-        None where no frame rotates the joint.
+        Wanted angles in radians, ascending.
 
     Notes
     -----
-    Of a hinge, the axis is that which the frames rotate about most, to the side where they go farther. Else directions
-    are taken from the frames, turned on or back to the angle next to theirs: one after the other that which is farthest
-    from all before.
+    A hinge gets the axis that the frames rotate about most, toward the side with the larger angles. Otherwise the axes
+    of the frames are used with the wanted angle next to theirs, and chosen by farthest-point sampling.
     """
+    per_angle, min_apart = 3, np.radians(25.0)
     turned = measure_angles(rotations)
-    if len(rotations) == 0 or turned.max() < MOVED:
+    if len(rotations) == 0 or turned.max() < MIN_BEND:
         return None
     axis, aside = find_axis(rotations)
-    if np.percentile(aside[turned >= MOVED], HINGE[1]) <= HINGE[0]:
+    if is_hinge(aside[turned >= MIN_BEND]):
         return ChosenRotations(turn_about(axis, angles), True)
     bounds = 0.5 * (np.array([0.0, *angles[:-1]]) + angles)
     candidates = []
@@ -130,18 +111,18 @@ def choose_by_actions(rotations: np.ndarray, angles: Sequence[float]) -> ChosenR
         reached = turned >= min(bound, turned.max())
         vectors = rotations[reached, 1:]
         candidates.append(turn_about(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), [angle]))
-    return ChosenRotations(choose_farthest(np.concatenate(candidates), MOST_DIRECTIONS * len(angles), APART), False)
+    return ChosenRotations(choose_farthest(np.concatenate(candidates), per_angle * len(angles), min_apart), False)
 
 
 def choose_by_axes(axes: np.ndarray, limits: Sequence[float], angles: Sequence[float]) -> ChosenRotations:
-    """Choose rotations about given axes; of one axis alone it makes a hinge.
+    """Choose rotations about given axes. A single axis makes a hinge.
 
     Parameters
     ----------
     axes : float array, shape (D, 3)
         Unit vectors.
     limits : sequence of float
-        How far each may be turned about, radians; the first may be, whatever it is.
+        Largest angle about each axis in radians, ignored for the first.
     angles : sequence of float
         Radians, ascending.
     """
@@ -153,16 +134,16 @@ def choose_by_axes(axes: np.ndarray, limits: Sequence[float], angles: Sequence[f
 
 
 def choose_angles(angles: np.ndarray, products: np.ndarray, count: int) -> np.ndarray:
-    """Choose angles between which a change that grows from none is interpolated best.
+    """Choose the angles of a hinge between which a change is interpolated best, starting at 0.
 
     Parameters
     ----------
     angles : float array, shape (R,)
-        Of a hinge, ascending.
+        Ascending.
     products : float array, shape (R, R)
-        Inner products of what changes at them.
+        Inner products of the changes at the angles.
     count : int
-        How many are chosen; the last is one of them.
+        Number of chosen angles, the last angle included.
 
     Returns
     -------
@@ -180,7 +161,7 @@ def choose_angles(angles: np.ndarray, products: np.ndarray, count: int) -> np.nd
 
 
 def find_axis(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The axis (3,) that rotations (F, 4) are about most, and what is left of each beside it, radians (F,)."""
+    """Find the main axis (3,) of rotations (F, 4), and the angle of each that is not about it, radians (F,)."""
     vectors = rotations[:, 1:]
     axis = np.linalg.eigh(vectors.T @ vectors)[1][:, -1]
     along = vectors @ axis
@@ -190,8 +171,13 @@ def find_axis(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return axis, aside
 
 
+def is_hinge(aside: np.ndarray) -> bool:
+    """Whether a joint bends about one axis, by the angles not about it (`find_axis`) in frames that bend it, (F,)."""
+    return bool(np.percentile(aside, 90.0) <= np.radians(15.0))
+
+
 def turn_about(axes: np.ndarray, angles: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Rotations, shape (N, 4), about an axis (3,) by each of N angles, or about N axes (N, 3) by one."""
+    """Rotations, shape (N, 4), about one axis (3,) by N angles, or about N axes (N, 3) by one angle."""
     halves = 0.5 * np.asarray(angles, np.float64)
     vectors = np.sin(halves)[:, None] * axes
     cosines = np.broadcast_to(np.cos(halves), len(vectors))
@@ -199,13 +185,13 @@ def turn_about(axes: np.ndarray, angles: Sequence[float] | np.ndarray) -> np.nda
 
 
 def choose_farthest(candidates: np.ndarray, count: int, apart: float) -> np.ndarray:
-    """Of rotations at most so many: one after the other that which is farthest from rest and from all before.
+    """Pick at most `count` rotations by farthest-point sampling, starting from rest.
 
     Parameters
     ----------
     candidates : float array, shape (N, 4)
     apart : float
-        Radians: none is nearer to another. One is taken however near it is to rest.
+        Smallest angle between two of them, in radians. The first is picked however near it is to rest.
 
     Returns
     -------

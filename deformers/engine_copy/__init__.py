@@ -1,18 +1,18 @@
-"""Any method as bones, weights and keys that engines know: `fit` finds them, `measure` says what is left.
+"""Approximate any method by bones, weights and keys, as engines need: `fit` finds them, `measure` the difference.
 
-`model` holds what goes in and comes out; `posing` poses a copy and measures it. The rest is how `fit` goes about it.
+`model` holds inputs and results, `posing` poses a copy and measures it. The other modules are steps of `fit`.
 """
 
 from .candidates import limit_helpers
 from .fitting import fit
-from .model import CopiedSkin, Examples, Fit, FitParams, Helper, Key, fit_linear
+from .model import CopiedSkin, CopyFit, Examples, FitParams, Helper, Key, fit_linear
 from .posing import Differences, Tally, measure, pose_copy
 
 __all__ = [
     "CopiedSkin",
+    "CopyFit",
     "Differences",
     "Examples",
-    "Fit",
     "FitParams",
     "Helper",
     "Key",

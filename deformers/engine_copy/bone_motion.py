@@ -1,4 +1,4 @@
-"""Poses as bones have them: location, rotation and scale against a parent, which is all that engines know."""
+"""Split poses into location, rotation and scale relative to a parent, which is all that engines support."""
 
 from __future__ import annotations
 
@@ -7,26 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algebra.dual_quaternions import quaternions_from_rotations
-
-SHEAR = 1e-4
-"""Cosine between axes of a bone, by which they may be off a right angle."""
-
-LEAST_VOLUME = 1e-12
-"""Determinant of a parent in any pose, under which nothing follows it."""
+from ..algebra.rotations import make_continuous
 
 
 @dataclass(frozen=True, eq=False)
 class BoneMotion:
-    """How bones move.
+    """Motion of bones.
 
     Attributes
     ----------
     parents : int array, shape (N,)
-        -1 for none. Not that asked for where a bone against it is sheared, as under one with uneven scale.
+        Index of each bone's parent, or -1. A bone that is sheared relative to its wanted parent has another one.
     locations : float64 array, shape (F, N, 3)
-        In the bone's own space at rest, on its parent.
+        In the bone's rest space on its parent.
     rotations : float64 array, shape (F, N, 4)
-        Quaternions (w, x, y, z) that go on from frame to frame without a change of sign.
+        Quaternions (w, x, y, z) without a change of sign from frame to frame.
     scales : float64 array, shape (F, N, 3)
     """
 
@@ -37,61 +32,51 @@ class BoneMotion:
 
 
 def find_bone_motion(rests: np.ndarray, parents: np.ndarray, poses: np.ndarray) -> BoneMotion:
-    """Split poses into what each bone does against its parent.
+    """Split poses into the motion of each bone relative to its parent. Bones make up for shear, left out above them.
 
-    What can be no location, rotation and scale, a shear, is left out, and bones below make up for it.
-
-    Parameters
-    ----------
-    rests : float array, shape (N, 4, 4)
-        Of the bones, armature space.
-    parents : int array, shape (N,)
-        The bone that each shall hang on, -1 for none; no circles.
-    poses : float array, shape (F, N, 4, 4)
-        The same in each frame.
+    Matrices at rest, (N, 4, 4), and in each frame, (F, N, 4, 4), are in armature space. `parents`, (N,), are the wanted
+    ones, or -1.
     """
+    max_shear, min_volume = 1e-4, 1e-12  # cosine between axes; determinant of a parent in any pose
+
+    def find_base(bone: int, parent: int) -> np.ndarray:
+        return rests[bone] if parent < 0 else reached[:, parent] @ (np.linalg.inv(rests[parent]) @ rests[bone])
+
     frame_count, bone_count = poses.shape[:2]
     chosen = np.full(bone_count, -1)
     parts = [np.zeros((frame_count, bone_count, width)) for width in (3, 4, 3)]
     reached = np.empty((frame_count, bone_count, 4, 4))
-    for bone in _order_down(parents):
+    for bone in sorted(range(bone_count), key=lambda bone: len(_list_ancestors(bone, parents))):
         best, least = np.empty(0), np.inf
         for parent in (*_list_ancestors(bone, parents), -1):
-            base = rests[bone] if parent < 0 else reached[:, parent] @ (np.linalg.inv(rests[parent]) @ rests[bone])
-            if np.abs(np.linalg.det(base[..., :3, :3])).min() < LEAST_VOLUME:
+            base = find_base(bone, parent)
+            if np.abs(np.linalg.det(base[..., :3, :3])).min() < min_volume:
                 continue
             local = np.linalg.inv(base) @ poses[:, bone]
             shear = _measure_shear(local[:, :3, :3])
             if shear < 0.5 * least:
                 chosen[bone], best, least = parent, local, shear
-            if least <= SHEAR:
+            if least <= max_shear:
                 break
         location, rotation, scale = best[:, :3, 3], *_split(best[:, :3, :3])
-        quaternions = _make_continuous(quaternions_from_rotations(rotation))
+        quaternions = make_continuous(quaternions_from_rotations(rotation)[:, None])[:, 0]
         for part, values in zip(parts, (location, quaternions, scale), strict=True):
             part[:, bone] = values
-        parent = chosen[bone]
-        base = rests[bone] if parent < 0 else reached[:, parent] @ (np.linalg.inv(rests[parent]) @ rests[bone])
         local = np.zeros((frame_count, 4, 4))
         local[:, :3, :3], local[:, :3, 3], local[:, 3, 3] = rotation * scale[:, None], location, 1.0
-        reached[:, bone] = base @ local
+        reached[:, bone] = find_base(bone, chosen[bone]) @ local
     return BoneMotion(chosen, *parts)
 
 
 def without_scale(matrices: np.ndarray) -> np.ndarray:
-    """Rotations and translations of matrices, shape (n, 4, 4)."""
+    """Remove scale and shear from matrices, shape (n, 4, 4)."""
     result = matrices.copy()
     result[:, :3, :3], _ = _split(matrices[:, :3, :3])
     return result
 
 
-def _order_down(parents: np.ndarray) -> list[int]:
-    """All bones, each after its parent."""
-    return sorted(range(len(parents)), key=lambda bone: len(_list_ancestors(bone, parents)))
-
-
 def _list_ancestors(bone: int, parents: np.ndarray) -> list[int]:
-    """The parent of a bone, that one's parent, and so on."""
+    """List the bones above a bone, from its parent up."""
     found = []
     while (bone := int(parents[bone])) >= 0:
         found.append(bone)
@@ -107,16 +92,9 @@ def _measure_shear(linear: np.ndarray) -> float:
 
 
 def _split(linear: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations, shape (F, 3, 3), and scales along their axes, shape (F, 3); mirrored ones have all three negative."""
+    """Split into rotations, shape (F, 3, 3), and scales, shape (F, 3). Mirrored matrices have three negative scales."""
     signs = np.where(np.linalg.det(linear) < 0.0, -1.0, 1.0)
     left, _, right = np.linalg.svd(linear * signs[:, None, None])
-    left[:, :, 2] *= np.where(np.linalg.det(left @ right) < 0.0, -1.0, 1.0)[:, None]  # zero scales leave it open
+    left[:, :, 2] *= np.where(np.linalg.det(left @ right) < 0.0, -1.0, 1.0)[:, None]  # zero scales leave the sign open
     rotations = left @ right
     return rotations, np.einsum("fji,fji->fi", rotations, linear)
-
-
-def _make_continuous(quaternions: np.ndarray) -> np.ndarray:
-    """Quaternions, shape (F, 4), of the sign that is nearer to the one before."""
-    turns = (quaternions[1:] * quaternions[:-1]).sum(axis=1) < 0.0
-    signs = np.cumprod(np.concatenate([[1.0], np.where(turns, -1.0, 1.0)]))
-    return quaternions * signs[:, None]

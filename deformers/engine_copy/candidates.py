@@ -1,4 +1,4 @@
-"""Which joints need helpers, and which bones each vertex may follow."""
+"""Choose the joints that need helpers, and the bones that each vertex may follow."""
 
 from __future__ import annotations
 
@@ -8,34 +8,26 @@ from ..rig.rest import Joints
 from .model import Helper
 from .regions import Blends
 
-MOST_HELPERS = 4
-"""Of a joint."""
-
-LEAST_TURN = np.radians(2.0)
-"""Joints that never turn farther bend nothing."""
-
-CANDIDATES = {4: 12, 8: 16}
-"""Bones that a vertex chooses from, by its influences."""
+# Joints that never rotate farther do not bend skin.
+MIN_BEND = np.radians(2.0)
 
 
 def blame_joints(blends: Blends, errors: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The joint that a vertex owes its error to: which it lies across, and which is turned far.
+    """Find the joint that causes the error of a vertex: the vertex lies across it, and it is rotated far.
 
     Parameters
     ----------
-    blends : Blends
-        Of N vertices.
     errors : float array, shape (N, F)
-        Distances.
+        Distances of the vertices from the targets.
     angles : float array, shape (F, B)
-        Of joints against those above them, radians.
+        Angles of joints relative to their parents, radians.
 
     Returns
     -------
     joints : int array, shape (N,)
-        -1 where a vertex lies across none.
+        -1 if a vertex does not lie across a joint.
     largest : float array, shape (N,)
-        The vertex's largest error.
+        Largest error of each vertex.
     """
     worst = errors.argmax(axis=1)
     rows = np.arange(len(errors))
@@ -48,45 +40,25 @@ def blame_joints(blends: Blends, errors: np.ndarray, angles: np.ndarray) -> tupl
 def count_helpers(
     blamed: np.ndarray, largest: np.ndarray, angles: np.ndarray, joints: Joints, tolerance: float, most: int
 ) -> np.ndarray:
-    """How many helpers each joint needs: n of them leave some 1 / (n + 1)^2 of the error.
+    """Count the helpers that joints need, int, shape (B,): n of them leave about 1 / (n + 1)^2 of the error.
 
-    Parameters
-    ----------
-    blamed, largest : int and float arrays, shape (N,)
-        Of `blame_joints`.
-    angles : float array, shape (F, B)
-    most : int
-        Of a joint; negative for no limit.
-
-    Returns
-    -------
-    int array, shape (B,)
+    `blamed` and `largest`, (N,), are from `blame_joints`, `angles`, (F, B), as there. Negative `most` is the default
+    limit.
     """
     errors = np.zeros(len(joints.parents))
     np.maximum.at(errors, blamed[blamed >= 0], largest[blamed >= 0])
     wanted = np.ceil(np.sqrt(errors / tolerance)) - 1.0
-    bends = (angles.max(axis=0) > LEAST_TURN) & (np.asarray(joints.parents) >= 0)
+    bends = (angles.max(axis=0) > MIN_BEND) & (np.asarray(joints.parents) >= 0)
     return np.where(bends, np.clip(wanted, 0.0, limit_helpers(most)), 0.0).astype(int)
 
 
 def limit_helpers(most: int) -> int:
-    """Most helpers of a joint, on average of all that skin lies across; negative for no limit of the user's."""
-    return MOST_HELPERS if most < 0 else most
+    """Largest number of helpers of a joint, for the user's limit. Negative is the default limit."""
+    return 4 if most < 0 else most
 
 
 def place_helpers(counts: np.ndarray, joints: Joints) -> tuple[list[Helper], np.ndarray]:
-    """Helpers of joints, and at which share of the turn each begins.
-
-    Parameters
-    ----------
-    counts : int array, shape (B,)
-        How many.
-
-    Returns
-    -------
-    helpers : list of Helper
-    shares : float array, shape (H,)
-    """
+    """Make so many helpers, shape (B,), at each joint. Also returns their shares of the joint's rotation, (H,)."""
     helpers, shares = [], []
     for joint in np.flatnonzero(counts):
         center = np.asarray(joints.centers[joint], np.float64)
@@ -99,22 +71,12 @@ def place_helpers(counts: np.ndarray, joints: Joints) -> tuple[list[Helper], np.
 def list_candidates(
     blends: Blends, helpers: list[Helper], shares: np.ndarray, joint_count: int, influences: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The bones that vertices may follow: their joints, and helpers of the joints that they lie across.
+    """List the bones that vertices may follow: their joints, and helpers of the joints that they lie across.
 
-    Parameters
-    ----------
-    shares : float array, shape (H,)
-        Where each stands between its joint's two bones, 0 to 1.
-    influences : int
-        Most bones of a vertex.
-
-    Returns
-    -------
-    bones : int array, shape (N, C)
-    allowed : bool array, shape (N, C)
-        False where there are fewer.
+    `shares`, shape (H,), are positions of helpers between the two bones of their joints, 0 to 1. Returns bones, int,
+    and whether each entry is used, bool, shape (N, C).
     """
-    count, most = len(blends.joints), CANDIDATES[influences]
+    count, most = len(blends.joints), {4: 12, 8: 16}[influences]
     owners = np.array([helper.joint for helper in helpers], int)
     offered, scores = [blends.joints], [blends.values + (blends.values > 0.0)]
     for number in range(len(helpers)):

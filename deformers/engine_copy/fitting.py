@@ -7,45 +7,21 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .candidates import LEAST_TURN, blame_joints, count_helpers, list_candidates, place_helpers
+from .candidates import MIN_BEND, blame_joints, count_helpers, list_candidates, place_helpers
 from .keys import evaluate_keys, fit_keys
-from .model import CopiedSkin, Examples, Fit, FitParams, Helper, Key, fit_linear, limit_weights
-from .motions import blend_rigidly, find_angles, fit_rigid, move_helpers, share_turns, split_turns
+from .model import CopiedSkin, CopyFit, Examples, FitParams, Helper, Key, fit_linear, limit_weights
+from .motions import blend_rigidly, fit_rigid, measure_angles, move_helpers, share_turns, split_turns
 from .patch import Patch, merge_coincident
 from .posing import blend, chunk_frames
-from .regions import CHUNK, Blends, choose_frames, find_blends, invert_affine, relate_to_parents
+from .regions import VERTEX_CHUNK, Blends, choose_frames, find_blends, invert_affine, relate_to_parents
 from .twist_rules import find_rules
 from .weights import solve_weights
 
-MOST_FRAMES = 160
-"""That weights are fitted to."""
-
-TARGET_BYTES = 250_000_000
-"""Of the targets of these frames together."""
-
+# Weights and motions are fitted in turn this often before helpers are added, and after each addition.
 ROUNDS = 6
-"""Times that weights and motions are fitted, each after the other, before helpers are added and after each time."""
 
+# Joints whose vertices miss the tolerance get one more helper this often.
 ADDITIONS = 3
-"""Times that joints whose vertices miss the tolerance get one helper more."""
-
-PER_BENT = 2.5
-"""Most helpers, for each joint that bends skin."""
-
-REGION = 24
-"""Vertices around the one that misses the tolerance most, which a further helper suits at first."""
-
-REACH = 3.0
-"""How far around them vertices may follow it, in radii of their region."""
-
-BLENDED = 1e-3
-"""Weight beside the largest from which on a vertex is fitted."""
-
-MISSED = 0.3
-"""Of the tolerance: from this error on, a vertex of one bone is fitted, too."""
-
-LOOSE = 0.1
-"""Of the tolerance: a weight that moves by 1 costs what an error of so much in all frames costs."""
 
 
 @dataclass
@@ -55,12 +31,12 @@ class Fitting:
     Attributes
     ----------
     local, quaternions : float arrays, shapes (F, B, 4, 4) and (F, B, 4)
-        Motion of joints against those above them, and its rotation, in all frames.
+        Motion of joints relative to their parents, and its rotation, in all frames.
     frames : int array, shape (N,)
-        Those chosen.
+        Chosen frames.
     holds : list of (float, or pair of arrays (B,) and (3,))
-        Where each helper is held: at a share of its joint's turn, or at a blend of joints with these weights about a
-        center.
+        Motion that each helper is softly held at: a share of its joint's rotation, or a blend of joints with these
+        weights around a center.
     moved : float array, shape (N, H, 4, 4)
         Motion of helpers in the chosen frames.
     """
@@ -78,16 +54,16 @@ class Fitting:
 
     @property
     def bases(self) -> list[int]:
-        """The joint that each helper is a child of."""
+        """Parent joint of each helper."""
         return [helper.base for helper in self.helpers]
 
     @property
     def matrices(self) -> np.ndarray:
-        """Of joints and helpers in the chosen frames, shape (N, B + H, 4, 4)."""
+        """Matrices of joints and helpers in the chosen frames, shape (N, B + H, 4, 4)."""
         return np.concatenate([self.examples.matrices[self.frames], self.moved], axis=1)
 
     def hold(self, frames: np.ndarray) -> np.ndarray:
-        """The motion against their bases that helpers are held at, shape (N, H, 4, 4), in some frames."""
+        """Motion that helpers are held at in some frames, relative to their bases, shape (N, H, 4, 4)."""
         local, quaternions, joints = self.local[frames], self.quaternions[frames], self.skin.joints
         matrices = self.examples.matrices[frames]
         held = [
@@ -99,7 +75,7 @@ class Fitting:
         return np.stack(held, axis=1) if held else np.empty((len(frames), 0, 4, 4))
 
     def place(self, counts: np.ndarray) -> None:
-        """Begin with as many helpers at each joint as `counts`, int array (B,), says, at even shares of its turn."""
+        """Start with `counts`, int array (B,), helpers at each joint, at even shares of its rotation."""
         self.helpers, shares = place_helpers(counts, self.skin.joints)
         self.holds = shares.tolist()
         self.moved = self.examples.matrices[self.frames][:, self.bases] @ self.hold(self.frames)
@@ -109,14 +85,9 @@ class Fitting:
         )
 
     def add(self, joint: int, rows: np.ndarray, near: np.ndarray) -> None:
-        """Add a helper at a joint.
+        """Add a helper at a joint, for vertices `near`, int, shape (m,), of the patch.
 
-        Parameters
-        ----------
-        rows : int array, shape (n,)
-            Vertices of the patch, near one another, that it shall suit: it begins as they want it.
-        near : int array, shape (m,)
-            Vertices that may follow it.
+        Neighboring vertices `rows`, int, shape (n,), determine its initial motion.
         """
         patch, matrices = self.patch, self.examples.matrices[self.frames]
         base = int(self.skin.joints.parents[joint])
@@ -134,11 +105,12 @@ class Fitting:
         patch.offer(patch.joint_count + len(self.helpers) - 1, near)
 
     def improve(self) -> None:
-        """Fit weights to motions, then motions to weights, but for those that rules say."""
+        """CopyFit weights to motions, then motions to weights unless rules determine them."""
         patch, params, matrices = self.patch, self.params, self.matrices
         products = patch.find_products(matrices)
         count = products.shape[1]
-        products[:, np.arange(count), np.arange(count)] += (LOOSE * params.tolerance) ** 2 * len(matrices)
+        # A weight that changes by 1 costs as much as an error of a tenth of the tolerance in all frames.
+        products[:, np.arange(count), np.arange(count)] += (0.1 * params.tolerance) ** 2 * len(matrices)
         patch.values = solve_weights(products, patch.allowed, params.influences)
         if not params.uses_rules:
             self.moved = self._move(self.frames, patch.find_moments(patch.targets, len(self.helpers)), self.moved)
@@ -150,7 +122,7 @@ class Fitting:
         return move_helpers(self.bases, pairs, moments, matrices, self.hold(frames), self.skin.size, start)
 
     def move_everywhere(self, progress: Callable[[float], None]) -> np.ndarray:
-        """Motion of helpers in all frames, shape (F, H, 4, 4); `progress` gets the share of frames that are read."""
+        """Motion of helpers in all frames, shape (F, H, 4, 4). `progress` is called with the share of frames read."""
         patch, everything = self.patch, np.arange(self.examples.count)
         if self.params.uses_rules:
             return self.examples.matrices[:, self.bases] @ self.hold(everything)
@@ -162,15 +134,15 @@ class Fitting:
         return self._move(everything, moments)
 
 
-def fit(skin: CopiedSkin, examples: Examples, params: FitParams, progress: Callable[[float], None]) -> Fit:
-    """Find bones, weights and keys by which linear blending looks as the examples do.
+def fit(skin: CopiedSkin, examples: Examples, params: FitParams, progress: Callable[[float], None]) -> CopyFit:
+    """Find bones, weights and keys that make linear blending look like the examples.
 
     Parameters
     ----------
     examples : Examples
-        Frames are read twice at most.
+        Each frame is read at most twice.
     progress : function
-        Called with the share that is done; what it raises ends the fit.
+        Called with the finished share. An exception that it raises ends the fit.
     """
     copy = fit_linear(skin, examples, params.influences)
     if not examples.count or not len(skin.points):
@@ -178,7 +150,7 @@ def fit(skin: CopiedSkin, examples: Examples, params: FitParams, progress: Calla
     fitting, members, errors = _begin(skin, examples, params, lambda share: progress(0.2 * share))
     if not len(fitting.patch.points):
         return copy
-    angles = find_angles(fitting.quaternions[fitting.frames])
+    angles = measure_angles(fitting.quaternions[fitting.frames])
     joints, patch = skin.joints, fitting.patch
     counts = count_helpers(
         *blame_joints(patch.blends, errors, angles), angles, joints, params.tolerance, params.helpers
@@ -196,13 +168,15 @@ def fit(skin: CopiedSkin, examples: Examples, params: FitParams, progress: Calla
     active = members >= 0
     copy.bones[active] = np.take_along_axis(patch.bones, order, axis=1)[members[active]]
     copy.values[active] = np.take_along_axis(patch.values, order, axis=1)[members[active]]
-    return Fit(tuple(helpers), copy.bones, copy.values, moved, tuple(keys), evaluate_keys(keys, fitting.quaternions))
+    return CopyFit(
+        tuple(helpers), copy.bones, copy.values, moved, tuple(keys), evaluate_keys(keys, fitting.quaternions)
+    )
 
 
 def _finish(
     fitting: Fitting, moved: np.ndarray, members: np.ndarray, progress: Callable[[float], None]
 ) -> tuple[list[Helper], np.ndarray, list[Key]]:
-    """Helpers with what rules say of them, their motion in all frames, and corrective keys."""
+    """Helpers with their rules, their motion in all frames, and corrective keys."""
     patch, params = fitting.patch, fitting.params
     if params.uses_rules:
         shares = [hold if isinstance(hold, float) else None for hold in fitting.holds]
@@ -217,14 +191,15 @@ def _finish(
 
 
 def _add_helpers(fitting: Fitting, angles: np.ndarray) -> None:
-    """Give joints whose vertices miss the tolerance one helper more, the worst first, as long as there may be more."""
+    """Add a helper to joints whose vertices miss the tolerance, the worst first, up to a limit."""
+    max_per_joint, suited, reach = 2.5, 24, 3.0  # vertices that it first suits, and reach beyond them in their radii
     patch, params = fitting.patch, fitting.params
     lengths = np.linalg.norm(patch.find_residuals(fitting.matrices), axis=2)
     blamed, largest = blame_joints(patch.blends, lengths, angles)
-    bent = np.isin(np.unique(patch.blends.cuts), np.flatnonzero(angles.max(axis=0) > LEAST_TURN)).sum()
+    bent = np.isin(np.unique(patch.blends.cuts), np.flatnonzero(angles.max(axis=0) > MIN_BEND)).sum()
     owners = [helper.joint for helper in fitting.helpers]
     missed = np.where((blamed >= 0) & (largest > params.tolerance), largest, 0.0)
-    while missed.any() and len(fitting.helpers) < PER_BENT * bent:
+    while missed.any() and len(fitting.helpers) < max_per_joint * bent:
         worst = int(missed.argmax())
         joint = int(blamed[worst])
         missed[blamed == joint] = 0.0
@@ -233,28 +208,29 @@ def _add_helpers(fitting: Fitting, angles: np.ndarray) -> None:
         across = np.flatnonzero((patch.blends.cuts == joint).any(axis=1))
         away = np.linalg.norm(patch.points[across] - patch.points[worst], axis=1)
         order = np.argsort(away, kind="stable")
-        rows = across[order[:REGION]]
-        near = across[away < REACH * max(away[order[: len(rows)]].max(), 1e-9)]
+        rows = across[order[:suited]]
+        near = across[away < reach * max(away[order[: len(rows)]].max(), 1e-9)]
         fitting.add(joint, rows, near)
 
 
 def _begin(
     skin: CopiedSkin, examples: Examples, params: FitParams, progress: Callable[[float], None]
 ) -> tuple[Fitting, np.ndarray, np.ndarray]:
-    """A fit in its chosen frames, which of its vertices each of the skin's is (-1 for none), and their errors now."""
+    """Start a fit. Also returns each skin vertex's index in the patch, or -1, and the errors of the patch."""
     local, blends = relate_to_parents(examples.matrices, skin.joints.parents), find_blends(skin)
     count = len(skin.points)
-    most = int(np.clip(TARGET_BYTES // (12 * count), 8, MOST_FRAMES))
+    most = int(np.clip(250_000_000 // (12 * count), 8, 160))  # frames, by the memory of their targets
     wanted = np.isin(np.arange(len(skin.joints.parents)), blends.cuts)
     frames = choose_frames(local, skin.joints, wanted, most, skin.size)
     targets = _read_targets(examples, frames, count, progress)
     bones, values = limit_weights(skin, params.influences)
     errors = np.empty(targets.shape[:2], np.float32)
-    for start in range(0, count, CHUNK):
-        own = slice(start, start + CHUNK)
+    for start in range(0, count, VERTEX_CHUNK):
+        own = slice(start, start + VERTEX_CHUNK)
         posed = blend(examples.matrices[frames], skin.points[own], bones[own], values[own]).transpose(1, 0, 2)
         errors[own] = np.linalg.norm(targets[own] - posed, axis=2)
-    active = (values[:, 1] > BLENDED) | (errors.max(axis=1) > MISSED * params.tolerance)
+    # A vertex of one bone is fitted only if it misses its targets.
+    active = (values[:, 1] > 1e-3) | (errors.max(axis=1) > 0.3 * params.tolerance)
     active = np.flatnonzero(active & (values[:, 0] > 0.0))
     kept, which = merge_coincident(skin.points[active], targets[active], skin.size)
     kept, members = active[kept], np.full(count, -1)
@@ -266,7 +242,7 @@ def _begin(
 
 
 def _read_targets(examples: Examples, frames: np.ndarray, count: int, progress: Callable[[float], None]) -> np.ndarray:
-    """Targets in some frames, float32 array, shape (V, F, 3)."""
+    """Read the targets of frames, float32, shape (V, F, 3)."""
     targets = np.empty((count, len(frames), 3), np.float32)
     done = 0
     for chunk in chunk_frames(count, frames):

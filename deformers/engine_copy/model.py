@@ -1,7 +1,7 @@
-"""What an engine copy is made of: the skin, examples of how it shall move, and bones, weights and keys that do so.
+"""Data of an engine copy: the skin, examples of its motion, and the bones, weights and keys that reproduce it.
 
-A character is all its meshes in a row, V vertices at rest in armature space. Its joints keep their motion; a copy adds
-helpers, bones that move between them, and corrective keys. Linear blending of these is all that engines know.
+The meshes of a character are joined: V vertices at rest in armature space. Its joints keep their motion. A copy adds
+helper bones that move between them, and corrective keys. Linear blending of these is all that engines support.
 """
 
 from __future__ import annotations
@@ -14,26 +14,20 @@ import numpy as np
 from ..errors import SkinningError
 from ..rig.rest import Joints, Weights, normalize_weights
 
-AS_MANY_AS_IT_TAKES = -1
-"""Of helpers or keys: the tolerance says how many."""
-
-INFLUENCES = (4, 8)
-"""Bones that a vertex may follow in engines."""
-
 
 @dataclass(frozen=True, eq=False)
 class CopiedSkin:
-    """What is copied.
+    """The skin to be copied.
 
     Attributes
     ----------
     points : float array, shape (V, 3)
-        At rest, armature space.
+        At rest, in armature space.
     triangles : int array, shape (T, 3)
     weights : Weights
         Need not be normalized.
     joints : Joints
-        B of them.
+        B joints.
     """
 
     points: np.ndarray
@@ -43,21 +37,20 @@ class CopiedSkin:
 
     @property
     def size(self) -> float:
-        """Diagonal of the box around all points; 1 where there is none."""
+        """Diagonal of the bounding box, or 1 without points."""
         return float(np.linalg.norm(np.ptp(self.points, axis=0))) if len(self.points) else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Poses, and where the vertices shall be in them.
+    """Poses, and the targets of the vertices in them.
 
     Attributes
     ----------
     matrices : float64 array, shape (F, B, 4, 4)
         From rest to pose, of the joints.
     read : function
-        From frames, int array of shape (N,), to targets, float32 array of shape (N, V, 3), armature space. They are
-        read a few at a time.
+        Reads the targets, float32 array, shape (N, V, 3), in armature space, of frames, int array, shape (N,).
     """
 
     matrices: np.ndarray
@@ -65,60 +58,58 @@ class Examples:
 
     @property
     def count(self) -> int:
-        """Frames."""
+        """Number of frames."""
         return len(self.matrices)
 
 
 @dataclass(frozen=True)
 class FitParams:
-    """What can be chosen.
+    """Options of the fit.
 
     Attributes
     ----------
     tolerance : float
-        Largest difference that is aimed at, in the unit of the points.
+        Wanted largest difference, in the unit of the points.
     influences : int
-        Bones that a vertex may follow: 4 or 8.
+        Largest number of bones of a vertex, 4 or 8.
     helpers : int
-        Most helpers of a joint; -1 for as many as it takes.
+        Largest number of helpers of a joint, or -1 for as many as needed.
     keys : int
-        Most corrective keys of the character; -1 for as many as it takes, 0 for none.
+        Largest number of corrective keys of the character, or -1 for as many as needed.
     uses_rules : bool
-        Whether helpers are to do what a rule can say, a share of their joint's rotation: where no action moves them.
-        There are no corrective keys then.
+        Whether helpers follow a rule, a share of their joint's rotation, so that they need no actions. There are no
+        corrective keys then.
     """
 
     tolerance: float = 0.003
     influences: int = 4
-    helpers: int = AS_MANY_AS_IT_TAKES
-    keys: int = AS_MANY_AS_IT_TAKES
+    helpers: int = -1
+    keys: int = -1
     uses_rules: bool = False
 
     def __post_init__(self) -> None:
         if not self.tolerance > 0.0:
             raise SkinningError(f"Tolerance is {self.tolerance:g}: choose a value above 0")
-        if self.influences not in INFLUENCES:
+        if self.influences not in (4, 8):
             raise SkinningError(f"Influences is {self.influences}: choose 4 or 8")
 
 
 @dataclass(frozen=True, eq=False)
 class Helper:
-    """A bone that moves between a joint and the one above it.
+    """A bone that moves between a joint and the joint's parent.
 
     Attributes
     ----------
     joint : int
-        Whose bend or twist it divides.
+        It divides the bend or twist of this joint.
     base : int
-        The joint that it is a child of: the one above. Against it, it moves rigidly.
+        Its parent, which is the joint's parent. It moves rigidly relative to it.
     center : float array, shape (3,)
-        Its head at rest, armature space: that of its joint.
+        Its head at rest, in armature space, which is its joint's head.
     twist_share : float or None
-        Where it just takes this share of its joint's rotation about the joint's own bone, and nothing else. None where
-        it moves otherwise.
+        Share of its joint's rotation about the joint's bone, if this is all of its motion.
     turn_share : float or None
-        Where it takes this share of all of its joint's rotation, about the rotation's own axis: the rules of
-        `FitParams`.
+        Share of its joint's whole rotation about the rotation's own axis, if `FitParams` asks for rules.
     """
 
     joint: int
@@ -130,17 +121,17 @@ class Helper:
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """A corrective shape key, driven by one angle of a joint: a hat, 1 at its own angle and 0 at those beside it.
+    """A corrective shape key, driven by one angle of a joint: 1 at its own angle and 0 at the neighboring keys' angles.
 
-    The angle is that by which the joint turns against its parent about an axis, `2 atan2(q . axis, q_w)`, q being the
-    rotation's quaternion with w not negative.
+    The angle is the joint's rotation relative to its parent about an axis, `2 atan2(q . axis, q_w)`, with the
+    quaternion q of the rotation and w not negative.
 
     Attributes
     ----------
     axis : float array, shape (3,)
         Unit vector, armature space at rest.
     angles : (float, float, float or None)
-        Radians, from 0 to pi, ascending: where the hat begins, where it is 1, where it ends; None where it stays 1
+        Radians, from 0 to pi, ascending: where the hat begins, where it is 1, where it ends; None if it stays 1
         beyond.
     offsets : float32 array, shape (V, 3)
         At rest, armature space.
@@ -153,19 +144,19 @@ class Key:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """A copy: what moves the skin by linear blending.
+class CopyFit:
+    """Helpers, weights and keys that reproduce examples by linear blending.
 
     Attributes
     ----------
     helpers : tuple of Helper
-        H of them.
+        H helpers.
     bones : int32 array, shape (V, K)
-        What each vertex follows: a joint below B, from B on a helper.
+        Bones that each vertex follows: below B a joint, from B on a helper.
     values : float32 array, shape (V, K)
-        Weights, descending. They sum to 1, or are all 0 where a vertex stays at rest.
+        Weights, descending. They sum to 1, or are all 0 if a vertex stays at rest.
     helper_matrices : float64 array, shape (F, H, 4, 4)
-        From rest to pose, armature space, in each example.
+        From rest to pose, in armature space, in each example.
     key_values : float64 array, shape (F, K')
     """
 
@@ -177,17 +168,11 @@ class Fit:
     key_values: np.ndarray
 
 
-def fit_linear(skin: CopiedSkin, examples: Examples, influences: int) -> Fit:
-    """The skin as engines show it without a fit: its own weights, of each vertex the largest.
-
-    Parameters
-    ----------
-    influences : int
-        Most bones of a vertex.
-    """
+def fit_linear(skin: CopiedSkin, examples: Examples, influences: int) -> CopyFit:
+    """Copy a skin without a fit: each vertex keeps its largest weights, at most `influences` of them."""
     bones, values = limit_weights(skin, influences)
     matrices = np.empty((examples.count, 0, 4, 4))
-    return Fit((), bones, values, matrices, (), np.empty((examples.count, 0)))
+    return CopyFit((), bones, values, matrices, (), np.empty((examples.count, 0)))
 
 
 def limit_weights(skin: CopiedSkin, influences: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""How helpers move: between the two bones of their joint, and then as their vertices want it."""
+"""Motion of helpers: first between the two bones of their joint, then as fits their vertices."""
 
 from __future__ import annotations
 
@@ -9,46 +9,22 @@ from ..algebra.polar import decompose_polar, determinants
 from ..rig.rest import Joints
 from .regions import invert_affine
 
-HOLD = 0.02
-"""What a share of the turn weighs, beside what the vertices want: idle helpers stay there."""
-
-LEAST_RADIUS = 0.005
-"""Of the ball that a helper is held by, as a share of the character's size."""
-
-FEW_SWEEPS, SWEEPS = 1, 12
-"""Times that each helper is moved while all others stand still: where they are near already, and from where they are
-held."""
-
-SETTLED = 1e-5
-"""Share of the character's size: helpers that move less are done."""
-
 
 def split_turns(local: np.ndarray) -> np.ndarray:
-    """Rotations of joints against those above as quaternions, float array (F, B, 4), w not negative.
-
-    Parameters
-    ----------
-    local : float array, shape (F, B, 4, 4)
-        Of `relate_to_parents`.
-    """
+    """Rotations of joints relative to their parents, quaternions (F, B, 4), w not negative, of `relate_to_parents`."""
     linear = local[..., :3, :3].reshape(-1, 3, 3)
     rotations, _ = decompose_polar(linear, np.full(len(linear), -1))
     quaternions = quaternions_from_rotations(rotations).reshape(*local.shape[:2], 4)
     return np.where(quaternions[..., :1] < 0.0, -quaternions, quaternions)
 
 
-def find_angles(quaternions: np.ndarray) -> np.ndarray:
-    """Angles of rotations, radians, 0 to pi.
-
-    Parameters
-    ----------
-    quaternions : float array, shape (..., 4)
-    """
+def measure_angles(quaternions: np.ndarray) -> np.ndarray:
+    """Angles of quaternions, shape (..., 4), in radians, 0 to pi."""
     return 2.0 * np.arctan2(np.linalg.norm(quaternions[..., 1:], axis=-1), np.abs(quaternions[..., 0]))
 
 
 def _rotate_share(quaternions: np.ndarray, share: float) -> np.ndarray:
-    """A share of rotations about their own axes: matrices (F, 3, 3) of quaternions (F, 4)."""
+    """Rotate by a share of rotations about their own axes: matrices (F, 3, 3) for quaternions (F, 4)."""
     lengths = np.linalg.norm(quaternions[:, 1:], axis=1)
     half = share * np.arctan2(lengths, quaternions[:, 0])
     axes = quaternions[:, 1:] / np.where(lengths > 0.0, lengths, 1.0)[:, None]
@@ -56,15 +32,7 @@ def _rotate_share(quaternions: np.ndarray, share: float) -> np.ndarray:
 
 
 def turn_about(axes: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Rotation matrices, shape (F, 3, 3).
-
-    Parameters
-    ----------
-    axes : float array, shape (F, 3)
-        Unit vectors.
-    angles : float array, shape (F,)
-        Radians.
-    """
+    """Rotation matrices, shape (F, 3, 3), of unit axes, shape (F, 3), and angles in radians, shape (F,)."""
     cross = np.zeros((len(axes), 3, 3))
     cross[:, [2, 0, 1], [1, 2, 0]] = axes
     cross[:, [1, 2, 0], [2, 0, 1]] = -axes
@@ -73,13 +41,9 @@ def turn_about(axes: np.ndarray, angles: np.ndarray) -> np.ndarray:
 
 
 def share_turns(local: np.ndarray, quaternions: np.ndarray, joints: Joints, joint: int, share: float) -> np.ndarray:
-    """Motion of a helper against its base that does a share of its joint's: matrices (F, 4, 4).
+    """Motion of a helper relative to its base, matrices (F, 4, 4), that is a share of its joint's motion.
 
-    Parameters
-    ----------
-    local : float array, shape (F, B, 4, 4)
-    quaternions : float array, shape (F, B, 4)
-        Of `split_turns`.
+    `quaternions` is the result of `split_turns` for `local`.
     """
     center = np.asarray(joints.centers[joint], np.float64)
     moved = local[:, joint, :3, :3] @ center + local[:, joint, :3, 3] - center
@@ -90,16 +54,10 @@ def share_turns(local: np.ndarray, quaternions: np.ndarray, joints: Joints, join
 
 
 def blend_rigidly(matrices: np.ndarray, weights: np.ndarray, base: int, center: np.ndarray) -> np.ndarray:
-    """Motion of a helper against its base that is a blend of joints, made rigid: matrices (F, 4, 4).
+    """Motion of a helper relative to its base, matrices (F, 4, 4), that is a blend of joints made rigid.
 
-    Parameters
-    ----------
-    matrices : float array, shape (F, B, 4, 4)
-        Of joints, from rest to pose.
-    weights : float array, shape (B,)
-        They sum to 1.
-    center : float array, shape (3,)
-        At rest; it goes where the blend takes it.
+    Joints have matrices (F, B, 4, 4) from rest to pose, and weights (B,) that sum to 1. The point `center`, (3,), moves
+    exactly as the blend does.
     """
     used = np.flatnonzero(weights)
     blended = invert_affine(matrices[:, base]) @ np.einsum("b,fbij->fij", weights[used], matrices[:, used])
@@ -119,32 +77,33 @@ def move_helpers(
     size: float,
     start: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Rigid motions of helpers against their bases, one after the other, that suit their vertices best.
+    """Fit rigid motions of helpers to their vertices, one helper after the other.
 
     Parameters
     ----------
     bases : list of int
-        The joint that each helper is a child of.
+        Parent joint of each helper.
     pairs, moments : list, float64 array (F, H, 3, 4)
-        Of `Patch`.
+        Results of `Patch.find_pairs` and `Patch.find_moments`.
     matrices : float64 array, shape (F, B, 4, 4)
         Of the joints, from rest to pose.
     held : float64 array, shape (F, H, 4, 4)
-        Motion against the base that each is held at, softly.
+        Motion relative to the base that each helper is softly held at.
     size : float
-        Of the character.
+        Size of the character.
     start : float64 array, shape (F, H, 4, 4), or None
-        From rest to pose, where they are known to be nearly; None to begin where they are held.
+        Nearly known motion from rest to pose. By default, helpers start where they are held.
 
     Returns
     -------
     float64 array, shape (F, H, 4, 4)
-        From rest to pose, armature space.
+        From rest to pose, in armature space.
     """
+    sweeps = 12 if start is None else 1
     count = matrices.shape[1]
     posed = np.concatenate([matrices, matrices[:, bases] @ held if start is None else start], axis=1)
     inverses = invert_affine(matrices[:, bases])
-    for _ in range(SWEEPS if start is None else FEW_SWEEPS):
+    for _ in range(sweeps):
         largest = 0.0
         for number, (present, sums) in enumerate(pairs):
             own = sums[0]
@@ -158,39 +117,36 @@ def move_helpers(
             change = (moved - posed[:, count + number])[:, :3]
             largest = max(largest, float(np.abs(change[..., :3] @ center + change[..., 3]).max()))
             posed[:, count + number] = moved
-        if largest < SETTLED * size:
+        if largest < 1e-5 * size:
             break
     return posed[:, count:]
 
 
 def fit_rigid(own: np.ndarray, wanted: np.ndarray, held: np.ndarray, size: float) -> np.ndarray:
-    """Rigid transforms nearest to what vertices want, softly held at others.
+    """Fit rigid transforms, shape (F, 4, 4), to vertices, softly held at other transforms.
 
     Parameters
     ----------
     own : float array, shape (4, 4)
-        Sum over vertices of (rest, 1) (rest, 1), weighted.
+        Weighted sum over vertices of (rest, 1) (rest, 1).
     wanted : float array, shape (F, 3, 4)
-        Sum of target times (rest, 1), weighted.
+        Weighted sum of target times (rest, 1).
     held : float array, shape (F, 4, 4)
     size : float
-        Of the character.
-
-    Returns
-    -------
-    float array, shape (F, 4, 4)
+        Size of the character.
 
     Notes
     -----
-    Kabsch: about the mean of the vertices, the rotation is that of the moment's singular vectors.
+    Kabsch: the rotation about the mean of the vertices comes from the singular vectors of the moment.
     """
+    hold, min_radius = 0.02, 0.005 * size  # weight of the held ball beside the vertices, and its radius
     mass = own[3, 3]
     center = own[3, :3] / mass
-    radius = max(np.trace(own[:3, :3]) / mass - center @ center, (LEAST_RADIUS * size) ** 2)
-    ball = HOLD * mass * np.diag([radius] * 3 + [0.0])
-    ball += HOLD * mass * np.outer(np.append(center, 1.0), np.append(center, 1.0))
+    radius = max(np.trace(own[:3, :3]) / mass - center @ center, min_radius**2)
+    ball = hold * mass * np.diag([radius] * 3 + [0.0])
+    ball += hold * mass * np.outer(np.append(center, 1.0), np.append(center, 1.0))
     total = wanted + held[:, :3] @ ball
-    whole = mass * (1.0 + HOLD)
+    whole = mass * (1.0 + hold)
     middle = total[:, :, 3] / whole
     covariance = total[:, :, :3] - total[:, :, 3:] * center
     left, _, right = np.linalg.svd(covariance)

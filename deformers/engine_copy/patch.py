@@ -1,4 +1,4 @@
-"""The vertices that are fitted: each once, with its targets in the chosen frames, its candidates and their weights."""
+"""The vertices to be fitted, with their targets in the chosen frames, their candidate bones and weights."""
 
 from __future__ import annotations
 
@@ -12,22 +12,12 @@ from ..geometry.solid import weld
 from .posing import blend
 from .regions import Blends
 
-SAME = 5e-5
-"""Targets of coincident vertices that are nearer than this share of the character's size are one."""
-
-CHUNK_NUMBERS = 1_000_000
-"""Numbers that are computed together."""
-
-MOST_EMPHASIS = 8.0
-"""How much more a vertex counts whose error is larger than the tolerance."""
-
-
-NOBODY = np.empty(0, np.intp), np.empty(0, np.intp)
-"""Vertices and slots of a bone that none follows."""
+# Errors above the tolerance count at most this much more.
+MAX_EMPHASIS = 8.0
 
 
 def _group_bones(bones: np.ndarray, chosen: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Each bone, with the rows and columns in which it is chosen; bones and bools of shape (n, C)."""
+    """Yield each bone with the rows and columns in which it is chosen. `bones` and `chosen` have shape (n, C)."""
     entries = np.flatnonzero(chosen)
     owners = bones.ravel()[entries]
     order = np.argsort(owners, kind="stable")
@@ -38,25 +28,23 @@ def _group_bones(bones: np.ndarray, chosen: np.ndarray) -> Iterator[tuple[int, n
 
 @dataclass
 class Patch:
-    """Vertices that are fitted; what fits them changes.
+    """Vertices that are fitted, with the state of their fit.
 
     Attributes
     ----------
     vertices : int array, shape (N,)
-        Of the skin: one of all that coincide and go the same way.
+        Indices in the skin, one for all vertices that coincide and move alike.
     points : float64 array, shape (N, 3)
     targets : float32 array, shape (N, F, 3)
         In the chosen frames.
     joint_count : int
-        Bones with higher numbers are helpers.
-    bones : int array, shape (N, C)
-        Candidates.
+        Bones from this index on are helpers.
+    bones, values : int and float64 arrays, shape (N, C)
+        Candidate bones and their weights.
     allowed : bool array, shape (N, C)
-        False where there are fewer.
-    values : float64 array, shape (N, C)
-        Their weights.
+        False for unused candidates.
     emphasis : float32 array, shape (N, F)
-        How much errors count.
+        Factor of errors in each frame.
     """
 
     vertices: np.ndarray
@@ -71,45 +59,29 @@ class Patch:
 
     @property
     def importance(self) -> np.ndarray:
-        """How much each vertex counts in motions, float64 array, shape (N,)."""
+        """Weight of each vertex in the fit of motions, float64, shape (N,)."""
         return np.square(self.emphasis, dtype=np.float64).mean(axis=1)
 
     def find_residuals(self, matrices: np.ndarray) -> np.ndarray:
-        """What is missing to the targets, float32 array, shape (N, F, 3); matrices (F, B + H, 4, 4) of all bones."""
+        """Offsets to the targets, float32, shape (N, F, 3), for matrices of all bones, shape (F, B + H, 4, 4)."""
         posed = blend(matrices, self.points, self.bones, self.values).transpose(1, 0, 2)
         return np.subtract(self.targets, posed, out=posed)
 
     def offer(self, bone: int, rows: np.ndarray) -> None:
-        """Have some vertices choose from one bone more; where they have all that they may, it takes the least's place.
-
-        Parameters
-        ----------
-        rows : int array, shape (n,)
-        """
+        """Add a candidate bone to vertices, int, shape (n,). It replaces the least candidate if all are used."""
         worth = np.where(self.allowed[rows], self.values[rows] + (self.bones[rows] < self.joint_count), -1.0)
-        slots = self.bones.shape[1] - 1 - worth[:, ::-1].argmin(axis=1)  # the last of those that are alike
+        slots = self.bones.shape[1] - 1 - worth[:, ::-1].argmin(axis=1)  # the last of equal ones
         self.bones[rows, slots], self.allowed[rows, slots], self.values[rows, slots] = bone, True, 0.0
 
     def emphasize(self, residuals: np.ndarray, tolerance: float) -> None:
-        """Have what misses the tolerance count more.
-
-        Parameters
-        ----------
-        residuals : float array, shape (N, F, 3)
-        """
+        """Let residuals, shape (N, F, 3), above the tolerance count more."""
         ratio = np.sqrt(np.square(residuals).sum(axis=2)) / np.float32(tolerance)
-        self.emphasis = np.clip(ratio, 1.0, MOST_EMPHASIS)
+        self.emphasis = np.clip(ratio, 1.0, MAX_EMPHASIS)
 
     def find_products(self, matrices: np.ndarray) -> np.ndarray:
-        """What errors of candidates have in common: sum over frames of (M_i v - x) . (M_j v - x).
+        """Products of the candidates' errors, sum over frames of (M_i v - x) . (M_j v - x), float64, shape (N, C, C).
 
-        Parameters
-        ----------
-        matrices : float array, shape (F, B + H, 4, 4)
-
-        Returns
-        -------
-        float64 array, shape (N, C, C)
+        `matrices` has shape (F, B + H, 4, 4).
         """
         frames, (count, size) = len(matrices), self.bones.shape
         rows = np.ascontiguousarray(matrices[:, :, :3].transpose(1, 3, 0, 2)).reshape(-1, 4, 3 * frames)
@@ -117,7 +89,7 @@ class Patch:
         full = np.concatenate([self.points, np.ones((count, 1))], axis=1).astype(np.float32)
         order = np.lexsort((self.bones[:, 1], self.bones[:, 0]))
         products = np.empty((count, size, size))
-        length = max(1, CHUNK_NUMBERS // (size * 3 * frames))
+        length = max(1, 1_000_000 // (size * 3 * frames))
         for start in range(0, count, length):
             own = order[start : start + length]
             bones = self.bones[own]
@@ -131,22 +103,19 @@ class Patch:
         return products
 
     def _list_followers(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """Vertices, and in which of their slots, by the bone that they follow."""
+        """Vertices, and the slots of their weights, by the bone that they follow."""
         return {bone: (vertices, slots) for bone, vertices, slots in _group_bones(self.bones, self.values > 0.0)}
 
     def find_pairs(self, helper_count: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For each helper the bones that move its vertices, itself first, and what all of these have in common.
+        """List for each helper the bones that also move its vertices, the helper first, int, shape (n,).
 
-        Returns
-        -------
-        list of (int array (n,), float64 array (n, 4, 4))
-            Bones; sums over vertices of both weights times (rest, 1) (rest, 1).
+        Each comes with sums over vertices of both weights times (rest, 1) (rest, 1), float64, shape (n, 4, 4).
         """
         full = np.concatenate([self.points, np.ones((len(self.points), 1))], axis=1)
         importance, pairs = self.importance, []
-        followers = self._list_followers()
+        followers, nobody = self._list_followers(), np.empty(0, np.intp)
         for helper in range(self.joint_count, self.joint_count + helper_count):
-            vertices, slots = followers.get(helper, NOBODY)
+            vertices, slots = followers.get(helper, (nobody, nobody))
             others = self.bones[vertices]
             weights = self.values[vertices] * (self.values[vertices, slots] * importance[vertices])[:, None]
             present = np.unique(others[weights > 0.0])
@@ -157,16 +126,9 @@ class Patch:
         return pairs
 
     def find_moments(self, targets: np.ndarray, helper_count: int) -> np.ndarray:
-        """Sums over vertices of their weight for each helper times target times (rest, 1).
+        """Sums over vertices of the weight for each helper times target times (rest, 1), float64, shape (F, H, 3, 4).
 
-        Parameters
-        ----------
-        targets : float32 array, shape (N, F, 3)
-            In any frames.
-
-        Returns
-        -------
-        float64 array, shape (F, H, 3, 4)
+        `targets`, float32, shape (N, F, 3), may be of any frames.
         """
         full = np.concatenate([self.points, np.ones((len(self.points), 1))], axis=1)
         flat, importance = targets.reshape(len(targets), -1), self.importance
@@ -183,24 +145,12 @@ class Patch:
 
 
 def merge_coincident(points: np.ndarray, targets: np.ndarray, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices that stand for all that are at the same position and have the same targets.
+    """Merge vertices at one position, (N, 3), that have nearly the same targets, (N, F, 3).
 
-    Parameters
-    ----------
-    points : float array, shape (N, 3)
-    targets : float array, shape (N, F, 3)
-    size : float
-        Of the character.
-
-    Returns
-    -------
-    kept : int array
-        Ascending.
-    members : int array, shape (N,)
-        Which of these stands for each.
+    Returns kept vertices, ascending, and the index among them of each vertex, int, shape (N,).
     """
     first = weld(points)
-    apart = np.abs(targets - targets[first]).max(axis=(1, 2), initial=0.0) > SAME * size
+    apart = np.abs(targets - targets[first]).max(axis=(1, 2), initial=0.0) > 5e-5 * size
     first = np.where(apart, np.arange(len(points)), first)
     kept, members = np.unique(first, return_inverse=True)
     return kept, members.ravel()

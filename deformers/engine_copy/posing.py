@@ -1,4 +1,4 @@
-"""An engine copy in the poses of examples, and how far it is from what it shall look like."""
+"""Pose an engine copy as in the examples, and measure its distance from the targets."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algebra.products import multiply_rows
-from .model import CopiedSkin, Examples, Fit
+from .model import CopiedSkin, CopyFit, Examples
 
-CHUNK_BYTES = 60_000_000
-"""Of targets that are read together."""
-
-FINEST = 1e-6
-"""Differences are counted in steps of this share of the character's size, of which there are `STEPS`."""
-
+# Differences are counted in a histogram of so many steps, each a millionth of the character's size.
 STEPS = 1_000_000
 
 
@@ -28,13 +23,11 @@ class Differences:
     largest, most, rms : float
         Over all vertices and frames; 95 % are below `most`.
     frame, vertex, joint : int
-        Where the largest is; the joint that the vertex follows most, -1 for none.
-    by_frame : float array, shape (F,)
-        The largest in each frame.
-    by_vertex : float array, shape (V,)
-        The largest of each vertex.
+        Position of the largest distance; the joint is -1 if the vertex has no weights.
+    by_frame, by_vertex : float arrays, shapes (F,) and (V,)
+        Largest distance in each frame and of each vertex.
     by_joint : float array, shape (B,)
-        The largest of the vertices that follow each joint most; 0 where there are none.
+        Largest distance of the vertices that follow each joint most, or 0.
     """
 
     largest: float
@@ -49,23 +42,13 @@ class Differences:
 
 
 def chunk_frames(vertex_count: int, frames: np.ndarray) -> list[np.ndarray]:
-    """Frames, int array of shape (N,), in pieces whose targets take little memory."""
-    length = max(1, CHUNK_BYTES // max(1, 12 * vertex_count))
+    """Divide frames, int, shape (N,), into chunks whose targets take little memory."""
+    length = max(1, 60_000_000 // max(1, 12 * vertex_count))
     return [frames[start : start + length] for start in range(0, len(frames), length)]
 
 
-def pose_copy(skin: CopiedSkin, examples: Examples, fit: Fit, frames: np.ndarray) -> np.ndarray:
-    """Where a copy's vertices are in some frames: by linear blending, as engines do it.
-
-    Parameters
-    ----------
-    frames : int array, shape (N,)
-
-    Returns
-    -------
-    float32 array, shape (N, V, 3)
-        Armature space.
-    """
+def pose_copy(skin: CopiedSkin, examples: Examples, fit: CopyFit, frames: np.ndarray) -> np.ndarray:
+    """Pose a copy in frames, shape (N,), by linear blending as in engines: float32, (N, V, 3), in armature space."""
     matrices = np.concatenate([examples.matrices[frames], fit.helper_matrices[frames]], axis=1)
     points, count = np.asarray(skin.points, np.float64), len(frames)
     if not fit.keys:
@@ -80,19 +63,9 @@ def pose_copy(skin: CopiedSkin, examples: Examples, fit: Fit, frames: np.ndarray
 
 
 def blend(matrices: np.ndarray, points: np.ndarray, bones: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Blend points linearly; those without weights stay.
+    """Blend points, (V, 3), linearly: float32, shape (F, V, 3). Points without weights stay at rest.
 
-    Parameters
-    ----------
-    matrices : float array, shape (F, N, 4, 4)
-        Of N bones.
-    points : float array, shape (V, 3)
-    bones : int array, shape (V, K)
-    values : float array, shape (V, K)
-
-    Returns
-    -------
-    float32 array, shape (F, V, 3)
+    Bones have matrices (F, N, 4, 4). Indices and weights have shape (V, K).
     """
     frames, count = len(matrices), len(points)
     rows = np.ascontiguousarray(matrices[:, :, :3].transpose(1, 3, 0, 2)).reshape(-1, 4, 3 * frames).astype(np.float32)
@@ -114,18 +87,18 @@ def blend(matrices: np.ndarray, points: np.ndarray, bones: np.ndarray, values: n
 def measure(
     skin: CopiedSkin,
     examples: Examples,
-    fit: Fit,
+    fit: CopyFit,
     progress: Callable[[float], None],
     frames: np.ndarray | None = None,
 ) -> Differences:
-    """How far a copy is from its targets in all frames.
+    """Measure how far a copy is from its targets.
 
     Parameters
     ----------
     progress : function
-        Called with the share that is done; what it raises ends the measuring.
+        Called with the finished share. An exception that it raises ends the measuring.
     frames : int array, shape (N,), optional
-        Ascending; all if not given.
+        Ascending; all by default.
     """
     frames = np.arange(examples.count) if frames is None else frames
     tally = Tally(skin, examples.count)
@@ -136,22 +109,16 @@ def measure(
 
 
 class Tally:
-    """Distances of a skin's vertices from their targets, counted frame after frame."""
+    """Collects distances of a skin's vertices from their targets, some frames at a time."""
 
     def __init__(self, skin: CopiedSkin, frame_count: int) -> None:
-        self._skin, self._step = skin, FINEST * skin.size
+        self._skin, self._step = skin, 1e-6 * skin.size
         self._by_frame, self._by_vertex = np.zeros(frame_count), np.zeros(len(skin.points))
         self._histogram, self._squares = np.zeros(STEPS + 1, np.int64), 0.0
         self._worst = 0.0, 0, 0
 
     def add(self, frames: np.ndarray, apart: np.ndarray) -> None:
-        """Count the distances in some frames.
-
-        Parameters
-        ----------
-        frames : int array, shape (N,)
-        apart : float array, shape (N, V)
-        """
+        """Add the distances, shape (N, V), in some frames, shape (N,)."""
         self._by_frame[frames] = apart.max(axis=1, initial=0.0)
         self._by_vertex = np.maximum(self._by_vertex, apart.max(axis=0))
         self._squares += float(np.square(apart, dtype=np.float64).sum())
@@ -162,7 +129,7 @@ class Tally:
             self._worst = float(self._by_frame[frames[row]]), int(frames[row]), int(apart[row].argmax())
 
     def sum_up(self) -> Differences:
-        """What was counted."""
+        """Differences in all frames that were added."""
         largest, frame, vertex = self._worst
         below = np.cumsum(self._histogram)
         most = self._step * float(np.searchsorted(below, 0.95 * below[-1]) + 1)
@@ -177,7 +144,7 @@ class Tally:
 
 
 def find_main_joints(skin: CopiedSkin) -> np.ndarray:
-    """The joint that each vertex follows most, -1 for none: int array, shape (V,)."""
+    """The joint that each vertex follows most, or -1, int, shape (V,)."""
     weights, count = skin.weights, len(skin.joints.parents)
     order = np.argsort(weights.values, kind="stable")
     owners = np.full(len(skin.points), -1)

@@ -1,4 +1,4 @@
-"""Helpers that only twist: whose motion a rule says, a share of their joint's twist."""
+"""Rules for helpers that only twist: they follow a share of their joint's twist."""
 
 from __future__ import annotations
 
@@ -12,12 +12,6 @@ from .motions import split_turns, turn_about
 from .patch import Patch
 from .regions import invert_affine
 
-WITHIN = 0.2
-"""Of the tolerance: a rule may move what follows a helper so far from where its own motion has it."""
-
-LOOKED_AT = 64
-"""Vertices of a helper that are compared, those of the largest weights."""
-
 
 def find_rules(
     helpers: list[Helper],
@@ -27,21 +21,14 @@ def find_rules(
     poses: tuple[np.ndarray, np.ndarray],
     tolerance: float,
 ) -> tuple[list[Helper], np.ndarray]:
-    """Let helpers follow a share of their joint's twist where that is as good.
+    """Let helpers follow a share of their joint's twist if that is as good. Joints without tails have no twist.
 
     Parameters
     ----------
     moved : float array, shape (F, H, 4, 4)
-        From rest to pose.
-    skin : CopiedSkin
-        Joints without tails have no twist.
+        From rest to pose. It is returned with the motion by the rules.
     poses : pair of float arrays, shapes (F, B, 4, 4) and (F, B, 4)
-        Matrices of joints, and their rotations against those above them as quaternions.
-
-    Returns
-    -------
-    helpers : list of Helper
-    moved : float array, shape (F, H, 4, 4)
+        Matrices of joints, and quaternions of their rotations relative to their parents.
     """
     (matrices, quaternions), found, ruled = poses, list(helpers), moved.copy()
     for number, helper in enumerate(helpers):
@@ -58,10 +45,10 @@ def find_rules(
         rule = np.tile(np.eye(4), (len(local), 1, 1))
         rule[:, :3, :3] = turn_about(np.broadcast_to(axis, (len(angles), 3)), share * angles)
         rule[:, :3, 3] = helper.center - rule[:, :3, :3] @ helper.center
-        largest = np.argsort(-weights)[:LOOKED_AT]
+        largest = np.argsort(-weights)[:64]
         full = np.concatenate([patch.points[rows[largest]], np.ones((len(largest), 1))], axis=1)
         lengths = np.linalg.norm(full @ (base @ (rule - local))[:, :3].transpose(0, 2, 1), axis=2)
         apart = weights[largest] * lengths
-        if 0.0 <= share <= 1.0 and apart.max() <= WITHIN * tolerance:
+        if 0.0 <= share <= 1.0 and apart.max() <= 0.2 * tolerance:
             found[number], ruled[:, number] = replace(helper, twist_share=share), base @ rule
     return found, ruled

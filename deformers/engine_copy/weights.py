@@ -1,4 +1,4 @@
-"""Sparse convex weights of many vertices at once."""
+"""Solve for sparse convex weights of many vertices at once."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import numpy as np
 
 from ..algebra.small_inverses import invert_definite
 
-ADDITIONS = 2
-"""How often the best bone of those left out is tried again."""
-
 
 def solve_weights(products: np.ndarray, allowed: np.ndarray, influences: int) -> np.ndarray:
-    """Weights w >= 0 that sum to 1, few of them not zero, with the least w A w.
+    """Find weights w >= 0 that sum to 1, few of them not zero, with the least w A w.
 
     Parameters
     ----------
@@ -20,7 +17,7 @@ def solve_weights(products: np.ndarray, allowed: np.ndarray, influences: int) ->
     allowed : bool array, shape (N, C)
         At least one of each row.
     influences : int
-        Most weights of a row that are not 0.
+        Largest number of weights of a row that are not 0.
 
     Returns
     -------
@@ -28,13 +25,13 @@ def solve_weights(products: np.ndarray, allowed: np.ndarray, influences: int) ->
 
     Notes
     -----
-    Without the bounds, w is A^-1 1 made to sum to 1. Negative weights are taken out, the one that raises the least
-    first, and then those that cost least: without weight i, w A w grows by w_i^2 / (A^-1)_ii. The inverse without a
-    row and column is that with them, less one product.
+    Without the bounds, w is A^-1 1 divided by its sum. Negative weights are removed first, the worst first, then the
+    weights whose removal costs least: without weight i, w A w grows by w_i^2 / (A^-1)_ii. Removing a row and column of
+    the matrix subtracts one outer product from its inverse. At last, the best of the removed bones is tried again.
     """
     products = np.asarray(products, np.float64)
     values = _eliminate(products, allowed, influences)
-    for _ in range(ADDITIONS):
+    for _ in range(2):
         gains = np.einsum("nij,nj->ni", products, values)
         cost = np.einsum("ni,ni->n", gains, values)
         gains = np.where(allowed & (values == 0.0), gains - cost[:, None], 0.0)
@@ -50,7 +47,7 @@ def solve_weights(products: np.ndarray, allowed: np.ndarray, influences: int) ->
 
 
 def _eliminate(products: np.ndarray, allowed: np.ndarray, influences: int) -> np.ndarray:
-    """As `solve_weights`, by elimination alone."""
+    """Solve as `solve_weights` does, by elimination alone."""
     count, size = allowed.shape
     both = allowed[:, :, None] & allowed[:, None]
     inverse = invert_definite(np.where(both, products, np.eye(size))) * both

@@ -1,1 +1,1 @@
-"""A skeleton fitted into a bare mesh: where the joints of a human or of an animal on four legs are."""
+"""Fit a skeleton into a bare mesh: find the joints of a human or of an animal on four legs. Start at `fitting.py`."""

@@ -1,4 +1,4 @@
-"""Arms: found by how far off the way from head to feet they reach, whatever their pose."""
+"""Find arms in any pose: they reach farthest from the paths between head and feet."""
 
 from __future__ import annotations
 
@@ -7,44 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import SkinningError
+from ..geometry.vectors import sum_by
 from .solid import BodyCells, measure_paths
-
-FLOOR = 0.02
-"""Height up to which cells are on the floor."""
-
-LEAST_SIDE = 0.11
-"""How far from the middle hands are."""
-
-BIN = 1.5
-"""Length of a section of an arm, in cells."""
-
-UPPER_ARM = (0.55, 0.85)
-"""Shares of the way from the tip to the trunk between which an arm's radius is measured."""
-
-GROWN, JOINED = 1.3, 1.9
-"""Radii, over the arm's, at which it begins to run into the trunk, and is part of it."""
-
-SHOULDER_LINE = (0.60, 0.97)
-"""Shares of the way to the armpit through which the upper arm's line is drawn."""
-
-FALL, STEEPEST, DEEPER, SLIM = 1.12, 70.0, 1.2, 0.026
-"""How far behind the armpit a shoulder is: arms that fall meet the trunk that many radii further out, times the tangent
-of the angle, up to so many degrees; arms with more than this radius have it deeper."""
-
-HANGING = 62.0
-"""Degrees that an arm falls by, from which on the shoulder is doubtful: the arm lies near the body."""
-
-FALLEN, THICK = 35.0, 0.045
-"""Degrees that a thick arm falls by, and its radius, from which on it is doubtful: it meets the trunk far out."""
-
-WRISTS, WRIST, NARROW = (0.18, 0.42), 0.255, 60.0
-"""Shares of the way from tip to shoulder where wrists are looked for, and where they are; how much that counts."""
-
-ELBOW = 0.495
-"""Share of the way from wrist to shoulder."""
-
-LENGTHS, LARGEST_RADIUS = (0.26, 0.60), 0.07
-"""Of arms, from the tip to the shoulder, and in the middle of the upper arm."""
 
 NO_ARMS = (
     "No arms were found: a human in a rest pose needs two arms that are free of the body, "
@@ -54,22 +18,20 @@ NO_ARMS = (
 
 @dataclass(frozen=True)
 class Arms:
-    """Both arms as one: sections by their distance from the tips of the hands, in the space of the body.
+    """Both arms as one, in the space of the body.
 
     Attributes
     ----------
-    tip : float64 array, shape (3,)
-        Of the left hand.
+    tip, shoulder, elbow, wrist : float64 arrays, shape (3,)
+        Joints of the left arm.
     paths : float64 array, shape (N,)
-        From the nearer tip to each cell.
+        Length of the path from the nearer tip to each cell.
     armpit : float
-        Of them, where the arm runs into the trunk.
+        Length of the path to where the arm joins the trunk.
     radius : float
-        Of the upper arm.
-    shoulder, elbow, wrist : float64 arrays, shape (3,)
-        Of the left side.
+        Radius of the upper arm.
     fall : float
-        Degrees that the upper arm points down, or up.
+        Degrees that the upper arm points down or up.
     """
 
     tip: np.ndarray
@@ -88,15 +50,15 @@ def find_arms(body: BodyCells) -> Arms:
     Raises
     ------
     SkinningError
-        Where there are none, or they lie in the body.
+        If there are none, or they touch the body.
     """
     points, step = body.points, body.step
     tip = _find_tip(body)
     mirrored = tip * [-1.0, 1.0, 1.0]
     tips = [int(((points - end) ** 2).sum(axis=1).argmin()) for end in (tip, mirrored)]
     paths = measure_paths(body, np.array(tips))
-    way = _off_path(body)[tips].mean()
-    length = BIN * step
+    way = _off_path(body)[tips].mean()  # about the length of an arm
+    length = 1.5 * step  # of a section
     bins = np.floor(np.where(np.isfinite(paths), paths, 9.0) / length).astype(int)
     count = int(np.ceil(min(1.6 * way, 0.8) / length))
     folded = np.abs(points) * [1.0, 0.0, 0.0] + points * [0.0, 1.0, 1.0]
@@ -105,27 +67,28 @@ def find_arms(body: BodyCells) -> Arms:
     if (sizes[: int(way / length)] == 0).any():
         raise SkinningError(NO_ARMS)
     at = (np.arange(count) + 0.5) * length
-    centers = np.stack([np.bincount(bins[kept], folded[kept, axis], count) for axis in range(3)], axis=1)
-    centers /= np.maximum(sizes, 1)[:, None]
+    centers = sum_by(bins[kept], folded[kept], count) / np.maximum(sizes, 1)[:, None]
     radii = np.sqrt(0.5 * sizes * step**3 / length / np.pi)
-    upper = (at > UPPER_ARM[0] * way) & (at < UPPER_ARM[1] * way)
+    upper = (at > 0.55 * way) & (at < 0.85 * way)
     if not upper.any():
         raise SkinningError(NO_ARMS)
     radius = float(np.median(radii[upper]))
     armpit = _find_armpit(at, radii, radius, way)
-    line = (at > SHOULDER_LINE[0] * armpit) & (at < SHOULDER_LINE[1] * armpit)
+    line = (at > 0.60 * armpit) & (at < 0.97 * armpit)
     if line.sum() < 2:
         raise SkinningError(NO_ARMS)
     slope, start = np.polyfit(at[line], centers[line], 1)
     fall = float(np.degrees(np.arctan2(abs(slope[2]), np.hypot(slope[0], slope[1]))))
-    reach = armpit + FALL * radius * np.tan(np.radians(min(fall, STEEPEST))) + DEEPER * max(radius - SLIM, 0.0)
-    if not LENGTHS[0] <= reach <= LENGTHS[1] or radius > LARGEST_RADIUS:
+    # Behind the armpit: arms that point down join the trunk farther out, and thick arms have a deeper shoulder.
+    reach = armpit + 1.12 * radius * np.tan(np.radians(min(fall, 70.0))) + 1.2 * max(radius - 0.026, 0.0)
+    if not 0.26 <= reach <= 0.60 or radius > 0.07:
         raise SkinningError(NO_ARMS)
     shoulder = start + slope * reach
 
-    near = np.flatnonzero((at > WRISTS[0] * reach) & (at < WRISTS[1] * reach))
+    near = np.flatnonzero((at > 0.18 * reach) & (at < 0.42 * reach))
     squares = radii[near] ** 2
-    costs = squares / squares.min() + NARROW * (at[near] / reach - WRIST) ** 2
+    # The wrist is narrow, and near its usual share of the arm.
+    costs = squares / squares.min() + 60.0 * (at[near] / reach - 0.255) ** 2
     at_wrist = float(at[near[int(costs.argmin())]])
 
     def center(distance: float) -> np.ndarray:
@@ -137,17 +100,17 @@ def find_arms(body: BodyCells) -> Arms:
         armpit=armpit,
         radius=radius,
         shoulder=shoulder,
-        elbow=center(at_wrist + ELBOW * (reach - at_wrist)),
+        elbow=center(at_wrist + 0.495 * (reach - at_wrist)),
         wrist=center(at_wrist),
         fall=fall,
     )
 
 
 def _off_path(body: BodyCells) -> np.ndarray:
-    """How far off the way from head to feet each cell is, shape (N,)."""
+    """Measure how far each cell is from the shortest path between head and feet, shape (N,)."""
     points, step = body.points, body.step
     top = measure_paths(body, np.flatnonzero(points[:, 2] > points[:, 2].max() - 1.5 * step))
-    floor = points[:, 2] < FLOOR
+    floor = points[:, 2] < 0.02
     bottom = measure_paths(body, np.flatnonzero(floor))
     least = float(top[floor].min(initial=np.inf))
     if not np.isfinite(least):
@@ -158,7 +121,7 @@ def _off_path(body: BodyCells) -> np.ndarray:
 def _find_tip(body: BodyCells) -> np.ndarray:
     points = body.points
     off = _off_path(body)
-    off[(np.abs(points[:, 0]) < LEAST_SIDE) | ~np.isfinite(off)] = -1.0
+    off[(np.abs(points[:, 0]) < 0.11) | ~np.isfinite(off)] = -1.0
     best = int(off.argmax())
     if off[best] <= 0.1:
         raise SkinningError(NO_ARMS)
@@ -166,17 +129,18 @@ def _find_tip(body: BodyCells) -> np.ndarray:
 
 
 def _find_armpit(at: np.ndarray, radii: np.ndarray, radius: float, way: float) -> float:
-    """Where the line through the growing radius meets the arm's."""
-    joined = np.flatnonzero((at > 0.7 * way) & (radii > JOINED * radius))
+    """Extend the growth of the radius into the trunk back to the radius of the arm."""
+    grown, fused = 1.3, 1.9  # relative to the radius of the arm
+    joined = np.flatnonzero((at > 0.7 * way) & (radii > fused * radius))
     if not len(joined):
         raise SkinningError(NO_ARMS)
     end = int(joined[0])
-    before = np.flatnonzero(radii[:end] < GROWN * radius)
+    before = np.flatnonzero(radii[:end] < grown * radius)
     start = int(before[-1]) if len(before) else 0
 
     def cross(index: int, level: float) -> float:
         low, high = radii[index], radii[index + 1]
         return float(at[index] + (at[index + 1] - at[index]) * np.clip((level - low) / max(high - low, 1e-9), 0.0, 1.0))
 
-    first, last = cross(start, GROWN * radius), cross(end - 1, JOINED * radius)
-    return first - (last - first) * (GROWN - 1.0) / (JOINED - GROWN)
+    first, last = cross(start, grown * radius), cross(end - 1, fused * radius)
+    return first - (last - first) * (grown - 1.0) / (fused - grown)

@@ -1,52 +1,49 @@
-"""The bones of a rig between fitted joints, by a preset: names, where along the spine they begin, and their axes."""
+"""Bones of a rig between fitted joints, by a preset of names, positions and axes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..errors import SkinningError
+from ..preset_files import Reader, demand, one_of, read_settings, read_sides, read_text
 from .joints import CENTRAL, HUMAN, LEFT, QUADRUPED, RIGHT, SIDED, Fit
 
 SIDE = "{side}"
 
+# Points between the joints of both sides
 MIDDLES = {"shoulder_middle": "shoulder", "hip_middle": "hip", "ankle_middle": "ankle"}
-"""Points between the joints of both sides."""
 
-BENT = 20.0
-"""Degrees from which on a limb's own plane says what its hinge is about."""
+# Which hinge a bone's X axis is next to; "side" is the body's x axis.
+ELBOW, KNEE, FINGER = "elbow", "knee", "finger"
 
-LEAST_LENGTH = 0.005
-"""Of a bone, in heights: Blender removes bones without a length."""
-
-ELBOW, KNEE, FINGER, ACROSS = "elbow", "knee", "finger", "side"
-"""What a bone's X axis is: that of the elbow, of the knee, of the fingers, or the body's."""
+WRONG_POINT = "a point is two joints, the share of the way between them, and how far it is behind and above"
+WRONG_BONE = "a bone is its name, its parent, the points of its head and tail, and its axis"
 
 
 @dataclass(frozen=True)
 class FitPreset:
-    """What a file says of the bones of a rig.
+    """Bones of a rig, as read from a file.
 
     Attributes
     ----------
     key, name : str
-        Of the file, and for the user.
+        Name of the file, and name for the user.
     kind : str
         HUMAN or QUADRUPED.
     sides : tuple of 2 str
-        What names of the left and of the right side have for `{side}`.
+        What `{side}` stands for in names on the left and on the right.
     points : dict of str to (str, str, float, float, float)
-        Points that are no joints: from one joint, to another, share of the way, and how far behind and above it, in
-        lengths of the trunk.
+        Additional points: between two joints, at this share of the way, and how far behind and above it, in lengths
+        of the trunk.
     types : dict of str to str
-        Rigify's type of some bones.
+        Rigify types of some bones.
     helpers : tuple of str
         Bones that do not deform.
     bones : tuple of (str, str, str, str, str)
-        Name, parent, the points of head and tail, and what its X axis is; parents come first.
+        Name, parent, points of head and tail, and axis ("elbow", "knee", "finger" or "side"). Parents come first.
     """
 
     key: str
@@ -55,8 +52,17 @@ class FitPreset:
     sides: tuple[str, str]
     points: Mapping[str, tuple[str, str, float, float, float]]
     bones: tuple[tuple[str, str, str, str, str], ...]
-    types: Mapping[str, str]
-    helpers: tuple[str, ...]
+    types: Mapping[str, str] = field(default_factory=dict)
+    helpers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        joints = (*CENTRAL[self.kind], *SIDED[self.kind], *MIDDLES)
+        demand(all(joint in joints for row in self.points.values() for joint in row[:2]), WRONG_POINT)
+        known = (*joints, *self.points)
+        demand(all(point in known for row in self.bones for point in row[2:4]), WRONG_BONE)
+        names = ["", *(row[0] for row in self.bones)]
+        are_first = all(row[1] in names[: number + 1] for number, row in enumerate(self.bones))
+        demand(are_first, "a bone's parent must stand before it in the list")
 
 
 @dataclass(frozen=True)
@@ -66,16 +72,15 @@ class FittedBone:
     Attributes
     ----------
     name, parent : str
-        A root has "" as parent.
-    head, tail : float64 arrays, shape (3,)
-    x_axis : float64 array, shape (3,)
-        That its X axis is next to: a limb bends about it.
+        "" is the parent of a root.
+    head, tail, x_axis : float64 arrays, shape (3,)
+        A limb bends about `x_axis`. The bone's X axis is as near to it as possible.
     is_connected : bool
-        Whether its head is the parent's tail; not where a part of Rigify's begins.
+        Whether the head is the parent's tail. False if a part of Rigify starts at the bone.
     deforms : bool
         Whether it gets weights.
     type : str
-        Rigify's, or "".
+        Rigify's type, or "".
     """
 
     name: str
@@ -89,12 +94,12 @@ class FittedBone:
 
     @property
     def length(self) -> float:
-        """From head to tail."""
+        """Distance from head to tail."""
         return float(np.linalg.norm(self.tail - self.head))
 
     @property
     def matrix(self) -> np.ndarray:
-        """At rest, float64, shape (4, 4): Y from head to tail, X as near to `x_axis` as it can be."""
+        """Rest matrix, float64, shape (4, 4): Y from head to tail, X as near to `x_axis` as possible."""
         y = (self.tail - self.head) / self.length
         z = np.cross(self.x_axis, y)
         if float(np.linalg.norm(z)) < 1e-6:
@@ -106,66 +111,36 @@ class FittedBone:
 
 
 def read_fit_preset(key: str, content: Any) -> FitPreset:
-    """Make a preset of what a JSON file says.
+    """Make a preset of a fitted skeleton from the content of its JSON file, `key`.json; see `read_settings`."""
+    return read_settings(FitPreset, key, content, READERS, key=key)
 
-    Parameters
-    ----------
-    key : str
-        Name of the file, which messages give.
-    content : object
-        Of the file.
 
-    Raises
-    ------
-    SkinningError
-        Where anything in it is missing or of the wrong kind.
-    """
+def _read_points(_name: str, value: Any) -> dict[str, tuple[str, str, float, float, float]]:
+    demand(
+        isinstance(value, dict) and all(isinstance(row, list) and len(row) == 5 for row in value.values()), WRONG_POINT
+    )
+    return {name: (row[0], row[1], float(row[2]), float(row[3]), float(row[4])) for name, row in value.items()}
 
-    def check(is_right: bool, problem: str) -> None:
-        if not is_right:
-            raise SkinningError(f"Skeleton preset '{key}': {problem}")
 
-    check(isinstance(content, dict), "it cannot be read: look for a missing comma or brace")
-    missing = [name for name in ("name", "kind", "sides", "points", "bones") if name not in content]
-    check(not missing, f"{', '.join(missing)} are missing: add them")
-    kind, points, rows = content["kind"], content["points"], content["bones"]
-    check(kind in (HUMAN, QUADRUPED), "its kind must be HUMAN or QUADRUPED")
-    sides = content["sides"]
-    check(
-        isinstance(sides, list) and len(sides) == 2 and sides[0] != sides[1],
-        'sides are the bone name parts for left and right: list two, such as "sides": ["L", "R"]',
-    )
-    joints = {*CENTRAL[kind], *SIDED[kind], *MIDDLES}
-    check(
-        isinstance(points, dict)
-        and all(isinstance(row, list) and len(row) == 5 and {*row[:2]} <= joints for row in points.values()),
-        "a point is two joints, the share of the way between them, and how far it is behind and above",
-    )
-    known = {*joints, *points}
-    check(
-        isinstance(rows, list)
-        and all(isinstance(row, list) and len(row) == 5 and {*row[2:4]} <= known for row in rows),
-        "a bone is its name, its parent, the points of its head and tail, and its axis",
-    )
-    names = [row[0] for row in rows]
-    check(
-        all(row[1] in ("", *names[:number]) for number, row in enumerate(rows)),
-        "a bone's parent must stand before it in the list",
-    )
-    return FitPreset(
-        key,
-        content["name"],
-        kind,
-        (sides[0], sides[1]),
-        {name: (row[0], row[1], float(row[2]), float(row[3]), float(row[4])) for name, row in points.items()},
-        tuple((row[0], row[1], row[2], row[3], row[4]) for row in rows),
-        dict(content.get("types", {})),
-        tuple(content.get("helpers", ())),
-    )
+def _read_bones(_name: str, value: Any) -> tuple[tuple[str, str, str, str, str], ...]:
+    demand(isinstance(value, list) and all(isinstance(row, list) and len(row) == 5 for row in value), WRONG_BONE)
+    return tuple((row[0], row[1], row[2], row[3], row[4]) for row in value)
+
+
+READERS: dict[str, Reader] = {
+    "name": read_text,
+    "kind": one_of((HUMAN, QUADRUPED)),
+    "sides": read_sides,
+    "points": _read_points,
+    "bones": _read_bones,
+    "types": lambda _, value: dict(value),
+    "helpers": lambda _, value: tuple(value),
+}
 
 
 def make_bones(fit: Fit, preset: FitPreset) -> list[FittedBone]:
-    """Find the bones between the joints of a fit; those of parts that the body does not have are left out."""
+    """Find the bones between the joints of a fit, without those of parts that the body does not have."""
+    min_length = 0.005  # Blender removes bones without a length
     found: list[FittedBone] = []
     ends: dict[str, np.ndarray] = {}
     for name, parent, head, tail, axis in preset.bones:
@@ -177,25 +152,21 @@ def make_bones(fit: Fit, preset: FitPreset) -> list[FittedBone]:
             above = parent.replace(SIDE, word)
             if start is None or end is None or (above and above not in ends):
                 continue
-            if np.linalg.norm(end - start) < LEAST_LENGTH:
-                end = start + np.array([0.0, 0.0, LEAST_LENGTH])
+            if np.linalg.norm(end - start) < min_length:
+                end = start + np.array([0.0, 0.0, min_length])
             x_axis = find_axis(fit.joints, axis, side)
-            is_connected = (
-                bool(above) and name not in preset.types and float(np.linalg.norm(ends[above] - start)) < 1e-9
-            )
-            ends[name.replace(SIDE, word)] = end
-            size = fit.frame.height
+            is_connected = bool(above) and name not in preset.types and np.linalg.norm(ends[above] - start) < 1e-9
+            full, size = name.replace(SIDE, word), fit.frame.height
+            ends[full] = end
+            deforms, rigify_type = name not in preset.helpers, preset.types.get(name, "")
             found.append(
-                FittedBone(
-                    name.replace(SIDE, word), above, start * size, end * size, x_axis, is_connected,
-                    name not in preset.helpers, preset.types.get(name, ""),
-                )
-            )  # fmt: skip
+                FittedBone(full, above, start * size, end * size, x_axis, bool(is_connected), deforms, rigify_type)
+            )
     return found
 
 
 def _find_point(fit: Fit, preset: FitPreset, name: str, side: str) -> np.ndarray | None:
-    """A joint, or a point of the preset, in the space of the body; None where the body has no such part."""
+    """A joint, or a point of the preset, in the space of the body. None if the body does not have this part."""
     if name in MIDDLES:
         return 0.5 * (fit.joints[MIDDLES[name] + LEFT] + fit.joints[MIDDLES[name] + RIGHT])
     if name not in preset.points:
@@ -209,21 +180,21 @@ def _find_point(fit: Fit, preset: FitPreset, name: str, side: str) -> np.ndarray
 
 
 def find_axis(joints: Mapping[str, np.ndarray], axis: str, side: str) -> np.ndarray:
-    """What a limb's hinge is about, float64, shape (3,), in the space of the body: a rotation about it bends the limb.
+    """Find a direction, float64, shape (3,), in the space of the body: a rotation about it bends the limb.
 
     Parameters
     ----------
     joints : dict of str to float64 array, shape (3,)
         In the space of the body.
     axis : str
-        ELBOW, KNEE, FINGER or ACROSS.
+        "elbow", "knee", "finger" or "side".
     side : str
         LEFT or RIGHT.
     """
     across = np.array([1.0, 0.0, 0.0])
     if axis == ELBOW and "elbow" + side in joints:
         limb = [joints[name + side] for name in ("shoulder", "elbow", "wrist")]
-        down = np.array([0.0, 0.0, -1.0 if side == LEFT else 1.0])  # where an arm points to the front
+        down = np.array([0.0, 0.0, -1.0 if side == LEFT else 1.0])  # for an arm that points to the front
         return _find_hinge(limb, np.cross(limb[1] - limb[0], [0.0, -1.0, 0.0]) + 1e-3 * down)
     if axis == FINGER and "index1" + side in joints:
         palm = joints["pinky1" + side] - joints["index1" + side]
@@ -236,10 +207,10 @@ def find_axis(joints: Mapping[str, np.ndarray], axis: str, side: str) -> np.ndar
 
 
 def _find_hinge(limb: list[np.ndarray], axis: np.ndarray) -> np.ndarray:
-    """The normal of a limb's plane where it is bent enough, else `axis`, which gives the sign."""
+    """The normal of a bent limb's plane, on the side of `axis`, or `axis` itself if the limb is nearly straight."""
     first, second = limb[1] - limb[0], limb[2] - limb[1]
     normal = np.cross(first, second)
     sine = float(np.linalg.norm(normal)) / max(float(np.linalg.norm(first) * np.linalg.norm(second)), 1e-12)
-    if sine > np.sin(np.radians(BENT)):
+    if sine > np.sin(np.radians(20.0)):
         axis = normal if normal @ axis >= 0.0 else -normal
     return axis / max(float(np.linalg.norm(axis)), 1e-12)

@@ -1,4 +1,4 @@
-"""A fit: the median of the joints that are found in several solids of one mesh."""
+"""Fit joints into a mesh: the median of the joints that are found in several solids of the mesh."""
 
 from __future__ import annotations
 
@@ -15,14 +15,8 @@ from .joints import HUMAN, QUADRUPED, Fit, mirror_joints, remove_side
 from .quadruped import find_feet, find_front_end, find_quadruped
 from .solid import BodyCells, check_mesh, fill_body, merge_near
 
+# Cells along the height, and degrees of rotation. Errors that come from the cells differ among the solids.
 SOLIDS = ((96, 0.0), (88, 20.0), (104, -20.0))
-"""Cells along the height, and degrees that the mesh is rotated by: what depends on the cells differs among them."""
-
-LEAST_SYMMETRY = 0.90
-"""Share of the cells with a mirror from which on a pose is one of rest."""
-
-LARGEST_SPREAD = 0.03
-"""Distance of a joint in one of the solids from the median, from which on it is doubtful."""
 
 FINDERS = {HUMAN: find_human, QUADRUPED: find_quadruped}
 
@@ -35,7 +29,7 @@ def fit_joints(
     Parameters
     ----------
     points : float array, shape (V, 3)
-        Of all meshes of one character in a rest pose, z up, any unit.
+        All meshes of one character in a rest pose, z up, any unit.
     triangles : int array, shape (T, 3)
     kind : str
         HUMAN or QUADRUPED.
@@ -43,8 +37,9 @@ def fit_joints(
     Raises
     ------
     SkinningError
-        Where the mesh is no such character, with what was found.
+        If the mesh is not such a character, with what was found.
     """
+    max_spread = 0.03  # a joint is doubtful if it is farther than this from the median in one of the solids
     check_mesh(points, triangles)
     whole = points, triangles
     points, triangles = merge_near(points, triangles, SOLIDS[0][0])
@@ -55,7 +50,7 @@ def fit_joints(
     doubts: list[str] = []
     problems = []
     for number, (count, angle) in enumerate(SOLIDS):
-        body = frame.place(cells) if not number else _fill_turned(points, triangles, frame, count, angle)
+        body = frame.place(cells) if not number else _fill_rotated(points, triangles, frame, count, angle)
         try:
             joints, doubtful = FINDERS[kind](body)
             found.append(joints)
@@ -67,9 +62,11 @@ def fit_joints(
         raise problems[0]
     names = set.intersection(*(set(joints) for joints in found))
     half = {name: np.median([joints[name] for joints in found], axis=0) for name in found[0] if name in names}
-    spreads = {name: max(float(np.linalg.norm(row[name] - median)) for row in found) for name, median in half.items()}
     unsure = {name for name in doubts if doubts.count(name) > 1}
-    unsure |= {name for name, spread in spreads.items() if spread > LARGEST_SPREAD and not name.endswith("_tip")}
+    for name, median in half.items():
+        spread = max(float(np.linalg.norm(joints[name] - median)) for joints in found)
+        if spread > max_spread and not name.endswith("_tip"):
+            unsure.add(name)
     if kind == HUMAN:
         half |= find_fingers(frame.to_body(whole[0]), whole[1], half["wrist"], half["hand_tip"])
     joints = mirror_joints(kind, half)
@@ -78,7 +75,7 @@ def fit_joints(
 
 def _find_frame(cells: BodyCells, kind: str) -> Frame:
     frame = find_plane(cells, 1.0 if kind == HUMAN else -1.0)
-    if frame.symmetry < LEAST_SYMMETRY:
+    if frame.symmetry < 0.90:
         raise SkinningError(
             f"Left and right differ by {100 * (1 - frame.symmetry):.0f} %: select one character in a symmetric pose, "
             f"such as T or A"
@@ -90,15 +87,12 @@ def _find_frame(cells: BodyCells, kind: str) -> Frame:
     return frame if find_front_end(body) >= 0.0 else frame.flipped()
 
 
-def _turn(body: BodyCells, degrees: float) -> BodyCells:
-    return replace(body, points=body.points @ _rotation(degrees).T)
+def _fill_rotated(points: np.ndarray, triangles: np.ndarray, frame: Frame, count: int, degrees: float) -> BodyCells:
+    """Fill a mesh that is rotated about the vertical, and rotate the cells back into the space of the body."""
+    body = fill_body(frame.to_body(points) @ _rotation(degrees).T, triangles, count)
+    return replace(body, points=body.points @ _rotation(-degrees).T)
 
 
 def _rotation(degrees: float) -> np.ndarray:
     cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-
-
-def _fill_turned(points: np.ndarray, triangles: np.ndarray, frame: Frame, count: int, degrees: float) -> BodyCells:
-    """The solid of a mesh that is rotated about the vertical, in the space of the body."""
-    return _turn(fill_body(frame.to_body(points) @ _rotation(degrees).T, triangles, count), -degrees)

@@ -1,4 +1,4 @@
-"""Where a solid's plane of symmetry is, and where its front: the space of the body."""
+"""The space of the body: find the plane of symmetry and the front of a solid."""
 
 from __future__ import annotations
 
@@ -9,24 +9,6 @@ import numpy as np
 
 from .solid import BodyCells
 
-SAMPLES = 3000
-"""Cells whose mirror is looked for."""
-
-COARSE, FINE, SHIFT = 5.0, 0.25, 0.12
-"""Degrees between the first planes and between the last, and cells between the last."""
-
-CLEAR = 0.02
-"""How far feet have to be before the shins to say where the front is, in heights."""
-
-TIE = 1e-3
-"""What a plane has to be better by than the plane that it is tried beside."""
-
-NEARLY, LOSS = 1.5, 0.01
-"""Degrees to the axes of the mesh, and share of mirrored cells that may be lost, for them to be taken."""
-
-WIDTH = 0.1
-"""How much the logarithm of the width across a plane adds to the share of mirrored cells."""
-
 
 @dataclass(frozen=True)
 class Frame:
@@ -35,13 +17,13 @@ class Frame:
     Attributes
     ----------
     axes : float64 array, shape (3, 3)
-        Its x, y and z in the space of the mesh.
+        Rows x, y and z in the space of the mesh.
     origin : float64 array, shape (3,)
         In the space of the mesh.
     height : float
-        Of the body, in the unit of the mesh.
+        Height of the body, in the unit of the mesh.
     symmetry : float
-        Share of its cells whose mirror is inside.
+        Share of the cells with a mirror image inside the body.
     """
 
     axes: np.ndarray
@@ -50,26 +32,26 @@ class Frame:
     symmetry: float
 
     def to_body(self, points: np.ndarray) -> np.ndarray:
-        """Points of the mesh, shape (..., 3), in the space of the body."""
+        """Transform points, shape (..., 3), from the space of the mesh to that of the body."""
         return (points - self.origin) @ self.axes.T / self.height
 
     def to_mesh(self, points: np.ndarray) -> np.ndarray:
-        """Points of the body, shape (..., 3), in the space of the mesh."""
+        """Transform points, shape (..., 3), from the space of the body to that of the mesh."""
         return points @ self.axes * self.height + self.origin
 
     @property
     def matrix(self) -> np.ndarray:
-        """From the space of an armature on the floor below the body, in the unit of the mesh, to that of the mesh."""
+        """Transform of an armature on the floor below the body, in the unit of the mesh, to the space of the mesh."""
         result = np.eye(4)
         result[:3, :3], result[:3, 3] = self.axes.T, self.origin
         return result
 
     def flipped(self) -> Frame:
-        """The same with front and back swapped."""
+        """Swap front and back."""
         return replace(self, axes=self.axes * [[-1.0], [-1.0], [1.0]])
 
     def place(self, cells: BodyCells) -> BodyCells:
-        """Cells in the space of the body."""
+        """Move cells into the space of the body."""
         return replace(cells, points=self.to_body(cells.points), step=cells.step / self.height)
 
 
@@ -83,11 +65,13 @@ def find_plane(cells: BodyCells, sign: float) -> Frame:
 
     Notes
     -----
-    The plane of a symmetric solid goes through the mean of its cells: angles are tried there, then offsets, too. The
-    front is left for `find_front`: y is either way.
+    The plane of a symmetric solid goes through the mean of its cells. Angles are tried there first, then angles and
+    offsets together. y may still point to the front: `find_front` decides.
     """
+    coarse, fine, fine_shift = 5.0, 0.25, 0.12  # steps of the search: degrees, degrees, cells
+    width_weight = 0.1
     generator = np.random.default_rng(0)
-    chosen = cells.points[generator.choice(cells.count, min(SAMPLES, cells.count), replace=False)]
+    chosen = cells.points[generator.choice(cells.count, min(3000, cells.count), replace=False)]
     middle = cells.points.mean(axis=0)
 
     def score(angle: float, shift: float) -> float:
@@ -98,20 +82,20 @@ def find_plane(cells: BodyCells, sign: float) -> Frame:
     def width(angle: float) -> float:
         return float(np.ptp(cells.points @ [np.cos(angle), np.sin(angle), 0.0]))
 
-    angles = np.radians(np.arange(0.0, 180.0, COARSE))
-    scores = [score(angle, 0.0) + sign * WIDTH * np.log(width(angle)) for angle in angles]
+    angles = np.radians(np.arange(0.0, 180.0, coarse))
+    scores = [score(angle, 0.0) + sign * width_weight * np.log(width(angle)) for angle in angles]
     angle, shift = angles[int(np.argmax(scores))], 0.0
-    step, move = np.radians(COARSE), cells.step
-    while step > np.radians(FINE) or move > SHIFT * cells.step:
+    step, move = np.radians(coarse), cells.step
+    while step > np.radians(fine) or move > fine_shift * cells.step:
         step, move = 0.5 * step, 0.5 * move
         tries = [(angle + i * step, shift + j * move) for i in (-1, 0, 1) for j in (-2, -1, 0, 1, 2)]
         here = (angle, shift)
-        angle, shift = max(tries, key=lambda row: score(*row) + TIE * (row == here))
+        # Without this margin, equally good planes would let the search drift.
+        angle, shift = max(tries, key=lambda row: score(*row) + 1e-3 * (row == here))
     angle, shift = _snap(score, angle, shift, middle, cells.step)
     across = np.array([np.cos(angle), np.sin(angle), 0.0])
     origin = middle + shift * across
-    low = float(cells.points[:, 2].min()) - 0.5 * cells.step
-    origin[2] = low
+    origin[2] = float(cells.points[:, 2].min()) - 0.5 * cells.step
     axes = np.array([across, [-across[1], across[0], 0.0], [0.0, 0.0, 1.0]])
     height = float(np.ptp(cells.points[:, 2])) + cells.step
     return Frame(axes, origin, height, score(angle, shift))
@@ -120,10 +104,11 @@ def find_plane(cells: BodyCells, sign: float) -> Frame:
 def _snap(
     score: Callable[[float, float], float], angle: float, shift: float, middle: np.ndarray, step: float
 ) -> tuple[float, float]:
-    """The plane of the mesh's own axes through its origin where it is as good: there a modeler has mirrored."""
-    best = score(angle, shift) - LOSS
+    """Prefer a plane of the mesh's axes, through its origin if possible: modelers mirror there."""
+    max_loss, max_degrees = 0.01, 1.5  # share of mirrored cells given up, and angle, to get such a plane
+    best = score(angle, shift) - max_loss
     straight = 0.5 * np.pi * np.round(angle / (0.5 * np.pi))
-    if abs(straight - angle) > np.radians(NEARLY) or score(straight, shift) < best:
+    if abs(straight - angle) > np.radians(max_degrees) or score(straight, shift) < best:
         return angle, shift
     through = -float(middle @ [np.cos(straight), np.sin(straight), 0.0])
     is_near = abs(through - shift) < step and score(straight, through) >= best
@@ -131,16 +116,16 @@ def _snap(
 
 
 def find_front(cells: BodyCells) -> float:
-    """How much a human's feet point to -y, in heights, in the space of the body: below 0, they point to y.
+    """Measure how far a human's feet point to -y, in heights, in the space of the body. Below 0 they point to y.
 
-    Where a skirt hides the feet, the head says: it is before chest and neck.
+    If a skirt hides the feet, the head decides: it is in front of chest and neck.
     """
     x, y, z = cells.points.T
     feet, shins = y[(z < 0.03) & (abs(x) < 0.25)], y[(z > 0.08) & (z < 0.16) & (abs(x) < 0.25)]
     if len(feet) and len(shins):
         means = feet.mean() - shins.mean()
         middles = 0.5 * (feet.min() + feet.max() - shins.min() - shins.max())
-        if abs(means + middles) > CLEAR:
+        if abs(means + middles) > 0.02:
             return float(-(means + middles))
     head, chest = y[(z > 0.9) & (abs(x) < 0.06)], y[(z > 0.7) & (z < 0.88) & (abs(x) < 0.06)]
     return float(chest.mean() - head.mean()) if len(head) and len(chest) else 0.0

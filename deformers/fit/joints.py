@@ -1,4 +1,4 @@
-"""The joints that are fitted, by their names, and how sure the fit is of each."""
+"""Names of the joints that are fitted, and the fit itself."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ HUMAN, QUADRUPED = "HUMAN", "QUADRUPED"
 
 FINGERS = ("thumb", "index", "middle", "ring", "pinky")
 
+# A fit has all of them or, unless five fingers are modeled, none.
 FINGER_JOINTS = tuple(f"{finger}{end}" for finger in FINGERS for end in ("1", "2", "3", "_tip"))
-"""From the thumb's first joint to the little finger's tip: they are there where five fingers are modeled."""
 
+# Joints in the middle, and on each side, from the hips outward. Tips end bones and do not bend.
 CENTRAL = {
     HUMAN: ("hips", "chest", "neck", "head", "head_tip"),
     QUADRUPED: ("hips", "chest", "neck", "head", "nose", "tail", "tail_tip"),
@@ -26,8 +27,8 @@ SIDED = {
     HUMAN: ("shoulder", "elbow", "wrist", "hand_tip", "hip", "knee", "ankle", "toe", "toe_tip", *FINGER_JOINTS),
     QUADRUPED: ("shoulder", "elbow", "carpus", "fetlock", "front_toe", "hip", "knee", "hock", "lower", "toe"),
 }
-"""Joints in the middle, and on each side, from the hips outward. Tips end bones, and do not bend."""
 
+# Lines are drawn between these joints.
 CHAINS = {
     HUMAN: (
         ("hips", "chest", "neck", "head", "head_tip"),
@@ -40,7 +41,6 @@ CHAINS = {
         ("hips", "hip", "knee", "hock", "lower", "toe"),
     ),
 }
-"""Joints that lines are drawn between."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Fit:
     frame : Frame
         The space of the body.
     joints : dict of str to float64 array, shape (3,)
-        In the space of the body; of both sides, as "knee.L" and "knee.R".
+        Joints of both sides, such as "knee.L" and "knee.R", in the space of the body.
     doubtful : frozenset of str
         Joints that may be far off.
     """
@@ -65,15 +65,15 @@ class Fit:
     doubtful: frozenset[str]
 
     def locate(self, name: str) -> np.ndarray:
-        """A joint in the space of the mesh."""
+        """Position of a joint in the space of the mesh, (3,)."""
         return self.frame.to_mesh(self.joints[name])
 
     def list_markers(self) -> list[str]:
-        """Joints that can be dragged: fingers go where the wrist goes."""
+        """Joints that can be dragged. Fingers follow the wrist instead."""
         return [name for name in self.joints if remove_side(name) not in FINGER_JOINTS]
 
     def list_lines(self) -> list[tuple[str, str]]:
-        """Pairs of joints that are drawn with a line between them."""
+        """Pairs of joints with a line between them."""
         pairs = []
         for chain in CHAINS[self.kind]:
             for side in (LEFT, RIGHT):
@@ -82,7 +82,7 @@ class Fit:
         return list(dict.fromkeys(pairs))
 
     def moved(self, name: str, point: np.ndarray) -> Fit:
-        """The same with one joint at another point of the mesh, shape (3,), and its mirror at the mirrored point."""
+        """Move a joint to another point of the mesh, shape (3,), and its mirror image to the mirrored point."""
         position = self.frame.to_body(np.asarray(point, float))
         joints = dict(self.joints)
         other = mirror_name(name)
@@ -99,19 +99,17 @@ class Fit:
 
 
 def mirror_name(name: str) -> str:
-    """The joint on the other side; a joint in the middle is its own mirror."""
-    if name.endswith(LEFT):
-        return name.removesuffix(LEFT) + RIGHT
-    return name.removesuffix(RIGHT) + LEFT if name.endswith(RIGHT) else name
+    """The joint on the other side. A joint in the middle is its own mirror image."""
+    return remove_side(name) + {LEFT: RIGHT, RIGHT: LEFT}.get(name[-2:], "")
 
 
 def remove_side(name: str) -> str:
-    """The joint's name without its side."""
+    """Name of a joint without its side."""
     return name.removesuffix(LEFT).removesuffix(RIGHT)
 
 
 def mirror_joints(kind: str, half: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Both sides of the joints of the left side and the middle, exactly symmetric."""
+    """Complete the joints of the left side and the middle to both sides, exactly symmetric."""
     joints = {name: half[name] * [0.0, 1.0, 1.0] for name in CENTRAL[kind] if name in half}
     for name in SIDED[kind]:
         if name in half:

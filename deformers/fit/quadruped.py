@@ -1,4 +1,4 @@
-"""The joints of an animal on four legs: legs followed from the floor to the belly, the rest by proportion."""
+"""Joints of an animal on four legs: legs are followed from the floor to the belly, the rest is by proportion."""
 
 from __future__ import annotations
 
@@ -7,60 +7,36 @@ import numpy as np
 from ..errors import SkinningError
 from .solid import BodyCells, label_parts
 
-FEET = 0.04
-"""Height up to which cells are feet."""
+# Height of the feet
+MAX_FOOT = 0.04
 
-LEGS, LEAST_LEG = 0.1, 0.15
-"""Height up to which legs are apart from each other; cells that each has, over the largest."""
-
-LEAST_GAP = 0.12
-"""Between front and hind feet along the body, in heights."""
-
-TOP = 0.005
-"""Share of the cells that are the highest: the head's end."""
-
-FRONT_LEG = {"shoulder": 0.33, "elbow": 0.06}
-"""Heights of joints over the belly, in depths of the trunk."""
-
-SHOULDER_FRONT, HIP, HIP_FRONT = 0.2, 0.42, 0.22
-"""How far the shoulder is before the leg, the hip over the belly and before the rear, in depths."""
-
-REAR = 0.5
-"""Section of the trunk, over that between the legs, down to which it goes on behind the hind legs."""
-
-CARPUS, FETLOCK, KNEE, HOCK, LOWER = 0.65, 0.20, 0.98, 0.52, 0.16
-"""Heights of the joints of legs, over the belly's."""
-
-SPINE = {"hips": 0.57, "chest": 0.55, "neck": 0.64}
-"""Heights over the belly, in depths."""
-
-HEAD = 0.45
-"""Share of the way from neck to nose."""
+# Usual height of the hock, as a share of the belly's
+HOCK = 0.52
 
 NO_FEET = "No four legs were found on the floor: an animal needs two in front and two behind, apart from each other"
 
 
 def find_front_end(body: BodyCells) -> float:
-    """How much the head is at -y: below 0, it is at y."""
+    """Measure how far the head is at -y. Below 0 it is at y."""
     z = body.points[:, 2]
-    high = body.points[z >= np.quantile(z, 1.0 - TOP)]
+    high = body.points[z >= np.quantile(z, 1.0 - 0.005)]
     return float(0.5 * (body.points[:, 1].min() + body.points[:, 1].max()) - high[:, 1].mean())
 
 
 def find_feet(body: BodyCells) -> tuple[float, float]:
-    """Where the feet begin and end to have a gap along the body.
+    """Find where the gap between front and hind feet starts and ends.
 
     Raises
     ------
     SkinningError
-        Where there are no front and hind feet.
+        If there is none.
     """
-    feet = np.sort(body.points[body.points[:, 2] < FEET, 1])
+    feet = np.sort(body.points[body.points[:, 2] < MAX_FOOT, 1])
     if len(feet) < 2:
         raise SkinningError(NO_FEET)
     gaps = np.diff(feet)
     widest = int(gaps.argmax())
-    if gaps[widest] < LEAST_GAP:
+    if gaps[widest] < 0.12:
         raise SkinningError(NO_FEET)
     return float(feet[widest]), float(feet[widest + 1])
 
@@ -71,7 +47,7 @@ def find_quadruped(body: BodyCells) -> tuple[dict[str, np.ndarray], set[str]]:
     Raises
     ------
     SkinningError
-        Where there are no four legs.
+        If there are not four legs.
     """
     points, step = body.points, body.step
     start, end = find_feet(body)
@@ -92,48 +68,51 @@ def find_quadruped(body: BodyCells) -> tuple[dict[str, np.ndarray], set[str]]:
     def at(leg: np.ndarray, height: float) -> np.ndarray:
         return np.array([*(np.interp(height, leg[:, 2], leg[:, axis]) for axis in (0, 1)), height])
 
-    joints = {}
-    side = at(front, CARPUS * belly)[0]  # higher up, the chest is in the section
-    for name, height in FRONT_LEG.items():
-        joints[name] = np.array([side, at(front, belly)[1], belly + height * depth])
-    joints["shoulder"][1] -= SHOULDER_FRONT * depth
-    joints["carpus"], joints["fetlock"] = at(front, CARPUS * belly), at(front, FETLOCK * belly)
     rear = _find_rear(body, 0.5 * (start + end), end, belly)
-    joints["hip"] = np.array([at(hind, CARPUS * belly)[0], rear - HIP_FRONT * depth, belly + HIP * depth])
-    joints["knee"] = at(hind, KNEE * belly)
-    joints["hock"] = at(hind, 0.5 * HOCK * belly + 0.5 * _find_hock(hind, belly))
-    joints["lower"] = at(hind, LOWER * belly)
+    # Legs as shares of the belly's height, the trunk in depths over the belly. Higher up, the chest is in the section.
+    side, front_y = at(front, 0.65 * belly)[0], at(front, belly)[1]
+    joints = {
+        "shoulder": np.array([side, front_y - 0.2 * depth, belly + 0.33 * depth]),
+        "elbow": np.array([side, front_y, belly + 0.06 * depth]),
+        "carpus": at(front, 0.65 * belly),
+        "fetlock": at(front, 0.20 * belly),
+        "hip": np.array([at(hind, 0.65 * belly)[0], rear - 0.22 * depth, belly + 0.42 * depth]),
+        "knee": at(hind, 0.98 * belly),
+        "hock": at(hind, 0.5 * HOCK * belly + 0.5 * _find_hock(hind, belly)),
+        "lower": at(hind, 0.16 * belly),
+    }
     for name, cells in (("front_toe", sides[0]), ("toe", sides[1])):
-        feet = cells[cells[:, 2] < FEET]
+        feet = cells[cells[:, 2] < MAX_FOOT]
         joints[name] = np.array([np.abs(feet[:, 0]).mean(), feet[:, 1].min(), feet[:, 2].mean()])
-    ends = {"hips": joints["hip"][1], "neck": joints["shoulder"][1]}
-    ends["chest"] = 0.5 * (ends["hips"] + ends["neck"])
-    joints |= {name: np.array([0.0, y, belly + SPINE[name] * depth]) for name, y in ends.items()}
+    hips_y, neck_y = joints["hip"][1], joints["shoulder"][1]
+    joints["hips"] = np.array([0.0, hips_y, belly + 0.57 * depth])
+    joints["neck"] = np.array([0.0, neck_y, belly + 0.64 * depth])
+    joints["chest"] = np.array([0.0, 0.5 * (hips_y + neck_y), belly + 0.55 * depth])
     nose = middle[middle[:, 1] < middle[:, 1].min() + 2.0 * step].mean(axis=0)
     joints["nose"] = nose * [0.0, 1.0, 1.0]
-    head_y = joints["neck"][1] + HEAD * (joints["nose"][1] - joints["neck"][1])
+    head_y = neck_y + 0.45 * (joints["nose"][1] - neck_y)
     skull = middle[np.abs(middle[:, 1] - head_y) < 2.0 * step, 2]
     joints["head"] = np.array([0.0, head_y, 0.5 * (skull.min() + skull.max()) if len(skull) else joints["neck"][2]])
     joints["tail"] = np.array([0.0, rear, joints["hips"][2]])
     tail = points[points[:, 1] > points[:, 1].max() - 2.0 * step].mean(axis=0)
     if tail[1] - rear > 0.1:
         joints["tail_tip"] = tail * [0.0, 1.0, 1.0]
-    return joints, {"shoulder"}  # it is by proportion alone, and artists differ
+    return joints, {"shoulder"}  # by proportion alone, and artists differ
 
 
 def _count_legs(body: BodyCells) -> int:
-    """Legs on the left side; a tail is in the middle."""
-    low = np.flatnonzero((body.points[:, 2] < LEGS) & (body.points[:, 0] > 0.0))
+    """Number of legs on the left side. A tail is in the middle."""
+    low = np.flatnonzero((body.points[:, 2] < 0.1) & (body.points[:, 0] > 0.0))
     number = np.full(body.count + 1, len(low))
     number[low] = np.arange(len(low))
     labels = label_parts(number[body.neighbors[low]])
     sizes = np.bincount(labels)
     beside = np.array([body.points[low[labels == part], 0].min() for part in range(len(sizes))]) > 1.5 * body.step
-    return int((beside & (sizes > LEAST_LEG * sizes.max())).sum())
+    return int((beside & (sizes > 0.15 * sizes.max())).sum())
 
 
 def _follow(cells: np.ndarray, step: float, belly: float) -> np.ndarray:
-    """A leg by height, to a little over the belly: its centers and where it begins and ends along the body, (S, 5)."""
+    """Follow a leg up to the belly: (S, 5), the center and the first and last y of each section."""
     rows = []
     numbers = np.floor(cells[:, 2] / step).astype(int)
     low, high = -np.inf, np.inf
@@ -151,18 +130,18 @@ def _follow(cells: np.ndarray, step: float, belly: float) -> np.ndarray:
 
 
 def _find_rear(body: BodyCells, middle: float, end: float, belly: float) -> float:
-    """Where the trunk ends behind the hind legs: a tail is thinner."""
+    """Find where the trunk ends behind the hind legs. A tail is thinner."""
     high = body.points[body.points[:, 2] > belly, 1]
     sizes = np.bincount(np.floor((high - high.min()) / body.step).astype(int)).astype(float)
     sizes = np.convolve(sizes, np.ones(3) / 3.0, "same")
     at = high.min() + (np.arange(len(sizes)) + 0.5) * body.step
     trunk = float(np.median(sizes[(at > middle - 0.1) & (at < middle + 0.1)]))
-    thin = np.flatnonzero((at > end) & (sizes < REAR * trunk))
+    thin = np.flatnonzero((at > end) & (sizes < 0.5 * trunk))
     return float(at[thin[0]]) if len(thin) else float(at[-1])
 
 
 def _find_hock(hind: np.ndarray, belly: float) -> float:
-    """The height at which the leg's rear outline leaves its hindmost."""
+    """Height above which the rear outline of a hind leg leads forward."""
     lower = hind[(hind[:, 2] < 0.8 * belly) & (hind[:, 2] > 0.2 * belly)]
     if not len(lower):
         return HOCK * belly

@@ -1,4 +1,4 @@
-"""A bare mesh as one solid of linked cells: what all of the fit is measured on."""
+"""A bare mesh as one solid of linked cells, on which the fit measures."""
 
 from __future__ import annotations
 
@@ -11,27 +11,8 @@ from ..geometry.neighbors import find_nearest
 from ..geometry.solid import Grid, Surface, distances_within, fill_grid, find_islands, read_surface, vertex_areas
 from ..geometry.solid_skin import sample_triangles
 
-NEAR, COVERED, SPANNED = 0.04, 0.8, 0.85
-"""Open islands are cloth, and left out, if this share of their area lies within `NEAR` of the height of the closed
-islands, and these span this share of the height; else all islands count, with their holes closed."""
-
-LEAST_PART, LARGEST_GAP = 0.002, 0.12
-"""Parts with this share of the cells are joined to the others, across gaps up to so much of the height."""
-
-TUBE = 2
-"""Radius of what joins parts, in cells."""
-
-LARGEST_OTHER = 0.15
-"""Share of the cells that a part may have that is not joined: from here on it is another character."""
-
-MANY, FINE = 60_000, 0.3
-"""Triangles from which on vertices are made one that lie in one cell of a grid, and its side, in cells of the solid."""
-
-LEAST_CELLS = 200
-"""Of a solid that anything can be found in."""
-
+# Steps to the 26 cells around a cell
 SIDES = np.array([side for side in np.ndindex(3, 3, 3) if side != (1, 1, 1)]) - 1
-"""Steps to the 26 cells around a cell."""
 
 NOTHING_FILLED = "The meshes enclose no space that a skeleton could be fitted into: close their holes first"
 
@@ -43,13 +24,13 @@ class BodyCells:
     Attributes
     ----------
     points : float64 array, shape (N, 3)
-        Centers, in the space that the fit is in: of the mesh, or of the body (see `frame.Frame`).
+        Centers, in the space of the mesh or of the body (see `frame.Frame`).
     step : float
         Side of a cell, in the unit of the points.
     neighbors : int array, shape (N, 26)
-        The cell at each of `SIDES`; N for none.
+        Index of the cell at each of `SIDES`; N if there is none.
     grid : Grid
-        That they were cut from, in the space of the mesh.
+        The grid that the cells were cut from, in the space of the mesh.
     """
 
     points: np.ndarray
@@ -59,17 +40,17 @@ class BodyCells:
 
     @property
     def count(self) -> int:
-        """Cells."""
+        """Number of cells."""
         return len(self.points)
 
 
 def check_mesh(points: np.ndarray, triangles: np.ndarray) -> None:
-    """Look whether a mesh, shapes (V, 3) and (T, 3), has something to fit a skeleton into.
+    """Check that a mesh, shapes (V, 3) and (T, 3), can hold a skeleton.
 
     Raises
     ------
     SkinningError
-        Where it does not.
+        If it cannot.
     """
     if not len(triangles):
         raise SkinningError("The meshes have no faces, and a skeleton needs a body: select meshes that have faces")
@@ -81,21 +62,16 @@ def check_mesh(points: np.ndarray, triangles: np.ndarray) -> None:
 
 
 def merge_near(points: np.ndarray, triangles: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """A mesh with fewer vertices, where it has many more than its solid of so many cells along the height can show.
-
-    Parameters
-    ----------
-    points : float array, shape (V, 3)
-    triangles : int array, shape (T, 3)
+    """Merge the vertices of a mesh, shapes (V, 3) and (T, 3), that is much finer than `cells` cells along its height.
 
     Returns
     -------
     float64 array, shape (W, 3), and int array, shape (S, 3)
     """
-    if len(triangles) < MANY:
+    if len(triangles) < 60_000:  # below this, filling the mesh as it is takes no longer
         return points, triangles
     used = points[np.unique(triangles)]
-    step = FINE * float(np.ptp(used[:, 2])) / cells
+    step = 0.3 * float(np.ptp(used[:, 2])) / cells
     grid = np.clip(np.floor((points - used.min(axis=0)) / step), 0, 2**20 - 1).astype(np.int64)
     _, owner = np.unique((grid[:, 0] << 40) | (grid[:, 1] << 20) | grid[:, 2], return_inverse=True)
     merged = np.stack([np.bincount(owner, column) for column in points.T], axis=1) / np.bincount(owner)[:, None]
@@ -104,24 +80,24 @@ def merge_near(points: np.ndarray, triangles: np.ndarray, cells: int) -> tuple[n
 
 
 def fill_body(points: np.ndarray, triangles: np.ndarray, cells: int) -> BodyCells:
-    """Cut what a mesh encloses into linked cells.
+    """Cut the inside of a mesh into linked cells.
 
     Parameters
     ----------
     points : float array, shape (V, 3)
-        Of all meshes of the character, z up, any unit.
+        All meshes of the character, z up, any unit.
     triangles : int array, shape (T, 3)
     cells : int
-        Along the height.
+        Number of cells along the height.
 
     Raises
     ------
     SkinningError
-        Where the mesh encloses no space, or is two characters.
+        If the mesh encloses no space, or is two characters.
     """
     check_mesh(points, triangles)
     height = float(np.ptp(points[np.unique(triangles), 2]))
-    step = height / cells
+    step, max_gap = height / cells, 0.12 * height
     surface = read_surface(points, triangles)
     grid = None if not len(surface.triangles) else fill_grid(surface, step)
     if grid is None or not _is_body(surface, grid, height):
@@ -129,49 +105,53 @@ def fill_body(points: np.ndarray, triangles: np.ndarray, cells: int) -> BodyCell
         if not len(surface.triangles):
             raise SkinningError(NOTHING_FILLED)
         grid = _fill_all(surface, step)
-    inside = _join_parts(grid.inside, LARGEST_GAP * height / grid.step)
+    inside = _join_parts(grid.inside, max_gap / grid.step)
     indices = np.argwhere(inside)
-    if len(indices) < LEAST_CELLS:
+    if len(indices) < 200:
         raise SkinningError(NOTHING_FILLED)
     return BodyCells(grid.centers(indices), grid.step, link(inside, indices), replace(grid, inside=inside))
 
 
 def _is_body(surface: Surface, grid: Grid, height: float) -> bool:
-    """Whether the closed islands alone are the body."""
+    """Whether the closed islands alone are the body, and the open ones clothes on it.
+
+    Otherwise all islands count, with their holes closed.
+    """
+    min_span, max_distance, min_covered = 0.85, 0.04 * height, 0.8
     used = surface.points[np.unique(surface.triangles)]
-    if np.ptp(used[:, 2]) < SPANNED * height:
+    if np.ptp(used[:, 2]) < min_span * height:
         return False
     if not len(surface.cloth):
         return True
-    reach = int(np.ceil(NEAR * height / grid.step))
+    reach = int(np.ceil(max_distance / grid.step))
     near = distances_within(grid.inside, reach + 1) <= reach
     areas = vertex_areas(surface.points, surface.cloth)
     low, high = grid.low, grid.low + grid.step * (np.array(grid.inside.shape) - 1)
     within = ((surface.points >= low) & (surface.points <= high)).all(axis=1) & near[grid.cells(surface.points)]
-    return float(areas[within].sum()) >= COVERED * float(areas.sum())
+    return float(areas[within].sum()) >= min_covered * float(areas.sum())
 
 
 def _fill_all(surface: Surface, step: float) -> Grid:
-    """What all islands enclose, and the cells that their triangles run through."""
+    """Fill all islands, and the cells that their triangles pass through."""
     grid = fill_grid(surface, step)
     inside = grid.inside.copy()
     triangles = np.concatenate([surface.triangles, surface.cloth])
-    inside[grid.cells(sample_triangles(surface.points, triangles, 0.5 * grid.step).points)] = True
-    for axis in range(3):
+    inside[grid.cells(sample_triangles(surface.points, triangles, 0.5 * grid.step)[0])] = True
+    for axis in range(3):  # `link` needs a rim of cells that are outside
         rim = np.moveaxis(inside, axis, 0)
         rim[0] = rim[-1] = False
     return replace(grid, inside=inside)
 
 
 def link(inside: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """The cells around each cell, see `BodyCells`.
+    """Find the neighbors of each cell, see `BodyCells`.
 
     Parameters
     ----------
     inside : bool array, shape (X, Y, Z)
-        Cells on the rim of the grid are outside.
+        Cells on the rim of the grid must be outside.
     indices : int array, shape (N, 3)
-        Of those inside.
+        The cells that are inside.
     """
     number = np.full(inside.shape, len(indices), np.intp)
     number[tuple(indices.T)] = np.arange(len(indices))
@@ -180,7 +160,7 @@ def link(inside: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def label_parts(neighbors: np.ndarray) -> np.ndarray:
-    """The connected part of each cell, largest first: int array, shape (N,)."""
+    """Label the connected part of each cell, int, shape (N,), the largest part first."""
     count = len(neighbors)
     cell, side = np.nonzero(neighbors[:, : len(SIDES) // 2] < count)
     labels = find_islands(np.stack([cell, neighbors[cell, side]], axis=1), count)
@@ -189,7 +169,9 @@ def label_parts(neighbors: np.ndarray) -> np.ndarray:
 
 
 def _join_parts(inside: np.ndarray, gap: float) -> np.ndarray:
-    """One connected solid: small parts left out, the others joined to the largest by tubes where they are nearest.
+    """Make one connected solid, bool, shape (X, Y, Z).
+
+    Small parts are left out. The others are joined to the largest by tubes at their nearest cells.
 
     Parameters
     ----------
@@ -200,15 +182,16 @@ def _join_parts(inside: np.ndarray, gap: float) -> np.ndarray:
     Raises
     ------
     SkinningError
-        Where large parts lie further apart.
+        If a large part lies farther away: it is another character.
     """
+    min_part, max_other = 0.002, 0.15  # shares of the cells: smaller parts are left out, larger ones must be joined
     indices = np.argwhere(inside)
     if not len(indices):
         return inside
     neighbors = link(inside, indices)
     labels = label_parts(neighbors)
     sizes = np.bincount(labels)
-    kept = np.flatnonzero(sizes >= LEAST_PART * len(indices))
+    kept = np.flatnonzero(sizes >= min_part * len(indices))
     result = np.zeros_like(inside)
     result[tuple(indices[labels == 0].T)] = True
     skin = (neighbors == len(indices)).any(axis=1)
@@ -222,7 +205,7 @@ def _join_parts(inside: np.ndarray, gap: float) -> np.ndarray:
             found.append((float(distances[best, 0]), part, own[best], joined[nearest[best, 0]]))
         distance, part, start, end = min(found, key=lambda row: row[0])
         if distance > gap:
-            if sizes[left].max() > LARGEST_OTHER * len(indices):
+            if sizes[left].max() > max_other * len(indices):
                 raise SkinningError(f"{1 + len(left)} parts lie apart from each other: select one character")
             break
         left.remove(part)
@@ -235,20 +218,21 @@ def _join_parts(inside: np.ndarray, gap: float) -> np.ndarray:
 def _add_tube(inside: np.ndarray, start: np.ndarray, end: np.ndarray) -> None:
     count = int(np.ceil(np.linalg.norm(end - start))) + 1
     line = start + np.linspace(0.0, 1.0, count)[:, None] * (end - start)
-    ball = np.argwhere(np.ones((2 * TUBE + 1,) * 3)) - TUBE
-    ball = ball[(ball**2).sum(axis=1) <= TUBE**2]
+    radius = 2
+    ball = np.argwhere(np.ones((2 * radius + 1,) * 3)) - radius
+    ball = ball[(ball**2).sum(axis=1) <= radius**2]
     cells = (np.rint(line)[:, None] + ball).reshape(-1, 3).astype(int)
     inside[tuple(np.clip(cells, 1, np.array(inside.shape) - 2).T)] = True
 
 
 def measure_paths(cells: BodyCells, sources: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
-    """Length of the shortest path through the solid from some cells to each, shape (N,): infinite where there is none.
+    """Measure the shortest paths through the solid from source cells to each cell, shape (N,). inf if there is none.
 
     Parameters
     ----------
     sources : int array, shape (S,)
     allowed : bool array, shape (N,), optional
-        Cells that paths may go through.
+        Cells that paths may go through; all by default.
     """
     lengths = cells.step * np.linalg.norm(SIDES, axis=1)
     result = np.full(cells.count + 1, np.inf)

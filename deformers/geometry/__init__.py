@@ -1,6 +1,4 @@
-"""Meshes and solids: what every other room stands on.
+"""Meshes and solids, which all other rooms use.
 
-`solid.read_surface` makes a surface of points and triangles, `solid_cells.link_cells` cuts it into linked cells.
-Distances along a surface, its unfolding, its Laplacian and lines on it are modules of their own; `neighbors` and
-`vectors` are small change that all of them use.
+`solid.read_surface` makes a surface of points and triangles; `solid_cells.link_cells` cuts it into linked cells.
 """

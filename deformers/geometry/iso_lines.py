@@ -1,4 +1,4 @@
-"""Lines on a surface where values of its vertices pass a level, and points on them."""
+"""Lines on a surface at a level of its vertices' values, and points on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Segments:
     edges : int array, shape (S, 2, 2)
         The two edges that each segment runs between: start and end, the smaller vertex first.
     shares : float64 array, shape (S, 2)
-        Where on these edges it starts and ends: 0 at the first vertex, 1 at the second.
+        Positions on these edges: 0 at the first vertex, 1 at the second.
     """
 
     triangles: np.ndarray
@@ -50,16 +50,16 @@ class LinePoints:
 
 
 class LineSegments(NamedTuple):
-    """A line, as segments in a row.
+    """Segments in a row.
 
     Attributes
     ----------
     segments : int array, shape (N,)
         Indices of the segments, in order.
     is_reversed : bool array, shape (N,)
-        Which of them run against the line.
+        Whether each runs against the line.
     is_closed : bool
-        Whether the line ends where it starts.
+        Whether the line ends at its start.
     """
 
     segments: np.ndarray
@@ -68,7 +68,7 @@ class LineSegments(NamedTuple):
 
 
 def interpolate_edges(values: np.ndarray, edges: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Values of vertices at points of edges.
+    """Values of vertices at points of edges: float array, (S, 2, ...).
 
     Parameters
     ----------
@@ -76,11 +76,7 @@ def interpolate_edges(values: np.ndarray, edges: np.ndarray, shares: np.ndarray)
     edges : int array, shape (S, 2, 2)
         For each of two points its edge, as two vertices.
     shares : float array, shape (S, 2)
-        Where on the edges the points are: 0 at the first vertex, 1 at the second.
-
-    Returns
-    -------
-    float array, shape (S, 2, ...)
+        Positions on the edges: 0 at the first vertex, 1 at the second.
     """
     ends = values[edges]
     shares = shares.reshape(*shares.shape, *[1] * (values.ndim - 1))
@@ -88,17 +84,13 @@ def interpolate_edges(values: np.ndarray, edges: np.ndarray, shares: np.ndarray)
 
 
 def trace_segments(values: np.ndarray, triangles: np.ndarray, level: float) -> Segments:
-    """Trace where values of vertices, linear on each triangle, pass a level: greater values lie on the left.
+    """Trace the lines at a level of the vertices' values, linear on each triangle: greater values are on the left.
 
     Parameters
     ----------
     values : float array, shape (V,)
     triangles : int array, shape (T, 3)
-        Counter-clockwise seen from outside.
-
-    Returns
-    -------
-    Segments
+        Counter-clockwise from outside.
     """
     above = (values >= level)[triangles]
     crossed = np.flatnonzero(above.any(axis=1) & ~above.all(axis=1))
@@ -113,7 +105,7 @@ def trace_segments(values: np.ndarray, triangles: np.ndarray, level: float) -> S
 
 
 def chain_segments(segments: Segments) -> list[LineSegments]:
-    """Join segments, S of them, to lines."""
+    """Join segments to lines."""
     flat = segments.edges.reshape(-1, 2)
     nodes = np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1, 2)
     at_node: dict[int, list[int]] = {}

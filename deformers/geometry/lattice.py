@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+# Volume that a sphere of radius 1 occupies in a close packing
+SPHERE_SPACE = 4.0 * np.sqrt(2.0)
+
 
 def hexagonal_packing(low: np.ndarray, high: np.ndarray, radius: float) -> np.ndarray:
-    """Centers of close-packed spheres in a box, the first center on its low corner.
+    """Centers of close-packed spheres in a box, the first at its low corner.
 
     Parameters
     ----------
     low, high : float arrays, shape (3,)
-        Corners of the box, in any unit.
+        Corners of the box.
     radius : float
-        Of the spheres, in the same unit.
+        Radius of the spheres, in the unit of the corners.
 
     Returns
     -------

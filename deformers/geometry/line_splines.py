@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+# Size of the table of shares: along the limb and around it.
 COLUMNS, ROWS = 61, 12
-"""Size of the table of shares: along the limb and around it."""
-
-LINE_DENSITY = 6.0
-"""How many times finer the table is at the line than far from it, about."""
-
-SMOOTHING = 0.01
-"""Weight of the smoothness of the table, against that of one cell of skin: it fills the cells without skin."""
-
-SAMPLES = 60_000
-"""Number of surface points that fill the table."""
 
 
 def spline_basis(fractions: np.ndarray, count: int, is_closed: bool) -> np.ndarray:
-    """The weight of each handle of a line at positions along the line.
+    """Weight of each handle of a line at positions along the line.
 
     Parameters
     ----------
@@ -30,8 +21,8 @@ def spline_basis(fractions: np.ndarray, count: int, is_closed: bool) -> np.ndarr
     Returns
     -------
     float64 array, shape (N, count)
-        1 at the handle itself, 0 at all others, rows sum to 1. Between are Catmull-Rom splines: smooth, and a handle
-        has no weight beyond the second handle to either side.
+        1 at the handle itself, 0 at all others; rows sum to 1. Catmull-Rom splines in between: a handle has no weight
+        beyond the second handle to either side.
     """
     if not is_closed:  # mirrored to a closed line: the spline has no slope at its ends
         both = spline_basis(0.5 * np.asarray(fractions) - 0.25 / count, 2 * count, True)
@@ -68,7 +59,8 @@ def blend_cubic(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _to_column(shares_of_reach: np.ndarray) -> np.ndarray:
     """Columns of a table, 0 to COLUMNS - 1, for distances in shares of the reach, -1 to 1."""
-    bent = np.arcsinh(LINE_DENSITY * shares_of_reach) / np.arcsinh(LINE_DENSITY)
+    line_density = 6.0  # The table is about this many times finer at the line than far from it.
+    bent = np.arcsinh(line_density * shares_of_reach) / np.arcsinh(line_density)
     return 0.5 * (COLUMNS - 1) * (1.0 + np.clip(bent, -1.0, 1.0))
 
 
@@ -93,9 +85,9 @@ def fill_tables(
     around : complex array, shape (N,)
         `LineField.around`.
     lines : int array, shape (N,)
-        Which line is nearest.
+        The nearest line.
     closed : tuple of bool
-        Whether each line is.
+        Whether each line is a loop.
 
     Returns
     -------
@@ -118,7 +110,8 @@ def _sample(
     points: np.ndarray, triangles: np.ndarray, shares: np.ndarray, distances: np.ndarray, around: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Surface points spread over triangles: distance, angle, share and area of each, shape (N,)."""
-    order = int(np.clip(np.sqrt(2.0 * SAMPLES / max(len(triangles), 1)), 3, 24))
+    sample_count = 60_000
+    order = int(np.clip(np.sqrt(2.0 * sample_count / max(len(triangles), 1)), 3, 24))
     i, j = np.divmod(np.arange(order * order), order)
     i, j = i[i + j < order], j[i + j < order]
     inner = np.stack([i + 1 / 3, j + 1 / 3, order - i - j - 2 / 3], axis=1) / order
@@ -131,7 +124,7 @@ def _sample(
 def _fit_table(
     distances: np.ndarray, angles: np.ndarray, shares: np.ndarray, areas: np.ndarray, scale: float, is_closed: bool
 ) -> np.ndarray:
-    """Mean shares of samples on a grid, shape (ROWS, COLUMNS): smooth where there are none, rising along the limb."""
+    """Mean shares of samples on a grid, shape (ROWS, COLUMNS): smooth between samples, rising along the limb."""
     columns, rows = _to_column(distances), angles * scale
     left, low = np.minimum(columns.astype(np.intp), COLUMNS - 2), np.floor(rows).astype(np.intp)
     total, amount = np.zeros(ROWS * COLUMNS), np.zeros(ROWS * COLUMNS)
@@ -143,7 +136,9 @@ def _fit_table(
             amount += np.bincount(row * COLUMNS + column, weight, ROWS * COLUMNS)
     is_filled = amount > 0
     unit = amount[is_filled].mean() if is_filled.any() else 1.0
-    matrix = np.diag(amount / unit + 1e-9) + SMOOTHING * _build_grid_laplacian(is_closed)
+    # Weight of smoothness relative to one cell of skin. It fills the cells that have no skin.
+    smoothness_weight = 0.01
+    matrix = np.diag(amount / unit + 1e-9) + smoothness_weight * _build_grid_laplacian(is_closed)
     table = np.linalg.solve(matrix, total / unit).reshape(ROWS, COLUMNS)
     rising = np.maximum.accumulate(table, axis=1)
     falling = np.minimum.accumulate(table[:, ::-1], axis=1)[:, ::-1]
@@ -167,7 +162,7 @@ def _build_grid_laplacian(is_closed: bool) -> np.ndarray:
 
 
 def read_table(table: np.ndarray, distances: np.ndarray) -> np.ndarray:
-    """Shares at distances, shape (N,) in shares of the reach, each from its own row of a table: shape (N,)."""
+    """Shares at distances, shape (N,), in shares of the reach, each from its own row of a table: shape (N,)."""
     indices, weights = blend_cubic(_to_column(distances))
     indices = np.clip(indices, 0, COLUMNS - 1)
     return np.einsum("nk,nk->n", weights, np.take_along_axis(table, indices, axis=1))

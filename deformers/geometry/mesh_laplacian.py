@@ -1,4 +1,4 @@
-"""The Laplacian of a surface by cotangents, kept an M-matrix on any triangles."""
+"""Cotangent Laplacian of a surface, an M-matrix for any triangles."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ import numpy as np
 from ..errors import SkinningError
 from .solid import area_vectors
 
-LARGEST_COTANGENT = 100.0
-"""Of an angle; about half a degree. Slivers would else tie points together more firmly than float64 can tell."""
+# About half a degree: slivers would otherwise tie points together more firmly than float64 resolves.
+MAX_COTANGENT = 100.0
 
-LEAST_STRENGTH = 1e-4
-"""Of an edge: where angles over 90 degrees would have it negative, heat still passes."""
-
-LEAST_AREA = 1e-6
-"""Area of a vertex as a share of the mean: one that has slivers alone does not drop out."""
+# Edges across from angles over 90 degrees would be negative. With this strength, heat still passes.
+MIN_STRENGTH = 1e-4
 
 
 @dataclass(frozen=True)
 class Laplacian:
-    """L of a surface: L[i, i] is the sum of the strengths of i's edges, L[i, j] the strength of edge ij, negative.
+    """L of a surface: L[i, i] is the sum of the strengths of i's edges, L[i, j] the negative strength of edge ij.
 
     Attributes
     ----------
@@ -30,7 +27,7 @@ class Laplacian:
     strengths : float64 array, shape (E,)
         Positive, no unit.
     areas : float64 array, shape (V,)
-        Each vertex's third of the areas of its triangles, positive, in the square of the points' unit.
+        A third of the areas of each vertex's triangles, positive, in the square of the points' unit.
     """
 
     edges: np.ndarray
@@ -45,22 +42,22 @@ class Laplacian:
 
 
 def drop_degenerate(triangles: np.ndarray) -> np.ndarray:
-    """The triangles, shape (T, 3), whose three corners differ."""
+    """Leave out triangles, shape (T, 3), of less than three different corners."""
     return triangles[(triangles != np.roll(triangles, 1, axis=1)).all(axis=1)]
 
 
 def check_faces(*triangles: np.ndarray) -> None:
-    """See that a welded mesh has faces whose corners differ.
+    """Raise an error if a welded mesh has no faces.
 
     Parameters
     ----------
     *triangles : int arrays, shape (T, 3)
-        What is left of them.
+        Without degenerate triangles.
 
     Raises
     ------
     SkinningError
-        Where none is.
+        If all are empty.
     """
     if not any(map(len, triangles)):
         raise SkinningError(
@@ -85,20 +82,20 @@ def find_edges(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_laplacian(points: np.ndarray, triangles: np.ndarray) -> Laplacian:
-    """The Laplacian of a surface.
+    """Make the Laplacian of a surface.
 
     Parameters
     ----------
     points : float64 array, shape (V, 3)
         Any unit.
     triangles : int array, shape (T, 3)
-        Corners that differ; corners at one position are one vertex. Slivers, triangles without area and edges of more
-        than two triangles are fine.
+        Three different corners each; corners at one position must be one vertex. Slivers, triangles without area and
+        edges of more than two triangles are allowed.
 
     Notes
     -----
     Pinkall & Polthier 1993: the strength of an edge is half the sum of the cotangents across it. Deviation: cotangents
-    are at most `LARGEST_COTANGENT` either way, and strengths at least `LEAST_STRENGTH`. So no entry off the diagonal
+    are bounded by `MAX_COTANGENT` either way, and strengths are at least `MIN_STRENGTH`. So no entry off the diagonal
     is positive, and weights that solve (L + D) w = D p stay between the least and the largest p (maximum principle).
     """
     corners = points[triangles]
@@ -109,10 +106,11 @@ def make_laplacian(points: np.ndarray, triangles: np.ndarray) -> Laplacian:
         left, right = (corners[:, (corner + step) % 3] - corners[:, corner] for step in (1, 2))
         products = np.einsum("ti,ti->t", left, right)
         # Where the area is too small to divide by, only the sign counts.
-        least = np.maximum(doubled, np.abs(products) / LARGEST_COTANGENT)
+        least = np.maximum(doubled, np.abs(products) / MAX_COTANGENT)
         cotangents[:, corner] = np.divide(products, least, out=np.zeros(len(least)), where=least > 0)
     edges, sides = find_edges(triangles)
     strengths = np.bincount(sides.ravel(), 0.5 * cotangents.ravel(), minlength=len(edges))
     areas = np.bincount(triangles.ravel(), np.repeat(doubled / 6.0, 3), minlength=len(points))
     mean = float(areas.mean()) or float(np.ptp(points, axis=0).max(initial=0.0)) ** 2 or 1.0
-    return Laplacian(edges, np.maximum(strengths, LEAST_STRENGTH), np.maximum(areas, LEAST_AREA * mean))
+    min_area = 1e-6  # In mean vertex areas: a vertex with slivers only does not drop out.
+    return Laplacian(edges, np.maximum(strengths, MIN_STRENGTH), np.maximum(areas, min_area * mean))

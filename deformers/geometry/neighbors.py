@@ -1,11 +1,9 @@
-"""Which points are near which: brute force on small groups of points that lie together.
+"""Nearest points by brute force, in groups of points that are close together.
 
-For the nearest points of a surface and the rays of surface heat callers hand in Blender's trees
-(`bridge.meshes.nearest`, `bridge.meshes.visibility`). All else is found here and by `solid.find_crossed`. Measured with
-17,500 vertices: solid heat spends next to nothing on it; a bind of 1,500 particles takes 1.3 s, 0.8 s of it for these
-queries, for which trees would take 0.2 to 0.3 s. It stays so because trees compute in single precision and put points
-that are equally near in another order: some particles would be linked otherwise, and a character would deform
-differently from before.
+Callers pass in Blender's trees (`bridge.meshes.nearest`) for the nearest points of a surface. Here trees would save
+little: of 1.3 s for a bind of 1,500 particles, .8 s are spent here and trees would take .2 to .3 s. They compute in
+single precision and order equally near points otherwise, so that some particles would be linked and deformed
+differently.
 """
 
 from __future__ import annotations
@@ -14,21 +12,21 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+# Nearest surface points: from points (N, 3), a surface's points (V, 3) and triangles (T, 3) to triangles (N,),
+# barycentric coordinates (N, 3) on them, and distances (N,), as `bridge.meshes.nearest.find_nearest_surface`.
 FindNearest = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""From points (N, 3), and a surface's points (V, 3) and triangles (T, 3), to the nearest triangles (N,), barycentric
-coordinates (N, 3) on them and distances (N,): as `bridge.meshes.nearest.find_nearest_surface`."""
 
 GROUP = 64
-"""Points in a group: each is compared with the targets that can be near any of it."""
 
 
 def group_points(points: np.ndarray, size: int = GROUP) -> list[np.ndarray]:
-    """Cut points, shape (N, 3), into groups of at most `size` that lie together, by halving along the longest side.
+    """Divide points, shape (N, 3), into groups of at most `size` that are close together, by halving along the longest
+    side.
 
     Returns
     -------
     list of int arrays
-        Indices; groups that follow on each other lie side by side.
+        Indices; groups next to each other in the list are close together.
     """
     groups, waiting = [], [np.arange(len(points))] if len(points) else []
     while waiting:
@@ -44,13 +42,13 @@ def group_points(points: np.ndarray, size: int = GROUP) -> list[np.ndarray]:
 
 
 def find_nearest(points: np.ndarray, targets: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest targets of each point.
+    """Find the nearest targets of each point.
 
     Parameters
     ----------
     points, targets : float arrays, shapes (N, 3), (M, 3)
     count : int
-        At most M.
+        Targets per point, at most M.
 
     Returns
     -------
@@ -81,7 +79,7 @@ def find_nearest(points: np.ndarray, targets: np.ndarray, count: int) -> tuple[n
 
 
 def find_pairs(points: np.ndarray, reach: np.ndarray, factor: float) -> np.ndarray:
-    """Find pairs of points that are near each other.
+    """Find pairs of points that are close to each other.
 
     Parameters
     ----------
@@ -89,7 +87,7 @@ def find_pairs(points: np.ndarray, reach: np.ndarray, factor: float) -> np.ndarr
     reach : float array, shape (N,)
         In the unit of the points.
     factor : float
-        Two points are near within so many sums of their reach.
+        Points are close within this multiple of the sum of their reaches.
 
     Returns
     -------
@@ -131,7 +129,8 @@ def read_nearest(
     find_nearest: FindNearest,
     tolerance: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read values at the surface points nearest to positions: a vertex's own where one is there, else interpolated.
+    """Read values at the surface points nearest to positions: those of a vertex at the position, otherwise
+    interpolated.
 
     Parameters
     ----------
@@ -140,7 +139,7 @@ def read_nearest(
     points : float array, shape (V, 3)
     triangles : int array, shape (T, 3)
     tolerance : float
-        Distance within which a position is that of a vertex.
+        Distance within which a vertex is at a position.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Normals of a mesh that moves: of each vertex, from four of its neighbors, in a fraction of a millisecond."""
+"""Fast normals of a moving mesh: for each vertex from four of its neighbors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .vectors import normalize
 
 @dataclass(frozen=True)
 class Rings:
-    """Four vertices around each vertex, whose diagonals span its tangent plane.
+    """Four neighbors of each vertex, whose diagonals span its tangent plane.
 
     Attributes
     ----------
     corners : int array, shape (4, V)
-        In order around the vertex; the vertex itself where it has too few neighbors.
+        In order around the vertex; the vertex itself if it has too few neighbors.
     signs : float32 array, shape (V,)
-        1, or -1 where the diagonals cross to the inner side.
+        1, or -1 if the cross product of the diagonals points inward.
     """
 
     corners: np.ndarray
@@ -27,7 +27,7 @@ class Rings:
 
 
 def find_rings(points: np.ndarray, triangles: np.ndarray) -> Rings:
-    """Choose the neighbors that normals are estimated from.
+    """Choose the neighbors from which normals are estimated.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def estimate_normals(rings: Rings, points: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     rings : Rings
-        Of the same vertices at rest.
+        Of the mesh at rest.
     points : float array, shape (V, 3)
 
     Returns
     -------
     float32 array, shape (V, 3)
-        Of any length, toward the outside; 0 where a vertex has no face.
+        Of any length, outward; 0 for a vertex without faces.
     """
     rows = np.ascontiguousarray(points.T, np.float32)
     first, second, third, fourth = (rows.take(corners, axis=1) for corners in rings.corners)
@@ -80,14 +80,14 @@ def estimate_normals(rings: Rings, points: np.ndarray) -> np.ndarray:
 
 
 def _list_edges(triangles: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Begins and ends of all edges, each in both directions, once."""
+    """Start and end vertices of all edges, each in both directions, once."""
     pairs = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]).astype(np.int64)
     pairs = np.concatenate([pairs, pairs[:, ::-1]])
     return np.divmod(np.unique(pairs[:, 0] * count + pairs[:, 1]), count)
 
 
 def _measure_angles(offsets: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Angles of edges about normals, both of shape (E, 3), from any direction that is the same for one normal."""
+    """Angles of edges about normals, both of shape (E, 3), from a direction that depends on the normal only."""
     normals = normalize(normals)
     across = np.eye(3)[np.abs(normals).argmin(axis=1)]
     right = np.cross(across, normals)

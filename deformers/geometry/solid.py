@@ -1,4 +1,4 @@
-"""A surface as a solid: its islands, and which cells of a grid it holds."""
+"""A surface as a solid: its islands, and the cells of a grid inside."""
 
 from __future__ import annotations
 
@@ -8,29 +8,19 @@ import numpy as np
 
 from ..errors import SkinningError
 from .neighbors import group_points
-from .vectors import normalize
+from .vectors import list_ranges, normalize, sum_by
 
-WELD = 1e-6
-"""Side of the cells, as a share of the surface's size, in which vertices are one point: files split them at seams."""
+# Vertices in one cell of this side, in sizes of the surface, are one point: files split vertices at seams.
+WELD_CELL = 1e-6
 
-LARGEST_HOLE = 0.13
-"""Share of an island's area that its holes may have for it to count as solid and not as cloth; see `FACING`, too."""
+# Area of an island's holes, in areas of the island: with more it is cloth, not solid. See `_measure_holes`.
+MAX_HOLE = 0.13
 
-FACING, ALIKE, APART = -0.8, 2.0, 0.3
-"""Two holes face one another, as where a ring is cut out of a limb: up to this cosine of their normals, this ratio of
-their areas, and this distance of their middles, in radii of a circle as large as the larger."""
+# A grid that needs more cells has larger ones.
+MAX_CELLS = 2_000_000
 
-FLAT = 1e-6
-"""Volume, for an area of 1, up to which an island is flat."""
-
-LEAST_VOTES = 4
-"""Of 6 directions, how many have to see a cell inside."""
-
-MOST_CELLS = 2_000_000
-"""Cells of a grid: where there were more, the cells are larger."""
-
+# Position of a surface's low corner in its cell, in cells: odd numbers, so that lines of centers miss its vertices.
 GRID_OFFSET = np.array([0.3712, 0.5843, 0.4391])
-"""Where in its cell a surface's low corner is, in cells: no vertex or edge is then on a line of cell centers."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +40,20 @@ class Rims:
 
     @property
     def count(self) -> int:
-        """Holes."""
+        """Number of holes."""
         return int(self.loops.max(initial=-1)) + 1
 
     def find_lids(self, points: np.ndarray) -> np.ndarray:
-        """Triangles that close the holes, each about the middle of its rim: their corners, shape (R, 3, 3)."""
+        """Triangles that close the holes, each with the middle of its rim: their corners, shape (R, 3, 3)."""
         start, end = points[self.sides[:, 0]], points[self.sides[:, 1]]
         counts = np.maximum(np.bincount(self.loops), 1)
-        middle = np.stack([np.bincount(self.loops, start[:, axis]) / counts for axis in range(3)], axis=1)
+        middle = sum_by(self.loops, start, len(counts)) / counts[:, None]
         return np.stack([middle[self.loops], end, start], axis=1)
 
 
 @dataclass(frozen=True)
 class Surface:
-    """What of a mesh can be filled: the triangles of its closed islands, wound outward.
+    """The fillable part of a mesh: triangles of its closed islands, wound outward.
 
     Attributes
     ----------
@@ -73,13 +63,13 @@ class Surface:
         The first vertex at the position of each.
     triangles : int array, shape (T, 3)
     islands : int array, shape (V,)
-        The island of each vertex; -1 for one that no triangle has.
+        The island of each vertex; -1 without triangles.
     solid : bool array, shape (N,)
-        Which islands are filled.
+        Whether each island is filled.
     rims : Rims
-        Of their holes.
+        Of holes in filled islands.
     flipped : int
-        Islands that were inside out.
+        Number of islands that were inside out.
     cloth : int array, shape (C, 3)
         Triangles of the islands that are not filled.
     """
@@ -95,28 +85,25 @@ class Surface:
 
     @property
     def volume(self) -> float:
-        """Volume inside; where islands overlap, it counts twice."""
+        """Volume inside; overlapping islands count twice."""
         return float(signed_volumes(self.points, self.triangles).sum())
 
 
 def signed_volumes(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Volumes of the tetrahedra of the triangles and the points' center, shape (T,): their sum is the volume inside."""
+    """Volumes of the tetrahedra of triangles and the points' center, shape (T,); their sum is the volume inside."""
     a, b, c = (points[triangles[:, corner]] - points.mean(axis=0) for corner in range(3))
     return np.einsum("ti,ti->t", a, np.cross(b, c)) / 6.0
 
 
 def area_vectors(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Normals of the triangles, as long as their areas, shape (T, 3)."""
+    """Normals of triangles with their areas as lengths, shape (T, 3)."""
     a, b, c = (points[triangles[:, corner]] for corner in range(3))
     return 0.5 * np.cross(b - a, c - a)
 
 
 def sum_at_vertices(values: np.ndarray, triangles: np.ndarray, count: int) -> np.ndarray:
-    """Sums of what triangles have, shape (T,) or (T, 3), over those at each vertex, shape (count,) or (count, 3)."""
-    corners, columns = triangles.ravel(), np.repeat(values, 3, axis=0)
-    if values.ndim == 1:
-        return np.bincount(corners, columns, count)
-    return np.stack([np.bincount(corners, column, count) for column in columns.T], axis=1)
+    """Sum values of triangles, shape (T,) or (T, 3), at each vertex, shape (count,) or (count, 3)."""
+    return sum_by(triangles.ravel(), np.repeat(values, 3, axis=0), count)
 
 
 def vertex_areas(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
@@ -131,7 +118,7 @@ def vertex_normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def find_rim(triangles: np.ndarray, count: int) -> np.ndarray:
-    """Which vertices are on an edge of a single triangle, bool array, shape (count,)."""
+    """Whether each vertex is on an edge of a single triangle, bool array, shape (count,)."""
     sides = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
     edges, counts = np.unique(sides, axis=0, return_counts=True)
     rim = np.zeros(count, bool)
@@ -140,15 +127,14 @@ def find_rim(triangles: np.ndarray, count: int) -> np.ndarray:
 
 
 def weld(points: np.ndarray) -> np.ndarray:
-    """Find for each point, shape (V, 3), the first point that rounds to the same cell of `WELD`: int array, shape (V,).
+    """Find for each point, shape (V, 3), the first point in the same cell of `WELD_CELL`: int array, shape (V,).
 
-    Points on two sides of a border between cells stay two, however near they are. Those that files split at seams have
-    the same coordinates, so they never do.
+    Close points on two sides of a border between cells stay two. Vertices split at seams have identical coordinates.
     """
     if not len(points):
         return np.zeros(0, int)
     size = float(np.ptp(points, axis=0).max()) or 1.0
-    cells = np.rint((points - points.min(axis=0)) / (WELD * size)).astype(np.int64)
+    cells = np.rint((points - points.min(axis=0)) / (WELD_CELL * size)).astype(np.int64)
     flat = (cells[:, 0] << 42) | (cells[:, 1] << 21) | cells[:, 2]
     _, first, inverse = np.unique(flat, return_index=True, return_inverse=True)
     return first[inverse.ravel()]
@@ -165,7 +151,7 @@ def measure_size(points: np.ndarray, triangles: np.ndarray) -> float:
     Raises
     ------
     SkinningError
-        Where the mesh has no faces, or no size.
+        If the mesh has no faces or no size.
     """
     if not len(triangles):
         raise SkinningError("The mesh has no faces, and automatic weights need a surface: choose a mesh that has faces")
@@ -178,7 +164,9 @@ def measure_size(points: np.ndarray, triangles: np.ndarray) -> float:
 
 
 def find_islands(pairs: np.ndarray, count: int) -> np.ndarray:
-    """Number the parts that pairs, shape (E, 2), of `count` elements connect: int array, shape (count,)."""
+    """Number the connected components of a graph with the edges `pairs`, shape (E, 2), of `count` nodes: shape
+    (count,).
+    """
     label = np.arange(count)
     while True:
         lowest = np.minimum(label[pairs[:, 0]], label[pairs[:, 1]])
@@ -192,7 +180,7 @@ def find_islands(pairs: np.ndarray, count: int) -> np.ndarray:
 
 
 def label_islands(welded: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Number the islands of a mesh, across seams too: int array, shape (V,).
+    """Number the islands of a mesh, across seams: int array, shape (V,).
 
     Parameters
     ----------
@@ -204,8 +192,8 @@ def label_islands(welded: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(welded))[welded]
 
 
-def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float | np.ndarray = LARGEST_HOLE) -> Surface:
-    """Find the islands of a mesh, flip those that are inside out, and leave out those that hold nothing.
+def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float | np.ndarray = MAX_HOLE) -> Surface:
+    """Find the islands of a mesh, flip those that are inside out, and leave out those that enclose nothing.
 
     Parameters
     ----------
@@ -213,7 +201,7 @@ def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float 
         Finite, in any unit.
     triangles : int array, shape (T, 3)
     largest_hole : float, or float array, shape (N,)
-        See `LARGEST_HOLE`; for all islands, or for each.
+        See `MAX_HOLE`; for all islands, or for each.
     """
     points = np.asarray(points, np.float64)
     welded = weld(points)
@@ -226,25 +214,26 @@ def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float 
     count = len(used)
 
     owner = islands[triangles[:, 0]]
-    volumes = _sum_by(owner, signed_volumes(points, triangles), count)
+    volumes = sum_by(owner, signed_volumes(points, triangles), count)
     inside_out = volumes[owner] < 0
     triangles = np.where(inside_out[:, None], triangles[:, ::-1], triangles)
-    areas = _sum_by(owner, np.linalg.norm(area_vectors(points, triangles), axis=1), count)
+    areas = sum_by(owner, np.linalg.norm(area_vectors(points, triangles), axis=1), count)
     rims = _find_rims(welded[triangles])
     lids = rims.find_lids(points)
     flat = 0.5 * np.cross(lids[:, 1] - lids[:, 0], lids[:, 2] - lids[:, 0])
-    held = np.stack([_sum_by(rims.loops, flat[:, axis], rims.count) for axis in range(3)], axis=1)
+    held = sum_by(rims.loops, flat, rims.count)
     loop_islands = np.empty(rims.count, np.intp)
     loop_islands[rims.loops] = islands[rims.sides[:, 0]]
     middles = np.empty((rims.count, 3))
     middles[rims.loops] = lids[:, 0]
     sizes = np.linalg.norm(held, axis=1)
-    open_islands = np.flatnonzero(_sum_by(loop_islands, sizes, count) > largest_hole * areas)
+    open_islands = np.flatnonzero(sum_by(loop_islands, sizes, count) > largest_hole * areas)
     for island in open_islands[np.bincount(loop_islands, minlength=count)[open_islands] > 1]:
         own = np.flatnonzero(loop_islands == island)
         sizes[own] = _measure_holes(held[own], middles[own])
-    holes = _sum_by(loop_islands, sizes, count)
-    solid = (np.abs(volumes) > FLAT * areas**1.5) & (holes <= largest_hole * areas)
+    holes = sum_by(loop_islands, sizes, count)
+    min_volume = 1e-6  # Volume for an area of 1 below which an island is flat.
+    solid = (np.abs(volumes) > min_volume * areas**1.5) & (holes <= largest_hole * areas)
     kept = solid[islands[rims.sides[:, 0]]]
     return Surface(
         points=points,
@@ -259,36 +248,38 @@ def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float 
 
 
 def _measure_holes(held: np.ndarray, middles: np.ndarray) -> np.ndarray:
-    """Areas that count of the holes of an island, shape (R,): of two that face one another, what they differ by.
+    """Effective areas of an island's holes, shape (R,): of two opposite holes, only their difference counts.
 
     Parameters
     ----------
     held : float array, shape (R, 3)
         Outward normals of their lids, as long as their areas.
     middles : float array, shape (R, 3)
-        A belt's holes look away from each other, and count whole.
+        A belt's holes look away from each other, and both count.
     """
     areas = np.linalg.norm(held, axis=1)
     result, free = areas.copy(), areas > 0.0
+    # Two holes are opposite each other, such as at a ring that was cut out of a limb, up to this cosine of their
+    # normals, this ratio of their areas, and this distance of their middles, in radii of a circle as large as the
+    # larger.
+    max_opposite_cosine, max_opposite_ratio, max_opposite_distance = -0.8, 2.0, 0.3
     for hole in np.argsort(-areas, kind="stable"):  # few: holes of islands that look open
         if not free[hole]:
             continue
         free[hole] = False
         steps = middles - middles[hole]
-        fits = free & (areas * ALIKE >= areas[hole]) & (held @ held[hole] <= FACING * areas * areas[hole])
-        fits &= (steps @ held[hole] > 0.0) & (np.linalg.norm(steps, axis=1) <= APART * np.sqrt(areas[hole] / np.pi))
+        fits = free & (areas * max_opposite_ratio >= areas[hole])
+        fits &= held @ held[hole] <= max_opposite_cosine * areas * areas[hole]
+        radius = np.sqrt(areas[hole] / np.pi)
+        fits &= (steps @ held[hole] > 0.0) & (np.linalg.norm(steps, axis=1) <= max_opposite_distance * radius)
         if fits.any():
             other = int(np.where(fits, areas, 0.0).argmax())
             result[hole], result[other], free[other] = np.linalg.norm(held[hole] + held[other]), 0.0, False
     return result
 
 
-def _sum_by(owner: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    return np.bincount(owner, values, minlength=count)
-
-
 def _find_rims(corners: np.ndarray) -> Rims:
-    """The rims of triangles, shape (T, 3), whose vertices are welded."""
+    """The rims of triangles, shape (T, 3), of welded vertices."""
     sides = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])
     keys = np.sort(sides, axis=1) @ np.array([corners.max(initial=0) + 1, 1])
     _, edge, counts = np.unique(keys, return_inverse=True, return_counts=True)
@@ -308,7 +299,7 @@ class Grid:
     step : float
         Side of a cell.
     inside : bool array, shape (X, Y, Z)
-        Whether the surface holds the cell's center. Cells on the rim of the grid are outside.
+        Whether the cell's center is inside the surface. Cells on the rim of the grid are outside.
     """
 
     low: np.ndarray
@@ -316,16 +307,16 @@ class Grid:
     inside: np.ndarray
 
     def centers(self, cells: np.ndarray) -> np.ndarray:
-        """Centers of cells, shape (N, 3) of indices: (N, 3)."""
+        """Centers of cells with these indices, shape (N, 3): (N, 3)."""
         return self.low + self.step * cells
 
     def cells(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Indices of the cells that points, shape (N, 3), are in; the nearest cell where they are outside the grid."""
+        """Indices of the cells of points, shape (N, 3); of the nearest cells for points outside the grid."""
         cells = np.rint((points - self.low) / self.step).astype(np.intp)
         return tuple(np.clip(cells, 0, np.array(self.inside.shape) - 1).T)  # type: ignore[return-value]
 
     def sample(self, values: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """Values of the cells, shape (X, Y, Z), between their centers at points, shape (N, 3): shape (N,)."""
+        """Interpolate values of cells, shape (X, Y, Z), at points, shape (N, 3): shape (N,)."""
         positions = np.clip((points - self.low) / self.step, 0.0, np.array(values.shape) - 1.0)
         first = np.minimum(positions.astype(np.intp), np.maximum(np.array(values.shape) - 2, 0))
         result = np.zeros(len(points))
@@ -336,24 +327,24 @@ class Grid:
 
 
 def fill_grid(surface: Surface, step: float, fixed: bool = False) -> Grid:
-    """Find the cells inside a surface by 6 votes: along each axis, forward and back, over signed crossings.
+    """Find the cells inside a surface by 6 votes: signed crossings along each axis, forward and back.
 
     Parameters
     ----------
     step : float
-        Side of a cell; larger where the surface would need more than `MOST_CELLS`.
+        Side of a cell; larger if the surface would need more than `MAX_CELLS`.
     fixed : bool
-        Whether cells are counted from the origin, wherever the surface begins: then they stay where a vertex moves.
+        Whether cells are aligned to the origin, so that they stay if a vertex moves.
 
     Notes
     -----
-    Yamamoto & Tokoi count the crossings of one ray. Here a crossing counts 1 where the surface is entered and -1 where
-    it is left: where shells overlap, the count is 2, not even. Through a hole a ray is wrong; the others outvote it.
+    Yamamoto & Tokoi count the crossings of one ray. Here a crossing into the surface counts 1 and one out of it -1: in
+    overlapping shells the count is 2, not even. A ray through a hole is wrong; the others outvote it.
     """
     used = surface.points[np.unique(surface.triangles)]
     low, high = used.min(axis=0), used.max(axis=0)
     room = np.maximum(high - low, 1e-12)
-    while np.prod(room / step + 4.0) > MOST_CELLS:
+    while np.prod(room / step + 4.0) > MAX_CELLS:
         step *= 1.1
     shape = np.ceil(room / step).astype(int) + 4
     low = low - (1.5 + GRID_OFFSET) * step
@@ -363,7 +354,7 @@ def fill_grid(surface: Surface, step: float, fixed: bool = False) -> Grid:
 
 
 def vote_inside(surface: Surface, low: np.ndarray, step: float, shape: np.ndarray) -> np.ndarray:
-    """Whether a surface holds the centers of cells: bool array, shape `shape`. Cells on the rim are outside.
+    """Whether each cell's center is inside a surface: bool array, shape `shape`. Cells on the rim are outside.
 
     Parameters
     ----------
@@ -378,7 +369,8 @@ def vote_inside(surface: Surface, low: np.ndarray, step: float, shape: np.ndarra
     for axis in range(3):
         forward, back = _count_crossings(positions, surface.triangles, shape, axis)
         votes += (forward != 0).astype(np.int8) + (back != 0).astype(np.int8)
-    inside = votes >= LEAST_VOTES
+    min_votes = 4  # Votes of 6 directions for a cell to be inside
+    inside = votes >= min_votes
     for axis in range(3):
         rim = np.moveaxis(inside, axis, 0)
         rim[0] = rim[-1] = False
@@ -401,7 +393,7 @@ def _count_crossings(
 def _find_crossings(
     positions: np.ndarray, triangles: np.ndarray, shape: np.ndarray, axis: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where lines of cell centers along an axis cross triangles.
+    """Crossings of triangles with lines of cell centers along an axis.
 
     Returns
     -------
@@ -410,7 +402,7 @@ def _find_crossings(
     heights : float array, shape (N,)
         Along the axis, in cells.
     signs : float array, shape (N,)
-        1 where the surface is entered, -1 where it is left.
+        1 into the surface, -1 out of it.
     """
     u, v = (axis + 1) % 3, (axis + 2) % 3
     corners = positions[triangles]  # (T, 3 corners, 3)
@@ -420,8 +412,7 @@ def _find_crossings(
     last = np.minimum(np.floor(high).astype(int), shape[[u, v]] - 1)
     spans = np.maximum(last - first + 1, 0)
     counts = spans[:, 0] * spans[:, 1]
-    which = np.repeat(np.arange(len(triangles)), counts)
-    rank = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    which, rank = list_ranges(0, counts)
     columns = np.stack([first[which, 0] + rank // spans[which, 1], first[which, 1] + rank % spans[which, 1]], axis=1)
     a, b, c = (flat[which, corner] - columns for corner in range(3))
     shares = np.stack([_cross(b, c), _cross(c, a), _cross(a, b)], axis=1)
@@ -430,19 +421,14 @@ def _find_crossings(
     total = shares.sum(axis=1)
     heights = np.einsum("nc,nc->n", shares, corners[which][:, :, axis]) / total
     cells = np.empty((3, len(which)), int)
-    cells[axis], cells[u], cells[v] = (
-        np.clip(np.ceil(heights).astype(int), 0, shape[axis]),
-        columns[:, 0],
-        columns[:, 1],
-    )
+    cells[axis], cells[[u, v]] = np.clip(np.ceil(heights).astype(int), 0, shape[axis]), columns.T
     return cells, heights, -np.sign(total)
 
 
 def measure_lines(surface: Surface, grid: Grid) -> np.ndarray:
     """Distance of each cell's center to the skin along each axis, float32, in cells, shape (3, X, Y, Z).
 
-    It follows the skin, where cells go from inside to outside at once. Where there is a hole, its skin is half way
-    between two centers.
+    The skin is between cells inside and outside. In a hole it is half way between two centers.
     """
     shape = np.array(grid.inside.shape)
     positions = (surface.points - grid.low) / grid.step
@@ -466,14 +452,15 @@ def measure_lines(surface: Surface, grid: Grid) -> np.ndarray:
 
 
 def distances_across(lines: np.ndarray, cap: int, stride: int = 1) -> np.ndarray:
-    """Distance of each cell's center to where the skin crosses lines of centers, float32, in cells, shape (X, Y, Z).
+    """Distance of each cell's center to crossings of the skin with lines of centers, float32, in cells, shape (X, Y,
+    Z).
 
     Parameters
     ----------
     lines : float32 array, shape (3, X, Y, Z)
-        Of `measure_lines`; of some cells only, if `stride` is more than 1.
+        From `measure_lines`; of some cells only, if `stride` is more than 1.
     cap : int
-        Cells of `lines`, from which all is as far.
+        Largest distance, in cells of `lines`.
     stride : int
         Cells from one of `lines` to the next.
     """
@@ -496,23 +483,23 @@ def distances_within(mask: np.ndarray, cap: int) -> np.ndarray:
 
     Notes
     -----
-    Squared distances are a sum over the axes: one axis after the other takes the least of its own and what was found.
+    Squared distances are sums over the axes, so that each axis takes the minimum over the results of those before.
     """
     return np.sqrt(spread_squares(np.where(mask, 0, cap * cap).astype(np.int16), cap), dtype=np.float32)
 
 
 def spread_squares(squares: np.ndarray, cap: int, stride: int = 1, axes: tuple[int, ...] = (0, 1, 2)) -> np.ndarray:
-    """The least sum of a cell's value and the square of the distance to it, for each cell, shape (X, Y, Z).
+    """Minimum over other cells of their value plus the squared distance to them, for each cell, shape (X, Y, Z).
 
     Parameters
     ----------
     squares : int16 or float32 array, shape (X, Y, Z)
     cap : int
-        Cells along each axis that are looked at.
+        Largest distance along each axis, in cells.
     stride : int
-        Distance of two cells.
+        Distance between adjacent cells.
     axes : tuple of int
-        Along which cells are looked at.
+        Axes to search along.
     """
     result = squares.copy()
     for axis in axes:
@@ -527,7 +514,7 @@ def spread_squares(squares: np.ndarray, cap: int, stride: int = 1, axes: tuple[i
 
 
 def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Find which segments cross a surface before they end: bool array, shape (N,).
+    """Whether each segment crosses a surface before its end: bool array, shape (N,).
 
     Parameters
     ----------
@@ -536,7 +523,7 @@ def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.n
 
     Notes
     -----
-    Moller & Trumbore 1997, for groups of segments that lie together and the triangles near them.
+    Moller & Trumbore 1997, for groups of segments that are close together and the triangles near them.
     """
     crossed = np.zeros(len(starts), bool)
     corners = surface.points[surface.triangles]
@@ -550,7 +537,7 @@ def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.n
 
 
 def _cross_triangles(starts: np.ndarray, rays: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Which segments cross which triangles, shape (N, T)."""
+    """Whether each segment crosses each triangle, shape (N, T)."""
     first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     normals = np.cross(first, second)
     facing = -(rays @ normals.T)

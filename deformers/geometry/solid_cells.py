@@ -1,7 +1,7 @@
 """A solid as linked cells, in which sheets of skin that face each other through the air stay apart.
 
-Cells that the skin runs through and cells inside are the nodes; cells side by side are linked. Where two fingers are
-closer than a cell is wide, one cell holds skin of both: it becomes two nodes, and neither is linked to the other.
+Nodes are cells that the skin runs through and cells inside; adjacent cells are linked. If two fingers are closer than a
+cell is wide, one cell contains skin of both: it becomes two nodes, which are not linked to each other.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from itertools import permutations
 import numpy as np
 
 from .neighbors import find_nearest
-from .solid import GRID_OFFSET, MOST_CELLS, Surface, find_islands, vote_inside
+from .solid import GRID_OFFSET, MAX_CELLS, Surface, find_islands, vote_inside
 from .solid_skin import Box, SkinNodes
+from .vectors import list_ranges
 
-CHUNK = 4096
-"""Points whose values are read at once."""
+READ_CHUNK = 4096
 
+# Offsets to the adjacent cells.
 SIDES = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])
-"""Where the cells beside a cell are."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Cells:
     indices : int array, shape (N, 3)
         Of each node's cell, along the axes. Several nodes may be in one cell.
     neighbors : int array, shape (N, K)
-        Nodes that each is linked to, K at least 6; N where there is none. The first 6 are one at each of `SIDES`.
+        Linked nodes, K at least 6, padded with N. The first 6 are one at each of `SIDES`.
     is_skin : bool array, shape (N,)
         Whether the surface runs through the node's cell.
     vertex_nodes : int array, shape (V,)
-        The node that each vertex is in; N for one that no triangle has.
+        The node of each vertex; N without triangles.
     shells : int array, shape (N,)
-        Equal for nodes that the same closed islands hold: where it differs, there is skin between.
+        Equal for nodes in the same closed islands: between different numbers there is skin.
     """
 
     low: np.ndarray
@@ -55,7 +55,7 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """Nodes."""
+        """Number of nodes."""
         return len(self.indices)
 
     @property
@@ -70,10 +70,10 @@ class Cells:
 
     @cached_property
     def parts(self) -> np.ndarray:
-        """A number for what no skin of a closed island parts, int array, shape (N,).
+        """A number for each part that no skin of a closed island divides, int array, shape (N,).
 
-        Shells differ, too, where an island that is open ends, as tights do at the waist. No skin goes through the flesh
-        there: deep inside all links count.
+        Shells also differ at the end of an open island, such as tights at the waist. No skin goes through the flesh
+        there, so deep inside all links count.
         """
         shells, is_skin = np.append(self.shells, -1), np.append(self.is_skin, True)
         deep = ~(is_skin[self.neighbors] | self.is_skin[:, None])
@@ -84,13 +84,13 @@ class Cells:
 
     @property
     def open_links(self) -> np.ndarray:
-        """Which of `neighbors` are of the same part, bool array, shape (N, K)."""
+        """Whether each of `neighbors` is in the same part, bool array, shape (N, K)."""
         return np.append(self.parts, -1)[self.neighbors] == self.parts[:, None]
 
     def find_nodes(self, points: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
-        """The node in whose cell each point, shape (N, 3), is; `count` where there is none.
+        """The node of the cell of each point, shape (N, 3); `count` for none.
 
-        `order` sorts `keys`, where it is known.
+        `order` sorts `keys`, if it is known.
         """
         keys = self.keys
         order = np.argsort(keys, kind="stable") if order is None else order
@@ -99,20 +99,20 @@ class Cells:
         return np.where(keys[found] == sought, found, self.count)
 
     def read(self, values: np.ndarray, points: np.ndarray, nodes: np.ndarray | None = None) -> np.ndarray:
-        """Values of nodes, shape (N, C), between the centers of their cells.
+        """Interpolate values of nodes, shape (N, C), between the centers of their cells.
 
         Parameters
         ----------
         values : float32 array, shape (N, C)
         points : float64 array, shape (P, 3)
         nodes : int array, shape (P,), optional
-            The node that each point is in; those of the vertices if not given. Values are read along links from there:
-            not across the air between two sheets.
+            The node of each point; by default those of the vertices. Values are read along links from there, not across
+            the air between two sheets.
 
         Returns
         -------
         float32 array, shape (P, C)
-            0 for points that are in no node.
+            0 for points without a node.
         """
         nodes = self.vertex_nodes if nodes is None else nodes
         table = np.concatenate([self.neighbors[:, : len(SIDES)], np.full((1, len(SIDES)), self.count)])
@@ -128,8 +128,8 @@ class Cells:
         found[found == self.count] = 0
         result = np.zeros((len(points), values.shape[1]), np.float32)
         order = np.argsort(nodes, kind="stable")
-        for start in range(0, len(points), CHUNK):
-            rows = order[start : start + CHUNK]
+        for start in range(0, len(points), READ_CHUNK):
+            rows = order[start : start + READ_CHUNK]
             which, local_nodes = np.unique(found[:, rows], return_inverse=True)
             used = np.flatnonzero((values[which] != 0).any(axis=0))  # few bones influence points that lie together
             local = values[np.ix_(which, used)]
@@ -143,7 +143,7 @@ class Cells:
     def interpolate(self, values: np.ndarray, points: np.ndarray) -> np.ndarray:
         """Interpolate values of nodes, float32, shape (N, C), at any points, shape (P, 3): (P, C).
 
-        Points in no node take the values of the nearest node.
+        Points without a node take the values of the nearest node.
         """
         nodes = self.find_nodes(points)
         lost = np.flatnonzero(nodes == self.count)
@@ -158,7 +158,7 @@ def _number_cells(indices: np.ndarray) -> np.ndarray:
 
 
 def _walk(table: np.ndarray, nodes: np.ndarray, sides: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """The node that a step along each of some axes leads to from each node, in any order that links allow."""
+    """The node at the end of a step along each of some axes from each node, in any order that links allow."""
     end = len(table) - 1
     reached = np.full(len(nodes), end)
     for order in permutations(axes.tolist()):
@@ -170,7 +170,7 @@ def _walk(table: np.ndarray, nodes: np.ndarray, sides: np.ndarray, axes: np.ndar
 
 
 def find_enclosed(wall: np.ndarray) -> np.ndarray:
-    """Cells that a flood from the grid's rim does not reach, walls themselves apart: bool array, shape (X, Y, Z)."""
+    """Cells that a flood from the grid's rim does not reach, without the walls: bool array, shape (X, Y, Z)."""
     free = ~wall
     outside = np.zeros_like(free)
     for axis in range(3):
@@ -194,9 +194,9 @@ def link_cells(surface: Surface, step: float) -> Cells:
     Parameters
     ----------
     surface : Surface
-        Of islands that are not filled, the cells that they run through are all that is solid.
+        Of islands that are not filled, only the cells that they run through are solid.
     step : float
-        Side of a cell; larger where the mesh would need more than `MOST_CELLS`.
+        Side of a cell; larger if the mesh would need more than `MAX_CELLS`.
 
     Notes
     -----
@@ -204,7 +204,7 @@ def link_cells(surface: Surface, step: float) -> Cells:
     """
     used = surface.points[np.unique(np.concatenate([surface.triangles, surface.cloth]))]
     low, high = used.min(axis=0), used.max(axis=0)
-    while np.prod((high - low) / step + 5.0) > MOST_CELLS:
+    while np.prod((high - low) / step + 5.0) > MAX_CELLS:
         step *= 1.1
     low = low - (1.5 + GRID_OFFSET) * step
     low[0] = step * (np.floor(low[0] / step) - 0.5)
@@ -212,7 +212,7 @@ def link_cells(surface: Surface, step: float) -> Cells:
 
 
 def join_cells(cells: Cells, factor: int) -> Cells:
-    """Coarser cells: `factor` along each side become one, with all their sheets."""
+    """Join `factor` cells along each side into a coarser one, with all their sheets."""
     keys, node = np.unique(_number_cells(cells.indices // factor), return_inverse=True)
     node = np.append(node.reshape(-1), len(keys))
     first = np.unique(node[:-1], return_index=True)[1]
@@ -240,7 +240,7 @@ def refine_cells(surface: Surface, cells: Cells, chosen: np.ndarray, factor: int
     Parameters
     ----------
     chosen : bool array, shape (N,)
-        Whose cells.
+        Nodes to refine.
     factor : int
         Finer cells along each side.
     """
@@ -259,7 +259,7 @@ def refine_cells(surface: Surface, cells: Cells, chosen: np.ndarray, factor: int
 
 
 def link_box(surface: Surface, box: Box) -> Cells:
-    """Cut what of a mesh lies in a box into linked cells."""
+    """Cut the part of a mesh in a box into linked cells."""
     triangles = np.concatenate([surface.triangles, surface.cloth])
     is_closed = np.arange(len(triangles)) < len(surface.triangles)
     near = box.find_overlaps(surface.points, triangles) == 3
@@ -283,9 +283,9 @@ def link_box(surface: Surface, box: Box) -> Cells:
 
 
 def _find_shells(surface: Surface, skin: SkinNodes, box: Box) -> tuple[np.ndarray, np.ndarray]:
-    """A number for the closed islands that hold each cell, shape (X, Y, Z), 0 for none, and each node of the skin.
+    """A number for the closed islands around each cell, shape (X, Y, Z), 0 for none, and around each node of the skin.
 
-    Skin belongs to its island, whichever side of it the cell's center is on.
+    Skin belongs to its island, even if the center of its cell is outside.
     """
     shells, skin_shells = np.zeros(box.shape, np.int64), np.zeros(len(skin.keys), np.int64)
     indices = np.stack(np.unravel_index(skin.keys, tuple(box.shape)), axis=1)
@@ -316,7 +316,7 @@ def _find_shells(surface: Surface, skin: SkinNodes, box: Box) -> tuple[np.ndarra
 
 
 def _find_links(skin: SkinNodes, keys: np.ndarray, box: Box) -> np.ndarray:
-    """Pairs of nodes that are linked, and at which of `SIDES` the second is: int array, shape (E, 3)."""
+    """Pairs of linked nodes, and at which of `SIDES` the second is: int array, shape (E, 3)."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     strides = np.array([box.shape[1] * box.shape[2], box.shape[2], 1])
@@ -327,9 +327,8 @@ def _find_links(skin: SkinNodes, keys: np.ndarray, box: Box) -> np.ndarray:
     for axis, stride in enumerate(strides):  # cells on the rim of a box are empty: none has a neighbor beyond it
         starts = np.searchsorted(ordered, ordered + stride)
         spans = np.searchsorted(ordered, ordered + stride, side="right") - starts
-        which = np.repeat(np.arange(len(keys)), spans)
-        rank = np.arange(len(which)) - np.repeat(np.cumsum(spans) - spans, spans)
-        first, second = order[which], order[starts[which] + rank]
+        which, found = list_ranges(starts, spans)
+        first, second = order[which], order[found]
         kept = np.ones(len(first), bool)
         both = np.flatnonzero((first < skin_count) & (second < skin_count))
         apart = both[skin.is_apart(first[both], second[both])]

@@ -1,4 +1,4 @@
-"""The skin of a solid, cut by a box of cells: a node for each sheet of it in each cell."""
+"""Nodes of a solid's skin: one for each sheet of skin in each cell of a box."""
 
 from __future__ import annotations
 
@@ -7,18 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .solid import Surface, area_vectors, find_islands
-
-SAMPLES = 2
-"""Samples of the skin along a cell's side: with so many, no cell between an inside and an outside one is missed."""
-
-LEAST_AGREEMENT = 0.8
-"""Length of the mean of a cell's unit normals from which on its skin is one sheet."""
-
-OPPOSED = -0.2
-"""Cosine of two sheets' normals up to which they look at each other, or away from each other."""
-
-LEAST_CLEAR = 0.25
-"""Product of the lengths of two nodes' mean normals from which on it is clear where they look."""
+from .vectors import list_ranges, sum_by
 
 
 @dataclass(frozen=True)
@@ -34,9 +23,9 @@ class Box:
     shape : int array, shape (3,)
         Cells along each axis.
     kept : bool array, shape (X, Y, Z), or None
-        Which of its cells count; None: all.
+        Cells that count; None: all.
     inside : bool array, shape (X, Y, Z), or None
-        Cells that are known to be inside; None: those that no flood from the box's rim reaches.
+        Cells known to be inside; None: those that no flood from the box's rim reaches.
     """
 
     low: np.ndarray
@@ -46,7 +35,7 @@ class Box:
     inside: np.ndarray | None = None
 
     def find_overlaps(self, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-        """Along how many axes each triangle, shape (T, 3), overlaps the box: int array, shape (T,)."""
+        """Number of axes along which each triangle, shape (T, 3), overlaps the box: int array, shape (T,)."""
         result = np.zeros(len(triangles), np.int8)
         for axis in range(3):
             low = self.low[axis] - 0.5 * self.step
@@ -56,7 +45,7 @@ class Box:
         return result
 
     def find_keys(self, points: np.ndarray) -> np.ndarray:
-        """Flat indices of the cells that points, shape (N, 3), are in; -1 outside of the box."""
+        """Flat indices of the cells of points, shape (N, 3); -1 outside of the box."""
         keys, within = np.zeros(len(points), np.intp), np.ones(len(points), bool)
         for axis, count in enumerate(self.shape.tolist()):
             index = np.floor((points[:, axis] - self.low[axis]) / self.step + 0.5).astype(np.intp)
@@ -68,29 +57,20 @@ class Box:
         return np.where(within, keys, -1)
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Points on triangles, so near to each other that none of the cells they cross is missed.
-
-    Attributes
-    ----------
-    points : float64 array, shape (S, 3)
-    triangles : int array, shape (S,)
-    """
-
-    points: np.ndarray
-    triangles: np.ndarray
-
-
-def sample_triangles(points: np.ndarray, triangles: np.ndarray, spacing: float) -> Samples:
-    """Cover triangles by points, their corners among them.
+def sample_triangles(points: np.ndarray, triangles: np.ndarray, spacing: float) -> tuple[np.ndarray, np.ndarray]:
+    """Cover triangles with points, including their corners.
 
     Parameters
     ----------
     points : float64 array, shape (V, 3)
     triangles : int array, shape (T, 3)
     spacing : float
-        Largest distance between points that are next to each other, in the unit of the points.
+        Largest distance between adjacent points, in the unit of the points.
+
+    Returns
+    -------
+    points : float64 array, shape (S, 3)
+    triangles : int array, shape (S,)
     """
     corners = points[triangles]
     squares = np.zeros(len(triangles))
@@ -106,29 +86,31 @@ def sample_triangles(points: np.ndarray, triangles: np.ndarray, spacing: float) 
         shares = np.stack([count - first - second, first, second], axis=1)[inside] / count
         found.append(np.einsum("sc,tci->tsi", shares, corners[own]).reshape(-1, 3))
         owners.append(np.repeat(own, len(shares)))
-    return Samples(np.concatenate(found), np.concatenate(owners))
+    return np.concatenate(found), np.concatenate(owners)
 
 
 class SkinNodes:
-    """The nodes that the skin runs through, ordered by their cells.
+    """Nodes of cells that the skin runs through, ordered by their cells.
 
     Attributes
     ----------
     keys : int array, shape (N,)
-        Flat indices of the cells; one comes again for each sheet of skin in it.
+        Flat indices of the cells, repeated for each sheet of skin in a cell.
     points, normals : float64 arrays, shape (N, 3)
         Means of the skin in each.
     islands : int array, shape (N,)
-        The largest closed island that has skin in each, 0 for the largest of all, and so on; beyond the last, cloth.
+        Rank by size of the largest closed island with skin in each, 0 for the largest of all; beyond the last, cloth.
     vertex_nodes : int array, shape (V,)
-        The node of each vertex, -1 for one that no triangle has.
+        The node of each vertex, -1 without triangles.
     """
 
     def __init__(self, surface: Surface, triangles: np.ndarray, is_closed: np.ndarray, box: Box) -> None:
-        samples = sample_triangles(surface.points, triangles, box.step / SAMPLES)
+        # Samples along a cell's side: enough to find all cells between an inside and an outside cell.
+        samples_per_cell = 2
+        positions, owners = sample_triangles(surface.points, triangles, box.step / samples_per_cell)
         count = max(1, len(triangles))
-        cells = box.find_keys(samples.points)
-        positions, owners = samples.points[cells >= 0], samples.triangles[cells >= 0]
+        cells = box.find_keys(positions)
+        positions, owners = positions[cells >= 0], owners[cells >= 0]
         pairs, pair_of = np.unique(cells[cells >= 0] * count + owners, return_inverse=True)
         pair_of = pair_of.reshape(-1)
         self._pair_triangles = pairs % count
@@ -142,7 +124,7 @@ class SkinNodes:
         self._counts = np.bincount(pair_of).astype(float)
         sizes = np.bincount(self._islands[self._pair_triangles], self._counts, minlength=len(surface.solid))
         self._ranks = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")
-        self._sums = np.stack([np.bincount(pair_of, positions[:, axis]) for axis in range(3)], axis=1)
+        self._sums = sum_by(pair_of, positions, len(pairs))
         self._normals = self._counts[:, None] * normals[self._pair_triangles]
         keys, pair_node = np.unique(pairs // count, return_inverse=True)
         self._gather(keys, pair_node.reshape(-1))
@@ -157,7 +139,7 @@ class SkinNodes:
         self.vertex_nodes[known] = self._pair_node[np.searchsorted(pairs, (cells * count + owner)[known])]
 
     def _gather(self, keys: np.ndarray, pair_node: np.ndarray) -> None:
-        """Let each pair of a cell and a triangle be in a node, and find the nodes' means."""
+        """Assign each pair of a cell and a triangle to a node, and find the nodes' means."""
         self.keys, self._pair_node = keys, pair_node
         ranks = self._ranks[self._islands[self._pair_triangles]]
         self.islands = np.full(len(keys), len(self._ranks))
@@ -165,13 +147,13 @@ class SkinNodes:
         np.minimum.at(self.islands, pair_node[closed], ranks[closed])
         total = np.bincount(pair_node, self._counts)[:, None]
         self.points, self.normals = (
-            np.stack([np.bincount(pair_node, values[:, axis]) for axis in range(3)], axis=1) / total
-            for values in (self._sums, self._normals)
+            sum_by(pair_node, values, len(keys)) / total for values in (self._sums, self._normals)
         )
 
     def _split(self) -> None:
-        """Make a node of each sheet where a cell's normals do not agree; sheets with no air between them stay one."""
-        mixed = np.flatnonzero(np.linalg.norm(self.normals, axis=1)[self._pair_node] < LEAST_AGREEMENT)
+        """Make a node of each sheet in cells with different normals; sheets without air between them stay one."""
+        min_agreement = 0.8  # Length of the mean of a cell's unit normals for its skin to be one sheet
+        mixed = np.flatnonzero(np.linalg.norm(self.normals, axis=1)[self._pair_node] < min_agreement)
         edges = self._edges[self._pair_triangles[mixed]]
         keys, edge = np.unique(
             self._pair_node[mixed, None] * (int(self._edges.max(initial=0)) + 1) + edges, return_inverse=True
@@ -192,34 +174,35 @@ class SkinNodes:
         self._node_edges = np.sort(edges[main | ~self._is_closed[self._pair_triangles]].ravel())
 
     def nodes_of(self, island: int) -> np.ndarray:
-        """Nodes that skin of an island runs through, int array."""
+        """Nodes with skin of an island, int array."""
         if self._node_islands is None:
             self._node_islands = np.unique(self._islands[self._pair_triangles] * len(self.keys) + self._pair_node)
         start, end = np.searchsorted(self._node_islands, [island * len(self.keys), (island + 1) * len(self.keys)])
         return self._node_islands[start:end] - island * len(self.keys)
 
     def is_apart(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Which pairs of nodes, shape (E,) each, have air between if they are not of one sheet: bool array.
+        """Whether there is air between pairs of nodes, shape (E,) each, unless they are of one sheet: bool array.
 
-        Skin of one island has, unless it looks away from each other: then there is flesh between. Skin of two islands
-        has if it looks at each other.
+        Between skin of one island there is air, or flesh if the normals point away from each other. Between skin of two
+        islands there is air if the normals point toward each other.
         """
         normals, others = self.normals[first], self.normals[second]
         toward = np.einsum("ni,ni->n", self.points[second] - self.points[first], normals - others)
         lengths = np.linalg.norm(normals, axis=1) * np.linalg.norm(others, axis=1)
-        opposed = (np.einsum("ni,ni->n", normals, others) < OPPOSED * lengths) & (lengths > LEAST_CLEAR)
+        max_opposed_cosine = -0.2  # Cosine of the normals of two sheets that face each other, or away from each other
+        min_clarity = 0.25  # Product of the lengths of two nodes' mean normals, for their directions to count
+        opposed = (np.einsum("ni,ni->n", normals, others) < max_opposed_cosine * lengths) & (lengths > min_clarity)
         of_one = (self.islands[first] == self.islands[second]) & (self.islands[first] < len(self._ranks))
         return np.where(of_one, ~(opposed & (toward < 0)), opposed & (toward > 0))
 
     def share_edges(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Which pairs of nodes, shape (E,) each, are parts of one sheet of their islands: bool array."""
+        """Whether pairs of nodes, shape (E,) each, are parts of one sheet of their islands: bool array."""
         count = int(self._edges.max(initial=0)) + 1
         known = self._node_edges
         starts = np.searchsorted(known, first * count)
         spans = np.searchsorted(known, (first + 1) * count) - starts
-        which = np.repeat(np.arange(len(first)), spans)
-        rank = np.arange(len(which)) - np.repeat(np.cumsum(spans) - spans, spans)
-        sought = second[which] * count + known[starts[which] + rank] % count
+        which, found = list_ranges(starts, spans)
+        sought = second[which] * count + known[found] % count
         found = known[np.minimum(np.searchsorted(known, sought), len(known) - 1)] == sought
         return np.bincount(which, found, len(first)) > 0
 

@@ -1,4 +1,4 @@
-"""Distances along a surface from lines on it, and values carried away from the lines."""
+"""Distances along a surface from lines on it, and values carried along the shortest paths."""
 
 from __future__ import annotations
 
@@ -6,34 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .vectors import measure_lengths
-
-MAX_ROUNDS = 2000
-"""Of the front: each round goes about one edge further, and corrects distances found before."""
-
-BATCH = 2000
-"""Vertices that values are carried to together: the next in order of distance."""
-
-TOLERANCE = 1e-9
-"""A path must be shorter by this share of the reach to replace another."""
+from .vectors import list_ranges, measure_lengths
 
 
 @dataclass(frozen=True)
 class Distances:
-    """How far vertices are from lines, and which edge the shortest path crosses last.
+    """Distances of vertices from lines, and the last edge that each shortest path crosses.
 
     Attributes
     ----------
     values : float64 array, shape (V,)
         In units of the points; infinite beyond the reach.
     segments : int array, shape (V,)
-        For a vertex beside a line the segment that is nearest to it, -1 for all others.
+        The nearest segment for a vertex next to a line, -1 for all others.
     shares : float64 array, shape (V,)
-        Where on that segment: 0 at its start, 1 at its end.
+        Position on that segment: 0 at its start, 1 at its end.
     edges : int array, shape (V, 2)
-        Vertices of the edge that the path crosses; undefined for vertices beside a line or out of reach.
+        Vertices of the edge that the path crosses; undefined for vertices next to a line or out of reach.
     blends : float64 array, shape (V,)
-        Where on that edge: 0 at its first vertex, 1 at its second.
+        Position on that edge: 0 at its first vertex, 1 at its second.
     """
 
     values: np.ndarray
@@ -44,14 +35,14 @@ class Distances:
 
     @property
     def is_reached(self) -> np.ndarray:
-        """Which vertices are within reach, bool, shape (V,)."""
+        """Whether each vertex is within reach, bool, shape (V,)."""
         return np.isfinite(self.values)
 
 
 def march_distances(
     points: np.ndarray, triangles: np.ndarray, segment_points: np.ndarray, segment_triangles: np.ndarray, reach: float
 ) -> Distances:
-    """Measure how far vertices are from lines along the surface.
+    """Measure distances of vertices from lines along the surface.
 
     Parameters
     ----------
@@ -60,20 +51,16 @@ def march_distances(
     segment_points : float array, shape (S, 2, 3)
         Start and end of each segment of the lines.
     segment_triangles : int array, shape (S,)
-        The triangle that each lies on.
+        The triangle of each segment.
     reach : float
         Largest distance to measure, in units of the points.
 
-    Returns
-    -------
-    Distances
-
     Notes
     -----
-    Kimmel & Sethian 1998, "Computing geodesic paths on manifolds": a vertex's distance is the least that a straight
-    front over the opposite edge of one of its triangles gives. They visit vertices in order of distance; here all
-    triangles at the front are updated together until no distance shrinks: more updates, but no loop over vertices.
-    Obtuse angles are not split: there paths are up to some percent too long.
+    Kimmel & Sethian 1998, "Computing geodesic paths on manifolds": the distance of a vertex is the smallest that a
+    straight front through the opposite edge of one of its triangles gives. The paper visits vertices in order of
+    distance; here all triangles at the front are updated together until no distance shrinks, without a loop over
+    vertices. Obtuse angles are not split: paths there are up to some percent too long.
     """
     count = len(points)
     values, blends = np.full(count, np.inf), np.zeros(count)
@@ -85,15 +72,15 @@ def march_distances(
     corners, flat = corners[usable], flat[:, usable]
     next_triangles, firsts = _list_next_triangles(corners, count)
     changed = np.flatnonzero(np.isfinite(values))
-    for _ in range(MAX_ROUNDS):
+    max_rounds = 2000  # Each round advances the front by about one edge, and corrects distances found before.
+    min_improvement = 1e-9  # A path replaces another if it is shorter by this share of the reach.
+    for _ in range(max_rounds):
         if not changed.size:
             break
-        counts = firsts[changed + 1] - firsts[changed]
-        skipped = firsts[changed] - (np.cumsum(counts) - counts)
-        active = next_triangles[np.repeat(skipped, counts) + np.arange(counts.sum())]
+        active = next_triangles[list_ranges(firsts[changed], firsts[changed + 1] - firsts[changed])[1]]
         ends, tip = corners[active, :2], corners[active, 2]
         paths, blend = _cross_edge(values[ends], flat[:, active])
-        shorter = (paths < values[tip] - TOLERANCE * reach) & (paths <= reach)
+        shorter = (paths < values[tip] - min_improvement * reach) & (paths <= reach)
         paths, blend, ends, tip = paths[shorter], blend[shorter], ends[shorter], tip[shorter]
         np.minimum.at(values, tip, paths)
         best = paths == values[tip]
@@ -103,7 +90,7 @@ def march_distances(
 
 
 def _list_next_triangles(corners: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each vertex the triangles, of corners (N, 3), whose first edge it is on; and where its list starts."""
+    """For each vertex the triangles, of corners (N, 3), whose first edge contains it; and the start of its list."""
     ends = corners[:, :2].T.ravel()
     order = np.argsort(ends, kind="stable")
     return order % len(corners), np.searchsorted(ends[order], np.arange(count + 1))
@@ -116,7 +103,7 @@ def _start_beside(
     segment_triangles: np.ndarray,
     values: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Set the distances of the vertices of triangles that lines cross; return their segments, and where on those."""
+    """Set the distances of the vertices of triangles that lines cross; return their segments and positions on these."""
     segments, shares = np.full(len(points), -1), np.zeros(len(points))
     beside = triangles[segment_triangles]
     start, offset = segment_points[:, None, 0], (segment_points[:, 1] - segment_points[:, 0])[:, None]
@@ -139,7 +126,7 @@ def _flatten(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
 
 
 def _cross_edge(known: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The shortest paths to third corners over points of the opposite edges, and where they cross these.
+    """The shortest paths to third corners through the opposite edges, and the positions at which they cross these.
 
     `known`, shape (N, 2), are distances at the ends of the edges, linear between them; `flat` is of `_flatten`.
     """
@@ -156,7 +143,7 @@ def _cross_edge(known: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def carry_values(distances: Distances, starts: np.ndarray) -> np.ndarray:
-    """Carry values of the vertices beside the lines to all within reach, unchanged along the shortest paths.
+    """Carry values of the vertices next to the lines to all vertices within reach, along the shortest paths.
 
     Parameters
     ----------
@@ -172,7 +159,8 @@ def carry_values(distances: Distances, starts: np.ndarray) -> np.ndarray:
     result = np.where(known[:, None], starts, 0.0)
     far = np.flatnonzero(distances.is_reached & ~known)
     far = far[np.argsort(distances.values[far], kind="stable")]
-    size = BATCH
+    batch = 2000
+    size = batch
     while far.size:
         waiting = far[:size]
         edges, blends = distances.edges[waiting], distances.blends[waiting]

@@ -1,4 +1,4 @@
-"""Unfolding a surface around a point or along a line: the discrete exponential map, with tangents of the surface."""
+"""Unfolding of a surface around a point or along a line: the discrete exponential map, with tangents of the surface."""
 
 from __future__ import annotations
 
@@ -7,37 +7,30 @@ from itertools import pairwise
 
 import numpy as np
 
-from .vectors import measure_lengths
+from .vectors import list_ranges, measure_lengths
 
-UPWIND_SLOPE = 0.3
-"""A neighbor is upwind where it is nearer to the start by at least this fraction of the edge between them."""
+# Ratio of an offset to a vertex and its projection into the tangent plane.
+MAX_BEND = 1.5
 
-LARGEST_BEND = 1.5
-"""How many times longer an offset to a vertex may be than its projection into the tangent plane."""
-
-LARGEST_STRETCH = 2.5
-"""An edge that is more times longer in the plane than in space is where two fronts meet: nothing passes across it."""
-
-LARGEST_DETOUR = 1.45
-"""How many times longer a path along edges may be than the straight line: across diagonals of squares it is 1.41."""
+# Two fronts meet at an edge that is stretched more than this in the plane: nothing passes across it.
+MAX_STRETCH = 2.5
 
 RELAXATIONS = 8
-"""How often vertices are moved to the average of their neighbors at the end."""
 
 
 @dataclass(frozen=True)
 class Connection:
-    """The directed edges of a surface, sorted by the vertex that they leave, and how its tangent planes are connected.
+    """The directed edges of a surface, sorted by start vertex, and the connection of its tangent planes.
 
-    Each vertex has a plane of complex numbers, in which its edges leave at the angles between them, scaled to make a
-    full circle inside of the surface: that plane is flat wherever the surface can be unfolded, creases included.
+    Each vertex has a plane of complex numbers, in which its edges leave at the angles between them, scaled to a full
+    circle inside of the surface: that plane is flat if the surface can be unfolded, even at creases.
 
     Attributes
     ----------
     starts : int array, shape (V + 1,)
         The first edge of each vertex.
     ends : int array, shape (E,)
-        The neighbor that each leads to.
+        The neighbor at the end of each edge.
     lengths : float64 array, shape (E,)
         Object units.
     leaving : complex array, shape (E,)
@@ -54,24 +47,20 @@ class Connection:
 
 
 def connect(points: np.ndarray, triangles: np.ndarray, normals: np.ndarray) -> Connection:
-    """Find how the tangent planes of a surface are connected.
+    """Connect the tangent planes of a surface.
 
     Parameters
     ----------
     points : float64 array, shape (V, 3)
         Object space.
     triangles : int array, shape (T, 3)
-        Of three different vertices each, counter-clockwise seen from outside.
+        Of three different vertices each, counter-clockwise from outside.
     normals : float64 array, shape (V, 3)
         Unit length; used at vertices whose triangles are not a single fan.
 
-    Returns
-    -------
-    Connection
-
     Notes
     -----
-    The tangent planes of Sharp, Soliman & Crane 2019 (The Vector Heat Method), section 5.2.
+    Tangent planes of Sharp, Soliman & Crane 2019 (The Vector Heat Method), section 5.2.
     """
     tails, heads = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
     low, high = np.minimum(tails, heads), np.maximum(tails, heads)
@@ -112,7 +101,7 @@ def connect(points: np.ndarray, triangles: np.ndarray, normals: np.ndarray) -> C
 def _measure_fans(
     points: np.ndarray, triangles: np.ndarray, twins: np.ndarray, edges: np.ndarray, reverse: np.ndarray
 ) -> np.ndarray:
-    """Angle of each directed edge in the plane of its vertex: float array, shape (E,), NaN beside the vertex's fan.
+    """Angle of each directed edge in the plane of its vertex: float array, shape (E,), NaN outside the vertex's fan.
 
     `twins` and `edges`, shape (3 T,), are the opposite side and the directed edge of each triangle's sides.
     """
@@ -159,23 +148,19 @@ def _project_angles(offsets: np.ndarray, normals: np.ndarray, starts: np.ndarray
 
 
 def project(offsets: np.ndarray, normal: np.ndarray, tangent: np.ndarray) -> np.ndarray:
-    """Project offsets into a tangent plane and keep their lengths, up to `LARGEST_BEND`.
+    """Project offsets into a tangent plane and keep their lengths, up to `MAX_BEND`: complex array, (N,).
 
     Parameters
     ----------
     offsets : float array, shape (N, 3)
     normal, tangent : float arrays, shape (3,) or (N, 3)
-        Of unit length; the tangent is the real axis.
-
-    Returns
-    -------
-    complex array, shape (N,)
+        Unit vectors; the tangent is the real axis.
     """
     flat = np.einsum("ni,ni->n", offsets, np.broadcast_to(tangent, offsets.shape)) + 1j * np.einsum(
         "ni,ni->n", offsets, np.broadcast_to(np.cross(normal, tangent), offsets.shape)
     )
     lengths = measure_lengths(offsets)
-    return flat * np.clip(lengths / np.maximum(np.abs(flat), 1e-300), 1.0, LARGEST_BEND)
+    return flat * np.clip(lengths / np.maximum(np.abs(flat), 1e-300), 1.0, MAX_BEND)
 
 
 def unfold(
@@ -186,32 +171,32 @@ def unfold(
     reach: float,
     half_length: float = 0.0,
 ) -> np.ndarray:
-    """Give the vertices of a region their positions in the plane.
+    """Find positions in the plane for the vertices of a region.
 
     Parameters
     ----------
     region : int array, shape (N,)
-        Vertices, ascending, with all seeds. A vertex that no edges join to a seed is not reached.
+        Vertices, ascending, with all seeds. Vertices that no edges join to a seed are not reached.
     seeds : int array, shape (S,)
         All vertices of some faces.
     coordinates : complex array, shape (S,)
         Their positions in the plane, object units.
     reach : float
-        How far the plane is wanted, object units.
+        Needed radius of the plane, object units.
     half_length : float
         The unfolding starts at the points of the real axis from -half_length to half_length.
 
     Returns
     -------
     complex array, shape (V,)
-        NaN outside of the region and where it is not reached.
+        NaN if not reached, and outside of the region.
 
     Notes
     -----
     Schmidt, Grimm & Wyvill 2006 (Interactive decal compositing with discrete exponential maps) with the averages over
     all upwind neighbors of Schmidt 2013 (Stroke parameterization). Tangent planes are those of `Connection`, not planes
-    in space: what can be unfolded is, whatever its creases. At the end each vertex is moved a few times to the average
-    of what all of its neighbors predict: that keeps triangles from folding.
+    in space: any creased surface that can be unfolded is. At the end each vertex is moved a few times to the average of
+    its neighbors' predictions, which keeps triangles from folding.
     """
     local = _cut_out(connection, region)
     owner = np.repeat(np.arange(len(region)), np.diff(local.starts))
@@ -223,7 +208,8 @@ def unfold(
 
     distances = np.full(len(region), np.inf)
     distances[own] = np.abs(coordinates - np.clip(np.real(coordinates), -half_length, half_length))
-    distances = _spread_distances(local, distances, LARGEST_DETOUR * reach)
+    max_detour = 1.45  # Ratio of a path along edges and the straight line: across diagonals of squares it is 1.41.
+    distances = _spread_distances(local, distances, max_detour * reach)
     reached = np.isfinite(distances)
     if not reached.all():
         return unfold(connection, region[reached], seeds, coordinates, reach, half_length)
@@ -235,15 +221,14 @@ def unfold(
 
 
 def _cut_out(connection: Connection, region: np.ndarray) -> Connection:
-    """The connection among the vertices of a region, which are numbered by their index in it."""
+    """The connection among the vertices of a region, renumbered by their index in it."""
     indices = np.full(len(connection.starts) - 1, -1)
     indices[region] = np.arange(len(region))
-    counts = connection.starts[region + 1] - connection.starts[region]
-    chosen = np.repeat(connection.starts[region] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    owner, chosen = list_ranges(connection.starts[region], connection.starts[region + 1] - connection.starts[region])
     ends = indices[connection.ends[chosen]]
     inside = ends >= 0
     kept = chosen[inside]
-    owner = np.repeat(np.arange(len(region)), counts)[inside]
+    owner = owner[inside]
     return Connection(
         np.searchsorted(owner, np.arange(len(region) + 1)),
         ends[inside],
@@ -263,23 +248,22 @@ def _unit(values: np.ndarray) -> np.ndarray:
 
 
 def _fit_rotations(local: Connection, owner: np.ndarray, flat: np.ndarray) -> np.ndarray:
-    """Rotations from each vertex's plane to the common plane, by its edges to neighbors whose position is known."""
+    """Rotations from each vertex's plane to the common plane, from its edges to neighbors with a known position."""
     known = np.flatnonzero(~np.isnan(flat[owner]) & ~np.isnan(flat[local.ends]))
     steps = flat[local.ends[known]] - flat[owner[known]]
     return _unit(_sum_by(owner[known], _unit(steps) * np.conj(_unit(local.leaving[known])), len(flat)))
 
 
 def _spread_distances(local: Connection, distances: np.ndarray, limit: float) -> np.ndarray:
-    """Lengths of the shortest paths along edges, shape (N,), to where distances are given; infinite far beyond a limit.
+    """Lengths of the shortest paths along edges, shape (N,), to vertices with a distance; infinite far beyond a limit.
 
-    Vertices up to two edges beyond the limit have theirs: the other corners of faces that have a corner within it.
+    Vertices up to two edges beyond the limit also get one: the other corners of faces that have a corner within it.
     """
     active = np.flatnonzero(np.isfinite(distances))
     last = 0
     while len(active):
-        counts = local.starts[active + 1] - local.starts[active]
-        edges = np.repeat(local.starts[active] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        paths, ends = np.repeat(distances[active], counts) + local.lengths[edges], local.ends[edges]
+        rows, edges = list_ranges(local.starts[active], local.starts[active + 1] - local.starts[active])
+        paths, ends = distances[active][rows] + local.lengths[edges], local.ends[edges]
         nearer = paths < distances[ends]
         paths, ends = paths[nearer], ends[nearer]
         np.minimum.at(distances, ends, paths)
@@ -295,13 +279,15 @@ def _spread_distances(local: Connection, distances: np.ndarray, limit: float) ->
 def _march(
     local: Connection, owner: np.ndarray, distances: np.ndarray, flat: np.ndarray, rotations: np.ndarray
 ) -> None:
-    """Fill in positions and rotations, shape (N,) each, away from where they are known, rank after rank of vertices.
+    """Fill in positions and rotations, shape (N,) each, away from known ones, rank after rank of vertices.
 
-    Where two fronts meet, a vertex follows the neighbor on its shortest path and the neighbors that agree with it.
+    If two fronts meet, a vertex follows the neighbor on its shortest path and the neighbors that agree with it.
     """
     with np.errstate(invalid="ignore"):
         descents = (distances[owner] - distances[local.ends]) / local.lengths
-    upwind = np.flatnonzero((descents >= UPWIND_SLOPE) & np.isnan(flat[owner]))
+    # A neighbor is upwind if it is nearer to the start by this fraction of the edge between them.
+    min_upwind_slope = 0.3
+    upwind = np.flatnonzero((descents >= min_upwind_slope) & np.isnan(flat[owner]))
     ends, sides = local.ends[upwind], owner[upwind]
     ranks = np.zeros(len(flat), np.intp)
     bounds = np.flatnonzero(np.diff(sides, prepend=-1))
@@ -334,11 +320,11 @@ def _march(
 
 
 def _relax(local: Connection, owner: np.ndarray, fixed: np.ndarray, flat: np.ndarray, rotations: np.ndarray) -> None:
-    """Move all but the fixed vertices to the average of what their neighbors predict, `RELAXATIONS` times."""
+    """Move all but the fixed vertices to the average of their neighbors' predictions, `RELAXATIONS` times."""
     steps = 0.5 * (rotations[local.ends] * local.arriving - rotations[owner] * local.leaving)
     for _ in range(RELAXATIONS):
         others = flat[local.ends]
-        weights = np.where(np.abs(flat[owner] - others) <= LARGEST_STRETCH * local.lengths, 1.0 / local.lengths, 0.0)
+        weights = np.where(np.abs(flat[owner] - others) <= MAX_STRETCH * local.lengths, 1.0 / local.lengths, 0.0)
         totals = np.bincount(owner, weights, len(flat))
         moved = _sum_by(owner, weights * (others + steps), len(flat))
         free = totals > 0

@@ -1,4 +1,4 @@
-"""Lengths and directions of many vectors, and the points of triangles that are nearest to others; a smooth step."""
+"""Operations on many vectors or triangles at once, and sums and ranges of groups."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ def measure_lengths(vectors: np.ndarray) -> np.ndarray:
     return np.sqrt(np.einsum("ni,ni->n", vectors, vectors))
 
 
+def measure_edges(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Lengths of edges, int array, shape (E, 2), between points, shape (V, 3): float64 array, shape (E,)."""
+    return np.linalg.norm(np.asarray(points, np.float64)[edges[:, 1]] - points[edges[:, 0]], axis=1)
+
+
 def normalize(vectors: np.ndarray) -> np.ndarray:
-    """Vectors of unit length, shape (..., 3); zero where they are zero."""
+    """Scale vectors, shape (..., 3), to unit length; zero vectors stay zero."""
     lengths = np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True))
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
@@ -23,30 +28,49 @@ def carry(tangents: np.ndarray, normals: np.ndarray, others: np.ndarray) -> np.n
     ----------
     tangents : float array, shape (..., 3)
     normals, others : float arrays, shape (..., 3)
-        Unit normals of the planes that they are in, and of those that they come to.
+        Unit normals of the planes before and after.
     """
     both = normals + others
     share = np.sum(tangents * others, axis=-1, keepdims=True)
     return tangents - both * share / np.maximum(1.0 + np.sum(normals * others, axis=-1, keepdims=True), 1e-9)
 
 
+def sum_by(owners: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """Sum rows of `values`, shape (N,) or (N, C), by their owners, int array, shape (N,): (count,) or (count, C)."""
+    if values.ndim == 1:
+        return np.bincount(owners, values, count)
+    return np.stack([np.bincount(owners, column, count) for column in values.T], axis=1)
+
+
+def list_ranges(starts: np.ndarray | int, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """List the elements of ranges, given by starts and counts, shape (N,): the range and the element of each."""
+    rows = np.repeat(np.arange(len(counts)), counts)
+    return rows, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts - starts, counts)
+
+
 def smooth_step(values: np.ndarray) -> np.ndarray:
-    """0 below 0, 1 above 1, and smooth between; values and result of the same shape (...)."""
+    """Step smoothly from 0 for values, shape (...), below 0 to 1 above 1."""
     values = np.clip(values, 0.0, 1.0)
     return values * values * (3.0 - 2.0 * values)
 
 
+def smooth_ramp(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """0 below `low`, 1 above `high`, and smooth between; values and result of the same shape (...)."""
+    return smooth_step((values - low) / (high - low))
+
+
+def transform_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Apply an affine transform, shape (4, 4), to points, shape (N, 3)."""
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
 def nearest_weights(shapes: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Barycentric coordinates of the points of triangles that are nearest to other points.
+    """Barycentric coordinates of the triangle points that are nearest to other points: float array, (N, 3).
 
     Parameters
     ----------
     shapes : float array, shape (N, 3 corners, D)
     points : float array, shape (N, D) or (D,)
-
-    Returns
-    -------
-    float array, shape (N, 3)
     """
     first, second = shapes[:, 1] - shapes[:, 0], shapes[:, 2] - shapes[:, 0]
     offset = points - shapes[:, 0]

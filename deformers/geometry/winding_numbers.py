@@ -1,4 +1,4 @@
-"""How often a surface winds around points: about 1 inside, 0 outside, and between near the holes of an open one."""
+"""Winding numbers of a surface: about 1 inside, 0 outside, and in between near the holes of an open surface."""
 
 from __future__ import annotations
 
@@ -6,39 +6,35 @@ import numpy as np
 
 from .neighbors import group_points
 from .solid import area_vectors
+from .vectors import list_ranges
 
-GROUP = 64
-"""Triangles that count as one dipole for points that are far from them."""
-
-FAR = 2.5
-"""Distance, in radii of a group, from which on a point is far: the error is then below .03."""
-
-AT_A_TIME = 500
-"""Points that are measured together: more would need hundreds of megabytes."""
+# Triangles farther away than this, in radii of their group, count as one dipole: errors stay below .03.
+MIN_DIPOLE_DISTANCE = 2.5
 
 
 def find_winding_numbers(positions: np.ndarray, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Find how often a surface winds around positions, float64, shape (N,).
+    """Find the winding number of a surface around positions, float64, shape (N,).
 
     Parameters
     ----------
     positions : float array, shape (N, 3)
     points : float array, shape (V, 3)
-        Of the surface, in the same space.
+        In the same space.
     triangles : int array, shape (T, 3)
-        Counter-clockwise seen from outside.
+        Counter-clockwise from outside.
 
     Notes
     -----
-    The sum of the solid angles of the triangles (Jacobson et al. 2013, "Robust inside-outside segmentation using
-    generalized winding numbers"); groups of far triangles as dipoles (Barill et al. 2018, "Fast winding numbers for
-    soups and clouds").
+    Sum of the solid angles of the triangles (Jacobson et al. 2013, "Robust inside-outside segmentation using
+    generalized winding numbers"), with groups of far triangles as dipoles (Barill et al. 2018, "Fast winding numbers
+    for soups and clouds").
     """
     if not len(positions) or not len(triangles):
         return np.zeros(len(positions))
     corners, vectors = np.asarray(points, np.float64)[triangles], area_vectors(points, triangles)
     middles = corners.mean(axis=1)
-    groups = group_points(middles, GROUP)
+    dipole_size = 64
+    groups = group_points(middles, dipole_size)
     order, sizes = np.concatenate(groups), np.array([len(group) for group in groups])
     starts = np.cumsum(sizes) - sizes
     areas = np.linalg.norm(vectors[order], axis=1) + 1e-300
@@ -47,19 +43,19 @@ def find_winding_numbers(positions: np.ndarray, points: np.ndarray, triangles: n
     radii = np.maximum.reduceat(spread, starts)
     sums = np.add.reduceat(vectors[order], starts)
     result, positions = np.empty(len(positions)), np.asarray(positions, np.float64)
-    for start in range(0, len(positions), AT_A_TIME):
-        some = positions[start : start + AT_A_TIME]
+    chunk = 500  # More positions at a time would need hundreds of megabytes.
+    for start in range(0, len(positions), chunk):
+        some = positions[start : start + chunk]
         offsets = centers - some[:, None]
         distances = np.sqrt(np.einsum("ngi,ngi->ng", offsets, offsets))
-        is_far = distances > FAR * radii
+        is_far = distances > MIN_DIPOLE_DISTANCE * radii
         dipoles = np.einsum("ngi,gi->ng", offsets, sums) / np.maximum(distances, 1e-30) ** 3
         rows, near = np.nonzero(~is_far)
-        counts = sizes[near]
-        rank = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        which, rows = order[np.repeat(starts[near], counts) + rank], np.repeat(rows, counts)
+        pairs, members = list_ranges(starts[near], sizes[near])
+        which, rows = order[members], rows[pairs]
         exact = _measure_solid_angles(corners[which] - some[rows][:, None])
         angles = np.where(is_far, dipoles, 0.0).sum(axis=1) + np.bincount(rows, exact, len(some))
-        result[start : start + AT_A_TIME] = angles / (4.0 * np.pi)
+        result[start : start + chunk] = angles / (4.0 * np.pi)
     return result
 
 

@@ -1,4 +1,4 @@
-"""All layers of a character kept apart in a pose, the outermost first: what node modifiers do, on arrays."""
+"""Keep all layers of a character apart in a pose, as the node modifiers do, on arrays."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ from .tuck import Cover, tuck
 
 @dataclass(frozen=True)
 class LimbPlan:
-    """What loose cloth is pushed out of.
-
-    Attributes
-    ----------
-    gap : float
-        In armature space.
-    """
+    """Limbs that loose cloth is pushed out of, with the gap in armature space."""
 
     grids: LimbGrids
     near: NearLimbs
@@ -28,15 +22,7 @@ class LimbPlan:
 
 @dataclass(frozen=True)
 class CoverPlan:
-    """What a mesh gives way beneath.
-
-    Attributes
-    ----------
-    above : str
-        Name of the layer.
-    cover : Cover
-        Heights in armature space, as `gap` and `give`.
-    """
+    """A layer above a mesh, by its name. Heights of the cover, `gap` and `give` are in armature space."""
 
     above: str
     cover: Cover
@@ -46,7 +32,7 @@ class CoverPlan:
 
 @dataclass(frozen=True)
 class LayerPlan:
-    """What keeps one mesh outside, or beneath, of others.
+    """Limbs and layers that keep a mesh outside of, or beneath, others.
 
     Attributes
     ----------
@@ -57,7 +43,7 @@ class LayerPlan:
     covers : tuple of CoverPlan
         The outermost layer first.
     anchors : int array, shape (V,), or None
-        Of stiff parts, from `find_anchors`.
+        From `find_anchors`, if there are stiff parts.
     """
 
     neighbors: np.ndarray
@@ -76,14 +62,9 @@ def keep_apart(
     plans : mapping
         By the meshes' names, the outermost first.
     posed : mapping of float arrays, shape (V, 3)
-        By name, in armature space. Layers that are not among them are left out.
+        By name, in armature space. Other layers are left out. The result is like it.
     matrices : float array, shape (B, 4, 4)
-        Of all joints, from rest to pose.
-
-    Returns
-    -------
-    dict of float arrays, shape (V, 3)
-        All that were posed.
+        From rest to pose, of all joints.
     """
     found = dict(posed)
     for name, plan in plans.items():

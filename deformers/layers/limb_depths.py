@@ -1,9 +1,8 @@
-"""How deep limbs press into the skin where a pattern lies: what brings folds out of a belly when the thigh lifts.
+"""Measure how deep limbs press into the skin under a pattern, such as folds of a belly when the thigh lifts.
 
-A limb is what follows one bone. Sampled vertices of the skin go where their bones blend them linearly; taken back to
-where the limb was at rest, a grid of distances there says how deep they are in it. So the depth depends on the bones
-alone: pushes that keep the skin out of the limb, and whatever else poses it, do not take it away. `nodes.compression`
-computes the same.
+A limb is the skin that follows one bone. Sampled vertices are blended linearly by their bones, and moved to the limb's
+rest space. A grid of distances there has their depth in the limb. So the depth depends on the bones alone, and not on
+pushes that keep the skin out of the limb. `nodes.compression` computes the same.
 """
 
 from __future__ import annotations
@@ -15,59 +14,43 @@ import numpy as np
 
 from ..geometry.neighbors import FindNearest
 from ..geometry.vectors import smooth_step
-from .limb_grids import STEP, WEIGHTS, LimbGrids, lay_out_box, list_nodes, measure_distances, read_grids
+from .limb_grids import CELL_SIZE, WEIGHT_RAMP, LimbGrids, lay_out_box, list_nodes, measure_distances, read_grids
 
-MOST_POINTS = 128
-"""Vertices of a pattern that are looked at, as evenly as their order has them."""
-
+# Number of joints that carry each sampled vertex
 INFLUENCES = 4
-"""Joints that carry each of them."""
-
-LEAST_SKIN = 4
-"""Vertices that a limb has."""
 
 
 def make_depth_grid(
-    skin: np.ndarray,
-    triangles: np.ndarray,
-    weights: np.ndarray,
-    joint: int,
-    height: float,
-    find_nearest: FindNearest,
+    skin: np.ndarray, triangles: np.ndarray, weights: np.ndarray, joint: int, height: float, find_nearest: FindNearest
 ) -> LimbGrids | None:
-    """The grid of one limb: of `values`, the first is the signed distance to the skin, the second how far it counts.
+    """Make the grid of a joint's limb, or None if hardly any skin follows the joint.
+
+    Its first value is the signed distance to the skin, its second the share that counts.
 
     Parameters
     ----------
-    skin : float array, shape (S, 3)
-        At rest, armature space.
-    triangles : int array, shape (T, 3)
+    skin, triangles : float and int arrays, shapes (S, 3) and (T, 3)
+        At rest, in armature space.
     weights : float array, shape (S, B)
         Normalized.
-    joint : int
-        What the limb follows.
     height : float
-        Of the character.
-
-    Returns
-    -------
-    LimbGrids or None
-        None where hardly any skin follows the joint.
+        Height of the character.
     """
-    if np.count_nonzero(weights[:, joint] >= WEIGHTS[0]) < LEAST_SKIN:
+    least, full = WEIGHT_RAMP
+    if np.count_nonzero(weights[:, joint] >= least) < 4:
         return None
-    low, step, counts = lay_out_box(skin, weights, joint, height * STEP)
+    low, step, counts = lay_out_box(skin, weights, joint, height * CELL_SIZE)
     nodes = list_nodes(low, step, counts)
     owners, shares, distances = measure_distances(nodes, skin, triangles, find_nearest)
     amounts = np.einsum("nc,nc->n", weights[owners, joint], shares)
     values = np.zeros((len(nodes), 4), np.float32)
     values[:, 0] = distances
-    values[:, 1] = smooth_step((amounts - WEIGHTS[0]) / (WEIGHTS[1] - WEIGHTS[0]))
+    values[:, 1] = smooth_step((amounts - least) / (full - least))
     return LimbGrids(np.array([joint]), low[None], np.array([step]), counts[None], np.zeros(1, np.intp), values)
 
 
 def join_grids(grids: Sequence[LimbGrids]) -> LimbGrids:
-    """Several grids as one."""
+    """Join several grids."""
     sizes = np.array([len(grid.values) for grid in grids])
     starts = np.cumsum(sizes) - sizes
     moved = [replace(grid, firsts=grid.firsts + start) for grid, start in zip(grids, starts, strict=True)]
@@ -77,22 +60,20 @@ def join_grids(grids: Sequence[LimbGrids]) -> LimbGrids:
 
 @dataclass(frozen=True, eq=False)
 class PressedSkin:
-    """What measures how deep limbs press into the skin under a pattern.
+    """Samples of the skin under a pattern, and the limbs that may press into it.
 
     Attributes
     ----------
     points : float32 array, shape (N, 3)
-        At rest, armature space.
-    joints : int array, shape (N, INFLUENCES)
-        That carry them.
-    weights : float32 array, shape (N, INFLUENCES)
-        Their sums are 1.
+        At rest, in armature space.
+    joints, weights : int and float32 arrays, shape (N, INFLUENCES)
+        Joints that carry the points. The weights of a point sum to 1.
     grids : LimbGrids
-        Of the limbs, from `make_depth_grid`.
+        Grids of the limbs, from `make_depth_grid`.
     rest : float32 array, shape (L, N)
-        How deep each point is in each limb at rest.
+        Depth of each point in each limb at rest.
     side : float
-        Of the pattern, the smaller one, in armature space: depths are shares of it.
+        Smaller side of the pattern, in armature space. Depths are shares of it.
     """
 
     points: np.ndarray
@@ -104,18 +85,11 @@ class PressedSkin:
 
 
 def make_pressed_skin(points: np.ndarray, weights: np.ndarray, grids: LimbGrids, side: float) -> PressedSkin:
-    """Work out what measures the depth.
+    """Sample the skin under a pattern, points (N, 3) at rest with normalized weights (N, B), at most 128 points of it.
 
-    Parameters
-    ----------
-    points : float array, shape (N, 3)
-        Of the skin under the pattern at rest, armature space.
-    weights : float array, shape (N, B)
-        Normalized.
-    side : float
-        See `PressedSkin`.
+    `side` is as in `PressedSkin`.
     """
-    chosen = np.arange(0, len(points), -(-len(points) // MOST_POINTS))
+    chosen = np.arange(0, len(points), -(-len(points) // 128))
     points, weights = points[chosen].astype(np.float32), weights[chosen]
     count = min(INFLUENCES, weights.shape[1])
     joints = np.zeros((len(points), INFLUENCES), np.intp)
@@ -126,23 +100,20 @@ def make_pressed_skin(points: np.ndarray, weights: np.ndarray, grids: LimbGrids,
     rest = np.array([_find_depths(grids, limb, points)[0] for limb in range(len(grids.bones))], np.float32)
     cells = (points - grids.lows[:, None]) / grids.steps[:, None, None]
     is_inside = ((cells > 0.0) & (cells < grids.counts[:, None] - 1.0)).all(axis=2)
-    rest = np.where(is_inside, rest, np.float32(0.0))  # skin is not deep in anything where no grid says so
+    rest = np.where(is_inside, rest, np.float32(0.0))  # outside of a grid, a point is not in the limb
     return PressedSkin(points, joints, carried.astype(np.float32), grids, rest, side)
 
 
 def _find_depths(grids: LimbGrids, limb: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How deep points, shape (N, 3), are in a limb at rest, and how far that counts, shape (N,) each."""
+    """Depths of points, shape (N, 3), in a limb at rest, and the shares that count, shape (N,) each."""
     values = read_grids(grids, np.full(len(points), limb), points)
     return np.maximum(-values[:, 0], 0.0), values[:, 1]
 
 
 def measure_depth(skin: PressedSkin, matrices: np.ndarray) -> float:
-    """The largest depth of a limb in the skin under a pattern, beyond that at rest, as a share of the pattern's side.
+    """Measure the largest depth of a limb beyond the depth at rest, as a share of the pattern's side.
 
-    Parameters
-    ----------
-    matrices : float array, shape (B + 1, 4, 4)
-        Of all joints, from rest to pose; the last stays at rest.
+    `matrices`, shape (B + 1, 4, 4), lead from rest to pose. The last stays at rest.
     """
     ends = np.einsum("ncij,nj->nci", matrices[skin.joints, :3, :3], skin.points) + matrices[skin.joints, :3, 3]
     posed = np.einsum("nc,nci->ni", skin.weights, ends)

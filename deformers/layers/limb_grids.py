@@ -1,7 +1,7 @@
-"""Out of the limbs: loose cloth is pushed out of what lies below it, by a grid of distances about each limb at rest.
+"""Push loose cloth out of limbs, by a grid of distances around each limb at rest.
 
-A limb is what follows one bone. In a pose, a point is taken back to where the limb was at rest, and the grid there says
-how deep it is and which way is out. `nodes.layers` computes the same.
+A limb is the skin that follows one bone. In a pose, a point is moved to the limb's rest space. The grid there has its
+depth and the way out. `nodes.layers` computes the same.
 """
 
 from __future__ import annotations
@@ -17,63 +17,41 @@ from ..geometry.solid import vertex_normals
 from ..geometry.vectors import normalize, smooth_step
 from .tuck import smooth_pushes, soften
 
-STEP = 0.009
-"""Size of a cell, in heights of the character."""
+# Size of a cell, in heights of the character
+CELL_SIZE = 0.009
 
-MOST_CELLS = 48
-"""Of a grid along an axis: beyond, its cells are larger."""
+# A limb starts to count at the first weight of its bone and counts in full at the second.
+WEIGHT_RAMP = 0.15, 0.5
 
-MARGIN = 3
-"""Cells around a limb's skin."""
+# Number of limbs that a point may be pushed out of
+LIMB_SLOTS = 12
 
-BLUR = 2.0
-"""Standard deviation of the blur that directions are read from, in cells. Less, and they flip within a limb."""
-
-WEIGHTS = 0.15, 0.5
-"""Of its bone, where a limb begins to count, and counts in full."""
-
-SLOPES = 0.4, 0.8
-"""Of the blurred distance: below, nobody knows which side is nearer, and the depth does not count. From 0.2 to 0.6,
-cloth jumps twice as far while a limb passes through it."""
-
-OWN_WEIGHT = 0.3
-"""From which on skin belongs to a limb, where limbs near cloth are looked for."""
-
-LEAST_SIZE = 0.04
-"""Of a limb, in heights: smaller ones, such as toes, are left out."""
-
-SLOTS = 12
-"""The most limbs that a point is pushed out of."""
-
-CHUNK = 16384
-"""Points whose distances are worked out at once."""
-
-FACING = -0.5
-"""Cosine between the normal of skin and its way out of a limb, from which on it is pushed in full; from 0 on, not."""
+# At this cosine between the normal of skin and its way out of a limb, it is pushed in full, and from 0 on not at all.
+FULL_FACING = -0.5
 
 PASSES = 2
-SMOOTHING = 2
-"""Steps in each pass."""
+SMOOTHING_STEPS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class LimbGrids:
-    """Grids about the limbs at rest, in armature space.
+    """Grids around limbs at rest, in armature space.
 
     Attributes
     ----------
     bones : int array, shape (L,)
-        Of each limb.
+        Bone of each limb.
     lows : float64 array, shape (L, 3)
-        Where the first node of each grid is.
+        Position of the first node.
     steps : float64 array, shape (L,)
-        Between nodes.
+        Distance between nodes.
     counts : int array, shape (L, 3)
-        Nodes along x, y and z.
+        Number of nodes along x, y and z.
     firsts : int array, shape (L,)
-        Where each grid begins in `values`: x first, then y, then z.
+        Index of each grid's first node in `values`. x changes fastest, then y, then z.
     values : float32 array, shape (G, 4)
-        Distance to the skin, negative inside, in the unit of the points; and the way out, as long as it counts.
+        Distance to the skin, negative inside, in the unit of the points, and the way out, multiplied by the share that
+        counts.
     """
 
     bones: np.ndarray
@@ -84,27 +62,27 @@ class LimbGrids:
     values: np.ndarray
 
     def find_ways(self) -> np.ndarray:
-        """Whether there is a way out at any corner of the cell that begins at each node, bool array, shape (G,)."""
+        """Whether any corner of the cell that starts at each node has a way out, bool, shape (G,)."""
         found = []
         for count, first in zip(self.counts, self.firsts, strict=True):
             has_way = self.values[first : first + count.prod(), 1:].any(axis=1).reshape(count[::-1])
             for axis in range(3):
-                has_way = has_way | np.roll(has_way, -1, axis=axis)  # no cell begins at the last node
+                has_way = has_way | np.roll(has_way, -1, axis=axis)  # no cell starts at the last node
             found.append(has_way.ravel())
         return np.concatenate(found)
 
 
 class Giving(NamedTuple):
-    """Skin that gives way to limbs, as these do to it.
+    """Skin that limbs push away, and that pushes limbs away.
 
     Attributes
     ----------
     shares : float32 array, shape (K, N)
-        Of its way out of each limb that each point goes, 0 to 1.
+        Share of the way out of each limb that each point moves, 0 to 1.
     bones : int array, shape (N,)
-        That most of the skin at each point follows.
+        Bone with the largest weight at each point.
     normals : float32 array, shape (N, 3)
-        Outward at rest, armature space.
+        Outward at rest, in armature space.
     """
 
     shares: np.ndarray
@@ -113,18 +91,18 @@ class Giving(NamedTuple):
 
 
 class NearLimbs(NamedTuple):
-    """What points may be pushed out of.
+    """Limbs that points may be pushed out of.
 
     Attributes
     ----------
     limbs : int32 array, shape (K, N)
-        Indices of limbs, the nearest first; those that a point does not have are -1.
+        Indices of limbs, the nearest first; -1 for none.
     distances : float32 array, shape (K, N)
-        To the skin at rest, as the grids have them, in the unit of the points.
+        Distances in the grids at rest, in the unit of the points.
     vertices : int array, shape (N,)
-        Those that these are; all of loose cloth.
+        Vertices of the points, all vertices of loose cloth.
     giving : Giving or None
-        Where limbs give way, too; None of loose cloth, which goes all of its way out.
+        For skin. Loose cloth moves all of its way out.
     """
 
     limbs: np.ndarray
@@ -139,38 +117,29 @@ def find_near_bones(
     weights: np.ndarray,
     height: float,
     reach: float,
-    slots: int = SLOTS,
+    slots: int = LIMB_SLOTS,
     allow: Callable[[int], np.ndarray | bool] = lambda _bone: True,
 ) -> np.ndarray:
-    """Find the bones whose limbs lie nearest to points at rest.
+    """Find the bones whose limbs lie nearest to points at rest: int, shape (slots, V), the nearest first, -1 for none.
 
     Parameters
     ----------
     points : float array, shape (V, 3)
-        Of the cloth.
-    skin : float array, shape (S, 3)
-        Of the body.
-    weights : float array, shape (S, B)
-        Normalized, of the body.
-    height : float
-        Of the character.
-    reach : float
-        How far they may be.
+        Points of the cloth.
+    skin, weights : float arrays, shapes (S, 3) and (S, B)
+        Points and normalized weights of the body.
+    height, reach : float
+        Height of the character, and largest distance.
     slots : int
-        How many are looked for.
+        Largest number of bones.
     allow : callable
-        From a bone to whether it counts for each point, bool array, shape (V,).
-
-    Returns
-    -------
-    int array, shape (slots, V)
-        The nearest first, -1 where there are fewer.
+        Returns whether a bone counts for each point, bool, shape (V,).
     """
     found, distances = [], []
     for bone in range(weights.shape[1]):
-        own = np.flatnonzero(weights[:, bone] >= OWN_WEIGHT)
-        if len(own) < 4 or np.ptp(skin[own], axis=0).max() < LEAST_SIZE * height:
-            continue
+        own = np.flatnonzero(weights[:, bone] >= 0.3)
+        if len(own) < 4 or np.ptp(skin[own], axis=0).max() < 0.04 * height:
+            continue  # too small, such as a toe
         sample = skin[own[:: max(1, len(own) // 256)]]
         distances.append(np.where(allow(bone), _find_least(points, sample), np.inf))
         found.append(bone)
@@ -185,11 +154,10 @@ def find_near_bones(
 def _find_least(points: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Distance of each point, shape (V, 3), to the nearest of targets, shape (N, 3)."""
     found, sizes = np.empty(len(points)), np.square(targets).sum(axis=1)
-    for start in range(0, len(points), CHUNK):
-        part = points[start : start + CHUNK]
-        found[start : start + CHUNK] = (np.square(part).sum(axis=1)[:, None] + sizes - 2.0 * part @ targets.T).min(
-            axis=1
-        )
+    for start in range(0, len(points), 16384):
+        part = points[start : start + 16384]
+        squares = np.square(part).sum(axis=1)[:, None] + sizes - 2.0 * part @ targets.T
+        found[start : start + 16384] = squares.min(axis=1)
     return np.sqrt(np.maximum(found, 0.0))
 
 
@@ -201,32 +169,30 @@ def make_limb_grids(
     height: float,
     find_nearest: FindNearest,
 ) -> LimbGrids:
-    """Measure the distances about limbs.
+    """Measure the distances around limbs.
 
     Parameters
     ----------
-    skin : float array, shape (S, 3)
-        The body at rest, armature space.
-    triangles : int array, shape (T, 3)
+    skin, triangles : float and int arrays, shapes (S, 3) and (T, 3)
+        The body at rest, in armature space.
     weights : float array, shape (S, B)
-        Normalized, of the body.
+        Normalized weights of the body.
     bones : int array, shape (L,)
-        Whose limbs are measured: each has skin of its own.
+        Bones of the limbs. Each must have skin.
     height : float
-        Of the character.
+        Height of the character.
     """
     skin = np.asarray(skin, np.float64)
-    boxes = [lay_out_box(skin, weights, bone, height * STEP) for bone in bones]
+    boxes = [lay_out_box(skin, weights, bone, height * CELL_SIZE) for bone in bones]
     counts = np.array([box[2] for box in boxes]).reshape(-1, 3)
     sizes = counts.prod(axis=1)
     nodes = [list_nodes(*box) for box in boxes]
     every = np.concatenate(nodes)
-    chosen, index = _find_distinct(every, 0.01 * height * STEP)
+    chosen, index = _find_distinct(every, 0.01 * height * CELL_SIZE)
     owners, shares, distances = measure_distances(every[chosen], skin, triangles, find_nearest)
     values = []
-    for bone, (_, step, shape), part in zip(
-        bones, boxes, np.split(index.reshape(-1), np.cumsum(sizes)[:-1]), strict=True
-    ):
+    parts = np.split(index.reshape(-1), np.cumsum(sizes)[:-1])
+    for bone, (_, step, shape), part in zip(bones, boxes, parts, strict=True):
         amounts = np.einsum("nc,nc->n", weights[owners[part], bone], shares[part])
         values.append(_describe(distances[part], amounts, step, shape))
     firsts = np.cumsum(sizes) - sizes
@@ -235,29 +201,26 @@ def make_limb_grids(
 
 
 def lay_out_box(skin: np.ndarray, weights: np.ndarray, bone: int, step: float) -> tuple[np.ndarray, float, np.ndarray]:
-    """First node, step and number of nodes of the grid about a limb; grids of one step share their nodes.
+    """First node, step and numbers of nodes of the grid around the limb of a bone.
 
-    Parameters
-    ----------
-    skin : float array, shape (S, 3)
-        At rest, armature space.
-    weights : float array, shape (S, B)
+    The skin, (S, 3), with weights, (S, B), is at rest. Grids with the same step share their nodes.
     """
-    own = skin[weights[:, bone] >= WEIGHTS[0]]
+    margin, most = 3, 48  # cells around the skin; cells along an axis, or cells become larger
+    own = skin[weights[:, bone] >= WEIGHT_RAMP[0]]
     low, high = own.min(axis=0), own.max(axis=0)
-    step = max(step, float((high - low).max()) / (MOST_CELLS - 2 * MARGIN))
-    low = (np.floor(low / step) - MARGIN) * step
-    return low, step, np.ceil((high - low) / step).astype(np.intp) + MARGIN + 1
+    step = max(step, float((high - low).max()) / (most - 2 * margin))
+    low = (np.floor(low / step) - margin) * step
+    return low, step, np.ceil((high - low) / step).astype(np.intp) + margin + 1
 
 
 def list_nodes(low: np.ndarray, step: float, counts: np.ndarray) -> np.ndarray:
-    """The nodes of such a grid, shape (N, 3), X fastest."""
+    """Nodes of a grid, shape (N, 3). x changes fastest."""
     z, y, x = np.meshgrid(*(np.arange(count) for count in counts[::-1]), indexing="ij")
     return low + step * np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
 
 
 def _find_distinct(nodes: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of nodes, shape (N, 3), that differ, and for each node which of these it is: grids overlap."""
+    """Merge equal nodes of overlapping grids, (N, 3): indices of distinct nodes, and the index among them of each."""
     x, y, z = np.rint((nodes - nodes.min(axis=0)) / tolerance).astype(np.int64).T
     keys = (x << 42) | (y << 21) | z
     _, chosen, index = np.unique(keys, return_index=True, return_inverse=True)
@@ -267,7 +230,7 @@ def _find_distinct(nodes: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.
 def measure_distances(
     nodes: np.ndarray, skin: np.ndarray, triangles: np.ndarray, find_nearest: FindNearest
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The vertices (N, 3) and weights (N, 3) of the nearest points of the skin, and signed distances (N,)."""
+    """Vertices (N, 3) and weights (N, 3) of the nearest points of the skin, and signed distances (N,)."""
     chosen, shares, distances = find_nearest(nodes, skin, triangles)
     owners = triangles[chosen]
     corners = skin[owners]
@@ -280,23 +243,28 @@ def measure_distances(
 
 
 def _describe(distances: np.ndarray, amounts: np.ndarray, step: float, counts: np.ndarray) -> np.ndarray:
-    """The rows of a grid's values, shape (N, 4), from distances and the bone's weights, shape (N,)."""
+    """Rows of a grid's values, shape (N, 4), from distances and the bone's weights, shape (N,).
+
+    Where the blurred distance is not steep, it is unclear which side is nearer, and the depth does not count. With a
+    lower ramp, cloth jumps twice as far while a limb passes through it.
+    """
     shape = tuple(counts[::-1])
     blurred, amount = _blur(distances.reshape(shape)), _blur(amounts.reshape(shape))
     slopes = np.stack(np.gradient(blurred, step)[::-1], axis=-1)
     lengths = np.linalg.norm(slopes, axis=-1)
-    low, high = WEIGHTS
+    low, high = WEIGHT_RAMP
     counted = smooth_step((amount - low) / (high - low))
-    low, high = SLOPES
+    low, high = 0.4, 0.8
     counted *= smooth_step((lengths - low) / (high - low))
     ways = normalize(slopes) * counted[..., None]
     return np.concatenate([distances[:, None], ways.reshape(-1, 3)], axis=1)
 
 
 def _blur(values: np.ndarray) -> np.ndarray:
-    """Values on a grid, blurred along each axis; beyond its ends they go on as they rise there."""
-    radius = int(np.ceil(3.0 * BLUR))
-    kernel = np.exp(-0.5 * np.square(np.arange(-radius, radius + 1) / BLUR))
+    """Blur values on a grid along each axis, extrapolated beyond its ends."""
+    deviation = 2.0  # cells: with less, directions flip within a limb
+    radius = int(np.ceil(3.0 * deviation))
+    kernel = np.exp(-0.5 * np.square(np.arange(-radius, radius + 1) / deviation))
     kernel /= kernel.sum()
     for axis in range(3):
         sides = [(radius, radius) if each == axis else (0, 0) for each in range(3)]
@@ -307,17 +275,9 @@ def _blur(values: np.ndarray) -> np.ndarray:
 
 
 def read_grids(grids: LimbGrids, limbs: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The values at points at rest, trilinear; beyond a grid's ends as there, but without a way out.
+    """Interpolate values of limbs, (N,), at points at rest, (N, 3): float64, shape (N, 4).
 
-    Parameters
-    ----------
-    limbs : int array, shape (N,)
-    points : float array, shape (N, 3)
-        Armature space.
-
-    Returns
-    -------
-    float64 array, shape (N, 4)
+    Beyond a grid's ends, the distance is that at the end, and no way out is given.
     """
     counts = grids.counts[limbs]
     places = (points - grids.lows[limbs]) / grids.steps[limbs, None]
@@ -342,16 +302,9 @@ def find_near_limbs(
     vertices: np.ndarray | None = None,
     giving: Giving | None = None,
 ) -> NearLimbs:
-    """What is known of points at rest, shape (V, 3), armature space.
+    """Look up the limbs of bones, (K, N), from `find_near_bones`, at points at rest, (V, 3), in armature space.
 
-    Parameters
-    ----------
-    bones : int array, shape (K, N)
-        Of `find_near_bones`.
-    vertices : int array, shape (N,), optional
-        Those that these are of; by default all points.
-    giving : Giving, optional
-        Of skin that gives way; none of loose cloth.
+    `vertices`, shape (N,), are those that the bones belong to, by default all. `giving` is for skin.
     """
     vertices = np.arange(len(points)) if vertices is None else vertices
     index = np.full(int(max(bones.max(initial=-1), grids.bones.max(initial=-1))) + 2, -1)
@@ -378,15 +331,15 @@ def push_out(
     Parameters
     ----------
     points : float array, shape (V, 3)
-        Posed, armature space.
+        Posed, in armature space.
     matrices : float array, shape (B, 4, 4)
-        Of all bones, from rest to pose.
+        From rest to pose, of all bones.
     neighbors : int array, shape (V, 4)
-        Of the mesh, from `find_neighbors`.
+        From `find_neighbors`.
     gap : float
-        How far points stay away, where they are not nearer at rest.
+        Distance to keep, unless points are nearer at rest.
     anchors : int array, shape (V,), optional
-        The vertices that the vertices of stiff parts are moved like, from `find_anchors`.
+        From `find_anchors`, if there are stiff parts.
 
     Returns
     -------
@@ -394,9 +347,9 @@ def push_out(
 
     Notes
     -----
-    A point that goes a share s of its way is pushed until it is (1 - s) as deep in the limb, as that was posed, as it
-    was before the first pass: what is left is the limb's own share. It is pushed as far as it faced the limb then: the
-    other side of a limb, past the middle of what it is in, would be pushed on.
+    A point with share s is pushed until its depth in the posed limb is (1 - s) times that before the first pass. The
+    rest is the limb's own share. The push fades by how far the point faces the limb: the other side of a limb, past the
+    middle of the one that it is in, would otherwise be pushed on.
     """
     points = np.asarray(points, np.float64)
     limb_matrices, knee = matrices[grids.bones], 0.5 * gap
@@ -418,12 +371,12 @@ def push_out(
                 bones, normals = near.giving.bones[has], near.giving.normals[has]
                 turned = normalize(np.einsum("nij,nj->ni", matrices[bones, :3, :3], normals))
                 against = np.einsum("ni,ni->n", normalize(out), turned)
-                facing[slot, has] = np.where(values[:, 1:].any(axis=1), smooth_step(against / FACING), 0.0)
+                facing[slot, has] = np.where(values[:, 1:].any(axis=1), smooth_step(against / FULL_FACING), 0.0)
             depths = np.maximum(depths - left[slot, has], 0.0) * np.linalg.norm(out, axis=1) * facing[slot, has]
             lengths[has] = np.maximum(lengths[has], depths)
             ways[has] += np.square(depths)[:, None] * normalize(out)
         pushes = np.zeros_like(points)
         pushes[near.vertices] = normalize(ways) * lengths[:, None]
-        moves = smooth_pushes(pushes, neighbors, SMOOTHING)
+        moves = smooth_pushes(pushes, neighbors, SMOOTHING_STEPS)
         points = points + (moves if anchors is None else moves[anchors])
     return points

@@ -1,4 +1,4 @@
-"""Which meshes of a character lie over which, and their order from the outermost to the innermost."""
+"""Find which meshes of a character lie over which, and their order from the outermost to the innermost."""
 
 from __future__ import annotations
 
@@ -14,23 +14,14 @@ from ..geometry.neighbors import FindNearest
 from ..geometry.solid import area_vectors, find_rim, signed_volumes, vertex_normals
 from ..geometry.winding_numbers import find_winding_numbers
 
-HEIGHT = 1.8
-"""Of the character that lengths are given for, in meters: they scale with the height."""
+# Height of the character, in meters, that lengths are given for. They scale with the height.
+REFERENCE_HEIGHT = 1.8
 
-REACH = 0.06
-"""Height above another mesh up to which a surface lies over it, at rest."""
+# A surface lies over another up to this height at rest, in meters.
+MAX_HEIGHT = 0.06
 
-OVER = 0.3
-"""Share of its area that lies over another mesh, from which on a mesh is a layer."""
-
-DEEP, MOST_DEEP = 0.01, 0.05
-"""Depth below another mesh, and the share of area from which on what is so deep is plugged in and no layer."""
-
-MOST_SAMPLES = 800
-"""Triangles of a mesh that are looked at."""
-
-INSIDE = 0.5
-"""Winding number from which on a point is inside."""
+# A point is inside a surface with at least this winding number.
+MIN_WINDING = 0.5
 
 Mesh = TypeVar("Mesh", bound=Hashable)
 
@@ -42,7 +33,7 @@ class Shell:
     Attributes
     ----------
     points : float array, shape (V, 3)
-        In a space that all meshes of the character share.
+        In a space common to all meshes of the character.
     triangles : int array, shape (T, 3)
         Counter-clockwise seen from outside.
     """
@@ -52,26 +43,24 @@ class Shell:
 
     @classmethod
     def outward(cls, points: np.ndarray, triangles: np.ndarray) -> Shell:
-        """Of points, shape (V, 3), and triangles, shape (T, 3), which are turned over where the mesh is inside out."""
+        """Make a shell of points (V, 3) and triangles (T, 3), which are flipped if the mesh is inside out."""
         is_inside_out = len(triangles) > 0 and signed_volumes(points, triangles).sum() < 0.0
         return cls(points, triangles[:, ::-1] if is_inside_out else triangles)
 
 
 @dataclass(frozen=True)
 class Heights:
-    """Where positions are, seen from a surface.
+    """Positions relative to a surface.
 
     Attributes
     ----------
-    triangles : int array, shape (N,)
-        With the nearest point of the surface.
-    shares : float array, shape (N, 3)
-        Barycentric coordinates of that.
+    triangles, shares : int and float arrays, shapes (N,) and (N, 3)
+        Triangle and barycentric coordinates of the nearest point.
     distances : float array, shape (N,)
     is_inner : bool array, shape (N,)
-        Whether the nearest point is not on a rim of the surface: there, nobody knows which side is out.
+        Whether the nearest point is not on a rim of the surface. At a rim, neither side is outside.
     is_behind : bool array, shape (N,)
-        Whether they are behind the nearest point.
+        Whether positions are behind the nearest point.
     """
 
     triangles: np.ndarray
@@ -84,7 +73,7 @@ class Heights:
 def measure_heights(
     positions: np.ndarray, points: np.ndarray, triangles: np.ndarray, find_nearest: FindNearest
 ) -> Heights:
-    """See where positions, shape (N, 3), are from a surface of points, shape (V, 3), and triangles, shape (T, 3)."""
+    """Measure positions, (N, 3), relative to a surface of points, (V, 3), and triangles, (T, 3)."""
     owners, shares, distances = find_nearest(positions, points, triangles)
     corners = triangles[owners]
     offsets = positions - np.einsum("nc,nci->ni", shares, points[corners])
@@ -94,39 +83,33 @@ def measure_heights(
 
 
 def find_inside(positions: np.ndarray, seen: Heights, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Which positions are inside a surface, bool array, shape (N,): behind it, and with a winding number of `INSIDE`.
+    """Find which positions are inside a surface, bool, shape (N,): behind it, and with a large winding number.
 
-    The sign alone is wrong beside rims and in folds; the winding number alone does not tell this surface's nearest skin
-    from another limb that the position lies in. Parameters as of `measure_heights`, which has given `seen`.
+    The side alone is wrong near rims and in folds. The winding number alone does not tell this surface's nearest skin
+    from another limb that contains the position. `seen` is the result of `measure_heights`.
     """
     is_inside = seen.is_behind.copy()
-    is_inside[is_inside] = find_winding_numbers(positions[is_inside], points, triangles) >= INSIDE
+    is_inside[is_inside] = find_winding_numbers(positions[is_inside], points, triangles) >= MIN_WINDING
     return is_inside
 
 
 def find_layers(shells: Sequence[Shell], height: float, find_nearest: FindNearest) -> tuple[tuple[int, int], ...]:
-    """Find which meshes lie over which, without a circle.
+    """Find which meshes lie over which, without cycles: pairs of indices (above, below), the surest first.
 
-    Parameters
-    ----------
-    shells : sequence of Shell
-        All meshes of a character.
-    height : float
-        Of the character, in the unit of the points.
-
-    Returns
-    -------
-    tuple of (above, below)
-        Indices, the surest first.
+    `height` is that of the character, in the unit of the points.
     """
-    unit, found = height / HEIGHT, []
+    min_share = 0.3  # of the area of a layer that lies over the other mesh
+    unit, found = height / REFERENCE_HEIGHT, []
     bounds = [_find_bounds(shell) for shell in shells]
     for above, shell in enumerate(shells):
         for below, other in enumerate(shells):
             if above == below or not len(shell.triangles) or not len(other.triangles):
                 continue
             gaps = np.maximum(bounds[above][0] - bounds[below][1], bounds[below][0] - bounds[above][1])
-            if gaps.max() < REACH * unit and (share := measure_layer(shell, other, unit, find_nearest)) >= OVER:
+            if (
+                gaps.max() < MAX_HEIGHT * unit
+                and (share := measure_layer(shell, other, unit, find_nearest)) >= min_share
+            ):
                 found.append((share, above, below))
     layers: list[tuple[int, int]] = []
     for _, above, below in sorted(found, reverse=True):
@@ -136,31 +119,29 @@ def find_layers(shells: Sequence[Shell], height: float, find_nearest: FindNeares
 
 
 def measure_layer(above: Shell, below: Shell, unit: float, find_nearest: FindNearest) -> float:
-    """The share of its area in which a mesh lies over another; 0 where it is plugged into it.
+    """Share of its area in which a mesh lies over another, or 0 if it is plugged into it.
 
-    Parameters
-    ----------
-    unit : float
-        Length that stands for a meter on a character of `HEIGHT`.
+    `unit` is the length of a meter on a character of `REFERENCE_HEIGHT`.
     """
-    triangles = above.triangles[:: -(-len(above.triangles) // MOST_SAMPLES)]
+    min_depth, max_plugged, samples = 0.01 * unit, 0.05, 800
+    triangles = above.triangles[:: -(-len(above.triangles) // samples)]
     middles = above.points[triangles].mean(axis=1)
     areas = np.linalg.norm(area_vectors(above.points, triangles), axis=1)
     seen = measure_heights(middles, below.points, below.triangles, find_nearest)
     total = max(float(areas.sum()), 1e-300)
     is_inside = find_inside(middles, seen, below.points, below.triangles)
-    if areas[is_inside & (seen.distances > DEEP * unit)].sum() > MOST_DEEP * total:
+    if areas[is_inside & (seen.distances > min_depth)].sum() > max_plugged * total:
         return 0.0
-    return float(areas[~seen.is_behind & seen.is_inner & (seen.distances < REACH * unit)].sum() / total)
+    return float(areas[~seen.is_behind & seen.is_inner & (seen.distances < MAX_HEIGHT * unit)].sum() / total)
 
 
 def sort_layers(layers: Iterable[tuple[Mesh, Mesh]]) -> tuple[Mesh, ...]:
-    """All meshes of pairs (above, below), from the outermost to the innermost.
+    """Sort all meshes of pairs (above, below) from the outermost to the innermost.
 
     Raises
     ------
     SkinningError
-        Where meshes lie over one another in a circle.
+        If meshes lie over one another in a circle.
     """
     sorter: TopologicalSorter[Mesh] = TopologicalSorter()
     for above, below in layers:
@@ -173,7 +154,7 @@ def sort_layers(layers: Iterable[tuple[Mesh, Mesh]]) -> tuple[Mesh, ...]:
 
 
 def _leads(layers: Iterable[tuple[int, int]], above: int, below: int) -> bool:
-    """Whether a mesh lies over another by pairs, directly or by others."""
+    """Whether pairs lead from a mesh to another below it."""
     return above == below or any(_leads(layers, lower, below) for upper, lower in layers if upper == above)
 
 

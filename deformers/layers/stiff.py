@@ -1,4 +1,4 @@
-"""Stiff parts of layers, such as buckles and plates: each moves as the mesh does at one of its vertices."""
+"""Stiff parts of layers, such as buckles and plates. Each moves like a vertex of the mesh."""
 
 from __future__ import annotations
 
@@ -8,21 +8,10 @@ import numpy as np
 
 
 def find_anchors(points: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The vertex that each vertex is moved like: for a stiff part it is the one nearest to its middle that is of none.
+    """Find the vertex that each vertex moves like, int, shape (V,), or None without stiff parts.
 
-    Where none is as near as the part is long, it is the part's own nearest vertex.
-
-    Parameters
-    ----------
-    points : float array, shape (V, 3)
-        At rest.
-    parts : sequence of int arrays
-        Vertices of each part.
-
-    Returns
-    -------
-    int array, shape (V,), or None
-        None where there are no parts.
+    The vertices of a part move like the vertex nearest to its middle that is not stiff. If that is farther than the
+    part is long, they move like the part's own vertex nearest to its middle. Points, (V, 3), are at rest.
     """
     if not parts:
         return None

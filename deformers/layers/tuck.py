@@ -1,7 +1,7 @@
-"""Tuck: what lies beneath tight cloth gives way where the cloth would be pierced; the cloth keeps its shape.
+"""Tuck: move skin back under tight cloth that it would pierce. The cloth keeps its shape.
 
-Each covered point knows at rest the triangle of the cloth above it, and how deep it lies below that. Where it comes
-nearer to the cloth in a pose, it moves back along the triangle's normal. `nodes.layers` computes the same.
+Each covered point has the triangle of the cloth above it at rest, and its depth below it. If it comes nearer to the
+cloth in a pose, it moves back along the triangle's normal. `nodes.layers` computes the same.
 """
 
 from __future__ import annotations
@@ -15,37 +15,33 @@ from ..geometry.ring_normals import find_rings
 from ..geometry.solid import find_rim, weld
 from ..geometry.vectors import normalize, smooth_step
 
-LEAST_FACING = 0.2
-"""Cosine between the normals of skin and cloth, and between the skin's and the way to the cloth, where it covers."""
+# Least cosine between the normals of skin and cloth, and between the skin's normal and the direction to the cloth
+MIN_FACING = 0.2
 
-STICKS_OUT = 0.03
-"""Depth of a layer at rest, in meters of a character of 1.8 m, up to which it is pierced: deeper, it is meant so."""
+# A layer that is deeper than this at rest, in meters of a character of 1.8 m, is not pierced, but meant to be there.
+MAX_PIERCED = 0.03
 
-ON_RIM = 1e-3
-"""Weight of vertices within a layer below which the nearest point is on its rim."""
+# Radius of the soft positive part, at least this share of the reach
+MIN_KNEE = 1e-4
 
-LEAST_KNEE = 1e-4
-"""Of the soft positive part, as a share of the reach."""
+# Moves fade to 0 from `give` to so many times it: farther away, the layer above is unknown.
+MAX_NEED = 3.0
 
-FADE = 3.0
-"""Beyond `give`, what is needed fades out, up to so many times it: there nobody knows any more what lies above."""
-
-SMOOTHING = 1
-"""Steps."""
+SMOOTHING_STEPS = 1
 
 
 @dataclass(frozen=True)
 class Cover:
-    """Which points a layer covers at rest, and where.
+    """Points that a layer covers at rest. All values are 0 for points that are not covered.
 
     Attributes
     ----------
     corners : int32 array, shape (V, 3)
-        Vertices of the layer: the triangle above each point, counter-clockwise seen from outside. 0 for others.
+        Triangle above each point, vertices of the layer, counter-clockwise seen from outside.
     weights : float32 array, shape (V, 3)
-        Barycentric weights of the nearest point on it; zero for points that are not covered.
+        Barycentric weights of the nearest point on it.
     heights : float32 array, shape (V,)
-        How far the triangle's plane is above the point, positive, in the unit of the points; 0 for others.
+        Height of the triangle's plane above the point, positive, in the unit of the points.
     """
 
     corners: np.ndarray
@@ -54,40 +50,23 @@ class Cover:
 
     @property
     def is_covered(self) -> np.ndarray:
-        """Which points are, bool, shape (V,)."""
+        """Whether points are covered, bool, shape (V,)."""
         return self.heights > 0.0
 
 
 def find_neighbors(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Four vertices around each vertex, which pushes are smoothed with.
+    """Find four vertices around each vertex for the smoothing of pushes, int, shape (V, 4).
 
-    Parameters
-    ----------
-    points : float array, shape (V, 3)
-        At rest.
-    triangles : int array, shape (T, 3)
-
-    Returns
-    -------
-    int array, shape (V, 4)
-        The same for vertices that lie on each other, as at seams: they stay together.
+    Coincident vertices, such as at seams, have the same neighbors, so that they stay together.
     """
     welded = weld(points)
     return find_rings(points, drop_degenerate(welded[triangles])).corners.T[welded]
 
 
 def smooth_pushes(pushes: np.ndarray, neighbors: np.ndarray, steps: int) -> np.ndarray:
-    """Smooth how far points are pushed, none less far its own way.
+    """Smooth pushes, shape (V, 3), without shortening any along its own direction.
 
-    Parameters
-    ----------
-    pushes : float array, shape (V, 3)
-    neighbors : int array, shape (V, 4)
-        From `find_neighbors`.
-
-    Returns
-    -------
-    float array, shape (V, 3)
+    `neighbors`, shape (V, 4), is from `find_neighbors`.
     """
     lengths, ways, moves = np.linalg.norm(pushes, axis=1), normalize(pushes), pushes
     for _ in range(steps):
@@ -115,27 +94,25 @@ def find_cover(
         In the same space.
     layer_triangles : int array, shape (T, 3)
     nearest : tuple
-        What `find_nearest_surface` says of the points and the layer.
+        Result of `find_nearest_surface` for the points and the layer.
     reach : float
-        Points that lie deeper than that are not covered.
+        Deeper points are not covered.
 
     Notes
     -----
-    Cloth that is modeled with an inside has triangles that face the skin: they count turned over.
+    If cloth is modeled with an inside, its triangles that face the skin are flipped.
     """
     chosen, weights, distances = nearest
     corners = layer_triangles[chosen].astype(np.int32)
-    shapes = np.asarray(layer_points, np.float64)[corners]
-    ways = np.einsum("vc,vci->vi", weights, shapes) - points
-    flat = normalize(np.cross(shapes[:, 1] - shapes[:, 0], shapes[:, 2] - shapes[:, 0]))
+    flat, ways = _look_at(points, layer_points, corners, weights)
     heights = np.einsum("vi,vi->v", flat, ways)
     turned = heights < 0.0
     corners[turned] = corners[turned][:, [0, 2, 1]]
     weights = np.where(turned[:, None], weights[:, [0, 2, 1]], weights)
     flat[turned] *= -1.0
     is_covered = (distances <= reach) & (np.abs(heights) > 0.5 * distances) & (np.abs(heights) > 1e-6 * reach)
-    is_covered &= np.einsum("vi,vi->v", flat, normals) > LEAST_FACING
-    is_covered &= np.einsum("vi,vi->v", ways, normals) > LEAST_FACING * distances
+    is_covered &= np.einsum("vi,vi->v", flat, normals) > MIN_FACING
+    is_covered &= np.einsum("vi,vi->v", ways, normals) > MIN_FACING * distances
     welded = weld(layer_points)
     is_covered &= ~_is_at_rim(welded[corners], weights, welded[layer_triangles])
     for values in (corners, weights, heights):
@@ -143,10 +120,19 @@ def find_cover(
     return Cover(corners, weights.astype(np.float32), np.abs(heights).astype(np.float32))
 
 
+def _look_at(
+    points: np.ndarray, layer_points: np.ndarray, corners: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Unit normals of triangles, and vectors from points to positions on them, shape (V, 3) each."""
+    shapes = np.asarray(layer_points, np.float64)[corners]
+    normals = normalize(np.cross(shapes[:, 1] - shapes[:, 0], shapes[:, 2] - shapes[:, 0]))
+    return normals, np.einsum("vc,vci->vi", weights, shapes) - points
+
+
 def _is_at_rim(corners: np.ndarray, weights: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Whether points of triangles, by their corners and weights (N, 3), are where a welded mesh ends."""
+    """Whether points of triangles, by their corners and weights (N, 3), are on the rim of a welded mesh."""
     is_rim = find_rim(triangles, int(triangles.max(initial=0)) + 1)
-    return np.sum(weights * ~is_rim[corners], axis=1) < ON_RIM
+    return np.sum(weights * ~is_rim[corners], axis=1) < 1e-3
 
 
 def find_pierced(
@@ -157,62 +143,56 @@ def find_pierced(
     nearest: tuple[np.ndarray, np.ndarray, np.ndarray],
     reach: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find where points stick out of a layer at rest.
+    """Find points that stick out of a layer at rest.
 
     Parameters
     ----------
     points, normals : float arrays, shape (V, 3)
-        Unit normals of the skin.
-    layer_points : float array, shape (L, 3)
+    layer_points, layer_triangles : float and int arrays, shapes (L, 3) and (T, 3)
         In the same space.
-    layer_triangles : int array, shape (T, 3)
     nearest : tuple
-        What `find_nearest_surface` says of the points and the layer.
+        Result of `find_nearest_surface` for the points and the layer.
     reach : float
-        What sticks out farther is left out.
+        Points that stick out farther are left out.
 
     Returns
     -------
     depths : float64 array, shape (V,)
-        How far; 0 for points that do not.
+        How far they stick out, 0 for other points.
     ways : float64 array, shape (V, 3)
         Unit vectors inward.
     """
     chosen, weights, distances = nearest
     corners = layer_triangles[chosen]
-    shapes = np.asarray(layer_points, np.float64)[corners]
-    ways = np.einsum("vc,vci->vi", weights, shapes) - points
-    flat = normalize(np.cross(shapes[:, 1] - shapes[:, 0], shapes[:, 2] - shapes[:, 0]))
+    flat, ways = _look_at(points, layer_points, corners, weights)
     welded = weld(layer_points)
     is_pierced = (distances <= reach) & (np.einsum("vi,vi->v", flat, ways) < -0.5 * distances)
-    is_pierced &= np.einsum("vi,vi->v", flat, normals) > LEAST_FACING
+    is_pierced &= np.einsum("vi,vi->v", flat, normals) > MIN_FACING
     is_pierced &= ~_is_at_rim(welded[corners], weights, welded[layer_triangles])
     return np.where(is_pierced, distances, 0.0), -flat
 
 
 def soften(values: np.ndarray, knee: np.ndarray | float) -> np.ndarray:
-    """The positive part of values, shape (V,), rounded off within `knee` of 0: there a parabola."""
+    """Positive part of values, shape (V,), replaced by a parabola within `knee` of 0."""
     return np.where(values > knee, values, np.square(np.maximum(values + knee, 0.0)) / (4.0 * knee))
 
 
 def find_needs(heights: np.ndarray, rest_heights: np.ndarray, gap: float, give: float) -> np.ndarray:
-    """How far covered points must move back, array (V,).
+    """Find how far covered points must move back, shape (V,).
 
     Parameters
     ----------
     heights, rest_heights : float arrays, shape (V,)
-        Of the cloth above them, now and at rest.
-    gap : float
-        Points stay so far below the cloth, those that are nearer at rest as they are there.
-    give : float
-        The farthest that any is moved.
+        Heights of the cloth above them, now and at rest.
+    gap, give : float
+        Distance to keep below the cloth, unless points are nearer at rest, and largest move.
     """
     if give <= 0.0:
         return np.zeros_like(heights)
     gaps = np.minimum(rest_heights, gap)
-    knees = np.maximum(0.5 * gaps, LEAST_KNEE * give)
+    knees = np.maximum(0.5 * gaps, MIN_KNEE * give)
     needs = soften(gaps - heights, knees) - soften(gaps - rest_heights, knees)
-    fades = 1.0 - smooth_step((needs / give - 1.0) / (FADE - 1.0))
+    fades = 1.0 - smooth_step((needs / give - 1.0) / (MAX_NEED - 1.0))
     return np.clip(needs, 0.0, give) * fades
 
 
@@ -225,30 +205,22 @@ def tuck(
     give: float,
     anchors: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Move points of a pose below the layer above them.
+    """Move points of a pose below the layer above them: float64, shape (V, 3).
 
     Parameters
     ----------
-    points : float array, shape (V, 3)
-        Posed.
-    layer_points : float array, shape (L, 3)
-        Of the layer in the same pose and space.
+    points, layer_points : float arrays, shapes (V, 3) and (L, 3)
+        The mesh and the layer in the same pose and space.
     neighbors : int array, shape (V, 4)
         From `find_neighbors`.
     gap, give
-        See `find_needs`.
+        As for `find_needs`.
     anchors : int array, shape (V,), optional
-        The vertices that the vertices of stiff parts are moved like, from `find_anchors`.
-
-    Returns
-    -------
-    float64 array, shape (V, 3)
+        From `find_anchors`, if there are stiff parts.
     """
     points = np.asarray(points, np.float64)
-    shapes = np.asarray(layer_points, np.float64)[cover.corners]
-    normals = normalize(np.cross(shapes[:, 1] - shapes[:, 0], shapes[:, 2] - shapes[:, 0]))
-    above = np.einsum("vc,vci->vi", cover.weights, shapes) - points
+    normals, above = _look_at(points, layer_points, cover.corners, cover.weights)
     needs = find_needs(np.einsum("vi,vi->v", normals, above), cover.heights.astype(np.float64), gap, give)
     pushes = -normals * (needs * cover.is_covered)[:, None]
-    moves = smooth_pushes(pushes, neighbors, SMOOTHING) * cover.is_covered[:, None]
+    moves = smooth_pushes(pushes, neighbors, SMOOTHING_STEPS) * cover.is_covered[:, None]
     return points + (moves if anchors is None else moves[anchors])

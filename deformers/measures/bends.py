@@ -1,7 +1,8 @@
-"""A range of motion made of a character's rest alone: each joint bent to four sides and twisted to two, or as it can.
+"""A range of motion from a character's rest alone: each joint bent to four sides and twisted to two, or by its own
+limits.
 
-Joints whose bends move no vertex in common are bent in one pose: there, each vertex lies on one side of all of them but
-one, so that its surroundings are what that one joint alone would make of them. A few poses do for a whole body.
+Joints whose bends move no common vertex are bent in one pose: each vertex is on one side of all of them but one, so
+that its surroundings are as with that joint alone. A few poses are enough for a whole body.
 """
 
 from __future__ import annotations
@@ -13,19 +14,16 @@ import numpy as np
 
 from ..rig.rest import Joints, Weights, normalize_weights
 
+# In the frame of the joint's own bone: about an axis across it, across both, and along it
 DIRECTIONS = ("forward", "back", "right", "left", "twist right", "twist left")
-"""How a joint bends, in the frame of its own bone: about an axis across it, across both, and along it."""
 
-BESIDE = 0.02
-"""Share of its weight that a vertex may have beyond a joint, and not be moved by its bend to speak of."""
-
+# Vertices whose weights are dense at a time
 CHUNK = 65536
-"""Vertices whose weights are dense at a time."""
 
 
 @dataclass(frozen=True)
 class Bend:
-    """A joint that is bent.
+    """A bent joint.
 
     Attributes
     ----------
@@ -44,7 +42,7 @@ class Bend:
 
     @property
     def side(self) -> str:
-        """Where to: the direction without the word for a twist."""
+        """The direction without the word for a twist."""
         return self.direction.rpartition(" ")[2]
 
     @property
@@ -64,12 +62,12 @@ class Bend:
 
 @dataclass(frozen=True)
 class BentPose:
-    """A pose in which joints are bent that have nothing to do with each other.
+    """A pose of bent joints that do not affect each other.
 
     Attributes
     ----------
     bends : tuple of Bend
-        All in the same direction, by angles of their own.
+        All in one direction, with their own angles.
     rest_to_pose : float array, shape (B, 4, 4)
     """
 
@@ -85,7 +83,7 @@ def list_bent_poses(
     chosen: np.ndarray,
     own: Mapping[int, Sequence[Bend]] | None = None,
 ) -> list[BentPose]:
-    """The range of motion of joints that bend skin.
+    """List the range of motion of joints that bend skin.
 
     Parameters
     ----------
@@ -96,9 +94,9 @@ def list_bent_poses(
     angle : float
         Radians, to each side.
     chosen : bool array, shape (B,)
-        The joints to be bent.
+        The joints to bend.
     own : dict from a joint to its bends, optional
-        Of joints that do not bend to all sides: instead of `list_bends`.
+        Instead of `list_bends`, for joints that do not bend to all sides.
     """
     shared = _count_shared(weights, vertex_count, joints)
     shared[~chosen] = 0.0
@@ -111,7 +109,7 @@ def list_bent_poses(
 
 
 def list_bends(joint: int, joints: Joints, angle: float) -> list[Bend]:
-    """The bends of a joint by an angle, radians, to all sides: in the order of `DIRECTIONS`."""
+    """The bends of a joint by an angle, radians, to all sides, in the order of `DIRECTIONS`."""
     axes = _find_axes(joint, joints)
     return [
         Bend(joint, direction, axes[number // 2], angle if number % 2 == 0 else -angle)
@@ -120,25 +118,26 @@ def list_bends(joint: int, joints: Joints, angle: float) -> list[Bend]:
 
 
 def _count_shared(weights: Weights, vertex_count: int, joints: Joints) -> np.ndarray:
-    """How many vertices the bends of two joints move alike, shape (B, B): on the diagonal those that one bend moves."""
+    """Number of vertices that the bends of two joints both move, shape (B, B); of one bend on the diagonal."""
     count = len(joints.parents)
     weights = normalize_weights(weights, vertex_count, count)
     below = joints.chains.below.astype(np.float32)
     shared = np.zeros((count, count))
+    min_beyond = 0.02  # A vertex with less weight beyond a joint is not moved by its bend.
     for start in range(0, vertex_count, CHUNK):
         rows = slice(*np.searchsorted(weights.vertices, [start, start + CHUNK]))
         dense = np.zeros((min(CHUNK, vertex_count - start), count + 1), np.float32)
         np.add.at(dense, (weights.vertices[rows] - start, weights.joints[rows]), weights.values[rows])
         beyond = dense[:, :count] @ below
         total = dense[:, :count].sum(axis=1, keepdims=True)
-        bent = ((beyond > BESIDE) & (beyond < total - BESIDE)).astype(np.float32)
+        bent = ((beyond > min_beyond) & (beyond < total - min_beyond)).astype(np.float32)
         shared += bent.T @ bent
     shared[np.asarray(joints.parents) < 0] = 0.0
     return shared
 
 
 def _group_joints(shared: np.ndarray) -> Iterator[list[int]]:
-    """Joints in few groups, none with two that share vertices; those that bend most skin first."""
+    """Joints in few groups without common vertices; those that bend most skin first."""
     left = [joint for joint in np.argsort(-np.diag(shared), kind="stable").tolist() if shared[joint, joint] > 0]
     while left:
         group: list[int] = []
@@ -150,7 +149,7 @@ def _group_joints(shared: np.ndarray) -> Iterator[list[int]]:
 
 
 def _bend_joints(bends: Sequence[Bend], joints: Joints) -> BentPose:
-    """The pose of bends: rotations of parents carry those of their children along."""
+    """The pose of bends, with rotations of parents that move their children."""
     below = joints.chains.below
     depth = below.sum(axis=1)
     rest_to_pose = np.tile(np.eye(4), (len(joints.parents), 1, 1))
@@ -163,7 +162,7 @@ def _bend_joints(bends: Sequence[Bend], joints: Joints) -> BentPose:
 
 
 def _find_axes(joint: int, joints: Joints) -> np.ndarray:
-    """Axes to bend a joint about, unit vectors, shape (3, 3): as it is bent at rest, across that, along its bone."""
+    """Axes to bend a joint about, unit vectors, shape (3, 3): of its rest bend, across that, along its bone."""
     along = joints.axes[joint] if joints.axes[joint].any() else np.array([0.0, 0.0, 1.0])
     first = np.cross(joints.axes[joints.parents[joint]], along)
     if np.linalg.norm(first) < 0.05:  # straight at rest: any will do

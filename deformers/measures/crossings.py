@@ -1,4 +1,4 @@
-"""Limbs that run into each other in poses and are no joint: an arm into ribs, a hand into a thigh."""
+"""Limbs that run into each other in poses without a common joint: an arm into ribs, a hand into a thigh."""
 
 from __future__ import annotations
 
@@ -11,23 +11,14 @@ from ..geometry.neighbors import FindNearest
 from ..geometry.solid import area_vectors, vertex_normals
 from ..geometry.winding_numbers import find_winding_numbers
 from ..layers.limb_pairs import join_small_limbs
-from ..layers.order import INSIDE
+from ..layers.order import MIN_WINDING
 
+# From vertices (N,), a surface's points (V, 3), normals (V, 3) and triangles (T, 3) to the triangles (N,) through which
+# rays along their normals leave it, -1 for none, and distances (N,): as `bridge.meshes.nearest.find_exits`.
 FindExits = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""From vertices (N,), a surface's points (V, 3), normals (V, 3) and triangles (T, 3) to the triangles (N,) that rays
-along their normals leave it through, -1 for none, and distances (N,): as `bridge.meshes.nearest.find_exits`."""
 
-JOINT = 0.04
-"""Distance from the other limb's skin at rest, in meters of a character of 1.8 m, up to which skin is of a joint."""
-
-FARTHEST = 0.25
-"""Length of a ray, in meters of a character of 1.8 m, up to which it can be in a limb and not in a gap of the mesh."""
-
-LIFT = 1e-3
-"""How far above its own skin a vertex is looked at, in those."""
-
-EVERY = 4
-"""Of so many vertices one is looked at to find the worst of many poses."""
+# All lengths in meters of a character of 1.8 m. Skin closer to the other limb at rest belongs to a joint.
+MAX_JOINT_GAP = 0.04
 
 
 @dataclass(frozen=True)
@@ -37,15 +28,15 @@ class Crossing:
     Attributes
     ----------
     limbs : tuple of 2 int
-        As of `label_limbs`, the smaller first.
+        From `label_limbs`, the smaller first.
     joint, other : int
-        Of the skin that lies in the other limb, and of that limb's skin above it: where most of it is.
+        Joint with most of the skin inside the other limb, and joint of the other limb's skin above it.
     share : float
-        Of the vertices of `joint` that lie in the other limb.
+        Share of the vertices of `joint` inside the other limb.
     depth : float
-        Largest, below the other limb's skin.
+        Largest depth below the other limb's skin.
     vertices : int array, shape (N,)
-        That lie in the other limb, of either.
+        Of either limb inside the other.
     """
 
     limbs: tuple[int, int]
@@ -90,16 +81,18 @@ class CrossingMeter:
         self._vertices = used[find_exits(used, points, normals, triangles)[0] < 0]
 
     def estimate(self, posed: np.ndarray) -> float:
-        """About the share of the vertices of posed points, shape (V, 3), that lie in another limb: quickly."""
-        some = self._vertices[::EVERY]
+        """Quickly estimate the share of the vertices of posed points, shape (V, 3), inside another limb."""
+        estimate_step = 4  # Step between tested vertices to find the worst of many poses
+        some = self._vertices[::estimate_step]
         return len(self._find_crossed(posed, some)) / max(len(some), 1)
 
     def measure(self, posed: np.ndarray) -> list[Crossing]:
-        """The pairs of limbs that run into each other in posed points, shape (V, 3)."""
+        """Find pairs of limbs that run into each other in posed points, shape (V, 3)."""
         found = self._find_crossed(posed, self._vertices)
         joints, depths, apart = self._find_others(found, posed)
-        above = posed[found] + LIFT * self._unit * vertex_normals(posed, self._triangles)[found]
-        apart[apart] = find_winding_numbers(above[apart], posed, self._triangles) >= INSIDE
+        lift = 1e-3  # Distance of the tested point above a vertex's own skin
+        above = posed[found] + lift * self._unit * vertex_normals(posed, self._triangles)[found]
+        apart[apart] = find_winding_numbers(above[apart], posed, self._triangles) >= MIN_WINDING
         limbs = np.stack([self._limbs[found], self._of_joints[joints]], axis=1)
         pairs, crossings = np.sort(limbs, axis=1), []
         for pair in np.unique(pairs[apart], axis=0).tolist():
@@ -113,9 +106,9 @@ class CrossingMeter:
         return crossings
 
     def _find_others(self, vertices: np.ndarray, posed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The nearest skin of another limb to vertices, shape (N,): its joints, its distances, and whether they count.
+        """The nearest skin of another limb to vertices, shape (N,): joints, distances, and whether the vertices count.
 
-        They do where they are behind that skin, and far from that limb at rest.
+        They count if they are behind that skin, and far from that limb at rest.
         """
         joints, depths = np.zeros(len(vertices), int), np.zeros(len(vertices))
         apart, of_triangles = np.zeros(len(vertices), bool), self._limbs[self._triangles]
@@ -133,14 +126,15 @@ class CrossingMeter:
             into = np.flatnonzero(apart & (others == limb))
             skin = self._triangles[(of_triangles == limb).any(axis=1)]
             at_rest = self._find_nearest(self._points[vertices[into]], self._points, skin)[2]
-            apart[into] = at_rest > JOINT * self._unit
+            apart[into] = at_rest > MAX_JOINT_GAP * self._unit
         return joints, depths, apart
 
     def _find_crossed(self, posed: np.ndarray, vertices: np.ndarray) -> np.ndarray:
-        """Those of the vertices, shape (N,), over which is skin of another limb that is no joint, perhaps."""
+        """Candidates among vertices, shape (N,): those with skin of another limb without a common joint above them."""
         exits, lengths = self._find_exits(vertices, posed, vertex_normals(posed, self._triangles), self._triangles)
         corners = self._triangles[exits]
         at_rest = np.linalg.norm(self._points[corners].mean(axis=1) - self._points[vertices], axis=1)
-        limbs, reach = self._limbs[corners[:, 0]], FARTHEST * self._unit
-        crossed = (exits >= 0) & (lengths < reach) & (at_rest > JOINT * self._unit)
+        max_ray = 0.25  # A longer ray passes a gap of the mesh.
+        limbs, reach = self._limbs[corners[:, 0]], max_ray * self._unit
+        crossed = (exits >= 0) & (lengths < reach) & (at_rest > MAX_JOINT_GAP * self._unit)
         return vertices[crossed & (limbs >= 0) & (limbs != self._limbs[vertices])]

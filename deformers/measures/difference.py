@@ -1,4 +1,4 @@
-"""How far two methods are apart."""
+"""Distances between two methods."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from ..geometry.vectors import measure_lengths
 
+# In a meter, Blender's unit unless the scene has another scale
 MILLIMETERS = 1000.0
-"""In a meter, Blender's unit unless the scene has another scale."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Difference:
 
 
 def measure_difference(first: np.ndarray, second: np.ndarray, millimeters: float = MILLIMETERS) -> Difference:
-    """Measure how far two methods are apart in a pose.
+    """Measure distances between two methods in a pose.
 
     Parameters
     ----------
     first, second : float arrays, shape (V, 3)
-        The same vertices, in one space that is not scaled against the world.
+        Posed vertices, in one space that is not scaled relative to the world.
     millimeters : float
-        In a unit of theirs.
+        In one of its units.
 
     Returns
     -------

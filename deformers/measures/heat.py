@@ -1,4 +1,4 @@
-"""Values on a skin as colors: stretch to both sides of 1, and what begins at 0."""
+"""Colors for values on a skin: stretch to both sides of 1, and values that rise from 0."""
 
 from __future__ import annotations
 
@@ -7,18 +7,10 @@ import numpy as np
 from ..geometry.vectors import measure_lengths
 
 SKIN = (0.72, 0.72, 0.72)
-PRESSED, DRAWN = ((0.30, 0.55, 0.95), (0.05, 0.12, 0.75)), ((1.0, 0.72, 0.25), (0.85, 0.05, 0.05))
-"""sRGB: halfway to the end of the scale, and at it."""
-
-RISING = ((0.98, 0.92, 0.45), (0.95, 0.50, 0.10), (0.75, 0.02, 0.10))
-"""sRGB: at a third, two thirds and the end of the scale."""
-
-FULL_STRETCH = 1.0
-"""Binary logarithm of the stretch at the ends of its scale: half, and double the length."""
 
 
 def stretch_vertices(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """How far the edges around each vertex are stretched: the mean of the binary logarithms, shape (V,).
+    """Mean binary logarithm of the stretch of the edges around each vertex, shape (V,).
 
     Parameters
     ----------
@@ -38,7 +30,7 @@ def stretch_vertices(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray) -> 
 
 
 def color_stretch(values: np.ndarray) -> np.ndarray:
-    """Colors of `stretch_vertices`: blue where the skin is pressed together, red where it is drawn out.
+    """Colors of `stretch_vertices`: blue for compressed, red for stretched skin.
 
     Parameters
     ----------
@@ -49,14 +41,19 @@ def color_stretch(values: np.ndarray) -> np.ndarray:
     float array, shape (V, 3)
         sRGB.
     """
-    scale = np.asarray(values) / FULL_STRETCH
-    stops = np.array([PRESSED[1], PRESSED[0], SKIN, DRAWN[0], DRAWN[1]])
+    full_stretch = 1.0  # Binary logarithm at the ends of the scale of stretch: half, and double the length
+    scale = np.asarray(values) / full_stretch
+    # sRGB, halfway to the end of the scale and at it
+    pressed, drawn = ((0.30, 0.55, 0.95), (0.05, 0.12, 0.75)), ((1.0, 0.72, 0.25), (0.85, 0.05, 0.05))
+    stops = np.array([pressed[1], pressed[0], SKIN, drawn[0], drawn[1]])
     return _mix(scale, np.linspace(-1.0, 1.0, len(stops)), stops)
 
 
 def color_rising(values: np.ndarray, full: float) -> np.ndarray:
     """Colors, sRGB, shape (V, 3), of values from 0, shape (V,); `full` is the end of the scale."""
-    stops = np.array([SKIN, *RISING])
+    # sRGB at a third, two thirds and the end of the scale
+    rising = ((0.98, 0.92, 0.45), (0.95, 0.50, 0.10), (0.75, 0.02, 0.10))
+    stops = np.array([SKIN, *rising])
     return _mix(np.asarray(values) / max(full, 1e-30), np.linspace(0.0, 1.0, len(stops)), stops)
 
 

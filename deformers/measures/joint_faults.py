@@ -1,6 +1,6 @@
-"""What poses do to the skin at each joint: where it collapses, swells, tears and runs through itself.
+"""Faults of the skin at each joint in poses: it collapses, swells, tears and runs through itself.
 
-`SkinMeter` measures one mesh in one pose, by bone; `Extremes` keeps of many poses what is worst.
+`SkinMeter` measures one mesh in one pose, by bone; `Extremes` keeps the worst of many poses.
 """
 
 from __future__ import annotations
@@ -19,17 +19,11 @@ from .stretch import mesh_edges
 
 COLLAPSE, BULGE, TEAR, OVERLAP = KINDS = ("COLLAPSE", "BULGE", "TEAR", "OVERLAP")
 
-LEAST_BEND = 25.0
-"""Degrees between two bones, against rest, below which their skin is not looked at for overlap."""
+# Degrees from rest between two bones: overlap is not measured below.
+MIN_BEND = 25.0
 
-LONG_EDGE = 2.0
-"""Edges that are drawn out count at least against so much of their own length."""
-
-THINNEST = 0.015
-"""Share of the mesh's size: limbs that are thinner, such as toes, count as so thick where edges are drawn out."""
-
-COLUMNS = 40
-"""Rays along the longer side of a joint's surroundings: their error is about .5 % of the space there."""
+# A drawn-out edge is compared to at least this multiple of its own length.
+MIN_EDGE_SHARE = 2.0
 
 
 @dataclass
@@ -39,15 +33,15 @@ class Extremes:
     Attributes
     ----------
     values : dict from a kind to a float array, shape (B,)
-        COLLAPSE: least section of its limb over that at rest. BULGE: farthest skin from the bones over that at rest.
-        TEAR: by how much an edge, or a seam, is drawn out, in parts of the limb's thickness: the farthest skin at rest.
-        OVERLAP: share of the space around the joint that is filled twice, over rest's. NaN where nothing was measured.
+        COLLAPSE: least section of its limb, relative to rest. BULGE: farthest skin from the bones, relative to rest.
+        TEAR: growth of an edge, or a seam, in thicknesses of the limb (its farthest skin at rest). OVERLAP: share of
+        the space around the joint that is filled twice, more than at rest. NaN if not measured.
     poses : dict from a kind to an int array, shape (B,)
-        The pose of each, -1 where nothing was measured.
+        The pose of each, -1 if not measured.
     drawn : float array, shape (V,)
-        TEAR by vertex, 0 where nothing is drawn out.
+        TEAR by vertex.
     drawn_poses : int array, shape (V,)
-        The pose of each.
+        The pose of each, -1 for none.
     """
 
     values: dict[str, np.ndarray]
@@ -57,20 +51,20 @@ class Extremes:
 
     @classmethod
     def of(cls, joint_count: int, vertex_count: int) -> Extremes:
-        """Those of no poses yet."""
+        """Make without poses."""
         values = {kind: np.full(joint_count, np.nan) for kind in KINDS}
         poses = {kind: np.full(joint_count, -1) for kind in KINDS}
         return cls(values, poses, np.zeros(vertex_count), np.full(vertex_count, -1))
 
     def add(self, pose: int, measured: dict[str, np.ndarray], drawn: np.ndarray) -> None:
-        """Keep what is worse in a pose than in those before.
+        """Keep values that are worse than in earlier poses.
 
         Parameters
         ----------
         measured : dict from a kind to a float array, shape (B,)
-            As `SkinMeter.measure` gives it.
+            From `SkinMeter.measure`.
         drawn : float array, shape (V,)
-            As `SkinMeter.draw_out` gives it.
+            From `SkinMeter.draw_out`.
         """
         farther = drawn > self.drawn
         self.drawn[farther], self.drawn_poses[farther] = drawn[farther], pose
@@ -85,18 +79,18 @@ class Extremes:
 
 @dataclass(frozen=True)
 class Groups:
-    """Values in groups, of which the largest is looked for.
+    """Values in groups, to find the largest of each.
 
     Attributes
     ----------
     order : int array, shape (M,)
         The values that are in a group, group by group.
     starts : int array, shape (H,)
-        Where each group that has any begins there.
+        Start in `order` of each group with values.
     present : int array, shape (H,)
         Those groups.
     count : int
-        Groups.
+        Number of all groups.
     """
 
     order: np.ndarray
@@ -106,14 +100,14 @@ class Groups:
 
     @classmethod
     def of(cls, groups: np.ndarray, count: int) -> Groups:
-        """Of the group of each value, int array of shape (N,), -1 for none."""
+        """Make from the group of each value, int array of shape (N,), -1 for none."""
         order = np.argsort(groups, kind="stable")
         order = order[groups[order] >= 0]
         present, starts = np.unique(groups[order], return_index=True)
         return cls(order, starts, present, count)
 
     def find_most(self, values: np.ndarray) -> np.ndarray:
-        """The largest of each group, shape (G,), of values, shape (N,); NaN for groups without any."""
+        """Largest of each group, shape (G,), of values, shape (N,); NaN for empty groups."""
         most = np.full(self.count, np.nan)
         if len(self.starts):
             most[self.present] = np.maximum.reduceat(values[self.order], self.starts)
@@ -126,7 +120,7 @@ class SkinMeter:
     Parameters
     ----------
     rest : Rest
-        In a space whose `object_to_armature` is given.
+        With `object_to_armature`.
 
     Attributes
     ----------
@@ -134,9 +128,9 @@ class SkinMeter:
         Armature space.
     triangles : int array, shape (T, 3)
     edges, pairs : int arrays, shape (E, 2)
-        Edges; those, and pairs of vertices at one position.
+        Edges; edges and pairs of vertices at one position.
     owners : int array, shape (V,)
-        The joint that has most of each vertex, -1 for none.
+        The joint with most weight in each vertex, -1 for none.
     thickness : float array, shape (B,)
         Of the limbs: the farthest skin from the bones at rest.
     """
@@ -153,20 +147,22 @@ class SkinMeter:
         self.pairs = np.concatenate([self.edges, find_seams(self.points)])
         self._lengths = measure_lengths(self.points[self.pairs[:, 1]] - self.points[self.pairs[:, 0]])
         size = float(np.linalg.norm(np.ptp(self.points, axis=0))) if len(self.points) else 0.0
-        self.thickness = np.maximum(self._limbs.reaches, THINNEST * size)
+        # In sizes of the mesh: thinner limbs, such as toes, count as this thick for drawn-out edges.
+        min_thickness = 0.015
+        self.thickness = np.maximum(self._limbs.reaches, min_thickness * size)
         self._by_vertex = Groups.of(self.pairs.T.ravel(), len(self.points))
         self._by_owner = Groups.of(self.owners, len(self.thickness))
         thickness = np.append(self.thickness, np.inf)[self.owners]
-        self._against = [np.maximum(thickness[ends], LONG_EDGE * self._lengths) for ends in self.pairs.T]
+        self._against = [np.maximum(thickness[ends], MIN_EDGE_SHARE * self._lengths) for ends in self.pairs.T]
         self._patches: dict[int, Solid] = {}
 
     @property
     def has_limb(self) -> np.ndarray:
-        """Whether the skin goes around a bone: bool array, shape (B,)."""
+        """Whether skin goes around each bone: bool array, shape (B,)."""
         return np.isin(np.arange(len(self.joints.parents)), self._limbs.ring_bones)
 
     def place(self, posed: np.ndarray) -> np.ndarray:
-        """Posed points of the mesh, shape (V, 3), from its own space to the armature's."""
+        """Transform posed points of the mesh, shape (V, 3), from its own space to the armature's."""
         return np.asarray(posed, np.float64) @ self._space[:3, :3].T + self._space[:3, 3]
 
     def measure(
@@ -180,14 +176,14 @@ class SkinMeter:
             Armature space.
         rest_to_pose : float array, shape (B, 4, 4)
         drawn : float array, shape (V,)
-            As `draw_out` gives it for this pose.
+            From `draw_out` for this pose.
         bent : joints
-            That are looked at for overlap; it takes longest.
+            To be measured for overlap, which takes longest.
 
         Returns
         -------
         dict from a kind to a float array, shape (B,)
-            As of `Extremes`.
+            As in `Extremes`.
         """
         overlap = np.full(len(self.joints.parents), np.nan)
         for joint in bent:
@@ -200,43 +196,45 @@ class SkinMeter:
         }
 
     def find_most(self, values: np.ndarray) -> np.ndarray:
-        """The largest value of each bone's own vertices, shape (B,), of values, shape (V,); NaN for bones without."""
+        """Largest of values, shape (V,), of each bone's own vertices, shape (B,); NaN for bones without vertices."""
         return self._by_owner.find_most(values)
 
     def spread(self, chosen: np.ndarray) -> np.ndarray:
-        """Vertices, bool array of shape (V,), and those that an edge or a seam joins to them."""
+        """Extend a set of vertices, bool array of shape (V,), along edges and seams."""
         wide = chosen.copy()
         wide[self.pairs[chosen[self.pairs].any(axis=1)]] = True
         return wide
 
     def draw_out(self, posed: np.ndarray) -> np.ndarray:
-        """By how much each vertex's edges are drawn out, at most: shape (V,), in parts of its limb's thickness.
+        """Largest growth of each vertex's edges and seams, shape (V,), in thicknesses of its limb.
 
-        Seams count as edges, and a long edge against `LONG_EDGE` of its own length at least. `posed`, shape
-        (V, 3), is in armature space.
+        A long edge is compared to at least `MIN_EDGE_SHARE` of its own length. `posed`, shape (V, 3), is in armature
+        space.
         """
         longer = measure_lengths(posed[self.pairs[:, 1]] - posed[self.pairs[:, 0]]) - self._lengths
         drawn = self._by_vertex.find_most(np.concatenate([longer / against for against in self._against]))
         return np.maximum(np.nan_to_num(drawn), 0.0)
 
     def _measure_overlap(self, joint: int, posed: np.ndarray) -> float:
+        # Rays along the longer side of a joint's surroundings: their error is about .5 % of the space there.
+        columns = 40
         if joint not in self._patches:
             near = {joint, int(self.joints.parents[joint])}
             around = np.isin(self.owners, list(near))[self.triangles].all(axis=1)
-            self._patches[joint] = close_surface(self.points, self.triangles[around], np.inf, COLUMNS)
+            self._patches[joint] = close_surface(self.points, self.triangles[around], np.inf, columns)
         patch = self._patches[joint]
         return max(0.0, patch.measure(posed).twice - patch.rest.twice) if patch.is_closed else np.nan
 
 
 def find_seams(points: np.ndarray) -> np.ndarray:
-    """Pairs of vertices at one position, int array, shape (N, 2): parts of a seam that files have split."""
+    """Pairs of vertices at one position, int array, shape (N, 2): vertices that files split at seams."""
     welded = weld(points) if len(points) else np.empty(0, np.intp)
     copies = np.flatnonzero(welded != np.arange(len(welded)))
     return np.stack([welded[copies], copies], axis=1)
 
 
-def measure_joint_angles(rest_to_pose: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """How far each joint is rotated against its parent, degrees, shape (..., B); 0 for roots.
+def measure_rotations(rest_to_pose: np.ndarray, parents: np.ndarray) -> np.ndarray:
+    """Angles by which each joint is rotated relative to its parent, degrees, shape (..., B); 0 for roots.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What poses do to clothes: where the body comes through them, and how much of the skin that they cover shows."""
+"""Effects of poses on clothes: the body comes through them, and skin that they cover shows."""
 
 from __future__ import annotations
 
@@ -11,38 +11,22 @@ from ..geometry.neighbors import FindNearest
 from ..geometry.solid import area_vectors, read_surface
 from ..geometry.vectors import measure_lengths, normalize
 from ..layers.order import Shell, find_inside, measure_heights
-from ..layers.tuck import STICKS_OUT
+from ..layers.tuck import MAX_PIERCED
 from .windings import cross_rays
 
-STEP = 0.008
-"""Between samples of a layer, in meters of a character of 1.8 m."""
+# All lengths in meters of a character of 1.8 m. Distance between samples of a layer
+SAMPLE_STEP = 0.008
 
-ALIKE = 0.2
-"""Cosine between the normals of a solid layer and of what is below, at rest, from which on its faces count."""
-
-TIGHT, OWN = 0.025, 0.06
-"""Height up to which cloth is tight, and distance at rest from which on other skin is of another limb, in meters of a
-character of 1.8 m: cloth that is tight on its own skin still is not pierced by the limb that both lie in."""
-
-TOUCHING = 2e-4
-"""Depth at rest, in those, up to which a layer only touches what is below."""
-
-COVER = 0.06
-"""Height of a layer above the skin up to which it covers it at rest, in meters of a character of 1.8 m."""
-
-ERODED = 2
-"""Rings at the rim of covered skin that do not count."""
-
+# Of a picture, along the longest side of the character
 PIXELS = 300
-"""Of a picture, along the longest side of the character."""
 
-TURNS = np.radians([0.0, 60.0, 120.0])
-"""Directions from which the character is seen, each from both sides."""
+# Directions of view, each from both sides
+VIEW_ANGLES = np.radians([0.0, 60.0, 120.0])
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Points of a surface, some way apart.
+    """Points of a surface at about equal distances.
 
     Attributes
     ----------
@@ -50,7 +34,7 @@ class Samples:
     shares : float array, shape (N, 3)
         Barycentric coordinates.
     areas : float array, shape (N,)
-        That each stands for, at rest.
+        Area at rest that each stands for.
     """
 
     triangles: np.ndarray
@@ -58,16 +42,16 @@ class Samples:
     areas: np.ndarray
 
     def place(self, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-        """Their positions, shape (N, 3), on a surface of points, shape (V, 3), and triangles, shape (T, 3)."""
+        """Positions, shape (N, 3), on a surface of points, shape (V, 3), and triangles, shape (T, 3)."""
         return np.einsum("nc,nci->ni", self.shares, points[triangles[self.triangles]])
 
     def take(self, chosen: np.ndarray) -> Samples:
-        """Some of them, by indices, shape (M,)."""
+        """Samples with these indices, shape (M,)."""
         return Samples(self.triangles[chosen], self.shares[chosen], self.areas[chosen])
 
 
 def sample_surface(points: np.ndarray, triangles: np.ndarray, step: float) -> Samples:
-    """Points of a surface about `step` apart, at least one on each triangle: the middles of equal parts of it.
+    """Sample a surface about every `step`, at least once on each triangle: middles of equal parts of it.
 
     Parameters
     ----------
@@ -97,16 +81,16 @@ def _divide_triangle(count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Pierced:
-    """What of a layer is pierced in a pose.
+    """The pierced part of a layer in a pose.
 
     Attributes
     ----------
     share : float
         Of its area.
     depth : float
-        Largest, below the skin that pierces it.
+        Largest depth below the skin that pierces it.
     vertices : int array, shape (N,)
-        Of the layer's triangles that are pierced.
+        Of the pierced triangles of the layer.
     """
 
     share: float
@@ -120,7 +104,7 @@ class LayerMeter:
     Attributes
     ----------
     at_rest : Pierced
-        Where it is pierced at rest, and faces as what is below: this is no part of what poses do.
+        Pierced at rest, with parallel faces: not caused by poses.
 
     Parameters
     ----------
@@ -129,9 +113,9 @@ class LayerMeter:
     unit : float
         Length that stands for a meter on a character of 1.8 m.
     step : float
-        Between samples, in those.
+        Distance between samples.
     find_at_rest : FindNearest, optional
-        That knows the meshes at rest already.
+        One that has the meshes at rest already.
     """
 
     def __init__(
@@ -140,7 +124,7 @@ class LayerMeter:
         below: Shell,
         unit: float,
         find_nearest: FindNearest,
-        step: float = STEP,
+        step: float = SAMPLE_STEP,
         find_at_rest: FindNearest | None = None,
     ) -> None:
         self._above, self._below, self._find_nearest = above.triangles, below.triangles, find_nearest
@@ -150,10 +134,13 @@ class LayerMeter:
             samples.place(above.points, above.triangles), below.points, below.triangles, find_at_rest or find_nearest
         )
         normals = [normalize(area_vectors(one.points, one.triangles)) for one in (above, below)]
-        alike = np.einsum("ni,ni->n", normals[0][samples.triangles], normals[1][seen.triangles]) > ALIKE
+        # Faces of a solid layer count if the cosine of their normals and those below is larger at rest.
+        min_facing = 0.2
+        alike = np.einsum("ni,ni->n", normals[0][samples.triangles], normals[1][seen.triangles]) > min_facing
         is_solid = _find_solid(above)[samples.triangles]
         outside = np.flatnonzero(~seen.is_behind & seen.is_inner & (alike | ~is_solid))
-        near = seen.is_inner & alike & (seen.distances > TOUCHING * unit) & (seen.distances < STICKS_OUT * unit)
+        max_touching = 2e-4  # At rest: a layer that is less deep only touches the skin below.
+        near = seen.is_inner & alike & (seen.distances > max_touching * unit) & (seen.distances < MAX_PIERCED * unit)
         inside = near & find_inside(samples.place(above.points, above.triangles), seen, below.points, below.triangles)
         self.at_rest = self._gather(samples, inside, seen.distances)
         self.samples = samples.take(outside)
@@ -162,7 +149,7 @@ class LayerMeter:
         self._unit = unit
 
     def estimate(self, above: np.ndarray, below: np.ndarray) -> float:
-        """About how much of its area is pierced, by what was nearest at rest: quickly, to find the worst of many poses.
+        """Quickly estimate the pierced share, from the skin that was nearest at rest, to find the worst of many poses.
 
         Parameters
         ----------
@@ -175,7 +162,7 @@ class LayerMeter:
         return float(self.samples.areas[np.einsum("ni,ni->n", normals, offsets) < 0.0].sum() / self.area)
 
     def measure(self, above: np.ndarray, below: np.ndarray) -> Pierced:
-        """What is pierced in a pose: what was outside at rest and is inside now.
+        """Measure samples that were outside at rest and are inside in a pose.
 
         Parameters
         ----------
@@ -190,7 +177,7 @@ class LayerMeter:
         return Pierced(share, depth, np.unique(self._above[samples.triangles[is_inside]]))
 
     def measure_depths(self, above: np.ndarray, below: np.ndarray) -> np.ndarray:
-        """How deep the layer is pierced around each of its vertices, float64, shape (V,): called as `measure`."""
+        """Depths of the pierced layer around each of its vertices, float64, shape (V,); parameters as for `measure`."""
         is_inside, distances = self._find_inside(above, below)
         depths = np.zeros(len(above))
         corners = self._above[self.samples.triangles[is_inside]]
@@ -198,25 +185,30 @@ class LayerMeter:
         return depths
 
     def _find_inside(self, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which samples are pierced in a pose, bool array, shape (N,), and the distances of all to the nearest skin."""
+        """Whether each sample is pierced in a pose, bool array, shape (N,), and the distances of all to the nearest
+        skin.
+        """
         positions = self.samples.place(above, self._above)
         seen = measure_heights(positions, below, self._below, self._find_nearest)
         nearest = np.einsum("nc,nci->ni", seen.shares, self._rest[self._below[seen.triangles]])
         own = np.einsum("nc,nci->ni", self._shares, below[self._corners])
-        is_tight = measure_lengths(positions - own) < TIGHT * self._unit
-        is_other = measure_lengths(nearest - self._at_rest) > OWN * self._unit
+        # Cloth below this height is tight, and skin farther away at rest is of another limb: cloth that stays tight
+        # on its own skin is not pierced by the limb that both are inside.
+        max_tight, max_own = 0.025, 0.06
+        is_tight = measure_lengths(positions - own) < max_tight * self._unit
+        is_other = measure_lengths(nearest - self._at_rest) > max_own * self._unit
         return ~(is_tight & is_other) & find_inside(positions, seen, below, self._below), seen.distances
 
 
 def _find_solid(shell: Shell) -> np.ndarray:
-    """Which triangles are of closed islands, as buckles and solid hair, and not of cloth: bool array, shape (T,)."""
+    """Whether triangles are of closed islands, such as buckles and solid hair, not cloth: bool array, shape (T,)."""
     surface = read_surface(shell.points, shell.triangles)
     islands = surface.islands[shell.triangles[:, 0]]
     return np.append(surface.solid, False)[islands]
 
 
 class SeenSkin:
-    """Skin that layers cover at rest: how much of it is seen in poses.
+    """Visibility in poses of skin that layers cover at rest.
 
     Parameters
     ----------
@@ -232,11 +224,12 @@ class SeenSkin:
         self, shells: Sequence[Shell], layers: Sequence[tuple[int, int]], unit: float, find_nearest: FindNearest
     ) -> None:
         self._triangles, self._covered = [], []
+        eroded = 2  # Rings at the rim of covered skin that do not count
         for number, shell in enumerate(shells):
             covered = np.zeros(len(shell.points), bool)
             for above in [above for above, below in layers if below == number]:
                 covered |= _find_covered(shell, shells[above], unit, find_nearest)
-            for _ in range(ERODED):
+            for _ in range(eroded):
                 covered[shell.triangles[~covered[shell.triangles].all(axis=1)]] = False
             self._triangles.append(shell.triangles)
             self._covered.append(covered[shell.triangles].all(axis=1))
@@ -247,7 +240,7 @@ class SeenSkin:
         self.rest = self.measure([shell.points for shell in shells])
 
     def measure(self, posed: Sequence[np.ndarray]) -> float:
-        """The share of the figure, in pictures from six sides, that is skin covered at rest; less what is so at rest.
+        """Share of the figure, in pictures from six sides, that is skin covered at rest, minus that share at rest.
 
         Parameters
         ----------
@@ -259,7 +252,7 @@ class SeenSkin:
         triangles = np.concatenate([own + start for own, start in zip(self._triangles, starts[:-1], strict=True)])
         covered, figure, seen = np.concatenate(self._covered), 0, 0
         across = [axis for axis in range(3) if axis != self._axis]
-        for turn in TURNS:
+        for turn in VIEW_ANGLES:
             rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
             flat = points[:, across] @ rotation.T
             grid = np.stack([flat[:, 0], points[:, self._axis]], axis=1) / self._pixel
@@ -272,8 +265,9 @@ class SeenSkin:
 
 
 def _find_covered(below: Shell, above: Shell, unit: float, find_nearest: FindNearest) -> np.ndarray:
-    """Which vertices a layer covers at rest: bool array, shape (V,)."""
+    """Whether a layer covers each vertex at rest: bool array, shape (V,)."""
     if not len(above.triangles):
         return np.zeros(len(below.points), bool)
     seen = measure_heights(below.points, above.points, above.triangles, find_nearest)
-    return seen.is_behind & seen.is_inner & (seen.distances < COVER * unit)
+    max_cover = 0.06  # Height of a layer above the skin that it covers at rest
+    return seen.is_behind & seen.is_inner & (seen.distances < max_cover * unit)

@@ -1,4 +1,4 @@
-"""The limbs of a character, each the skin around one bone: how far it is from the bones, and how thick it is left."""
+"""Limbs of a character, each the skin around one bone: distances from the bones, and remaining thickness."""
 
 from __future__ import annotations
 
@@ -7,31 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.solid import weld
+from ..geometry.vectors import list_ranges
 from ..rig.rest import Joints, Weights, normalize_weights
 from .sections import Rings, find_ring_around, join_rings, slice_mesh
 
+# Rings along each bone, the first and the last at its ends
 SLICES = 17
-"""Rings along each bone, the first and the last at its ends."""
-
-LEAST_SHARE = 0.3
-"""Share of a ring's edge ends that have to be the bone's own: others belong to a limb that the plane crosses, too."""
-
-LEAST_REACH = 0.01
-"""Share of the character's size: skin nearer to its bones counts as so far, so that eyes and nails do not rule."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """The section of a limb that keeps least of its size.
+    """The section of a limb that keeps least of its area.
 
     Attributes
     ----------
     bone : int
-        Of the bones that the limbs were found with; -1 where no limb has a ring.
+        -1 if no limb has a ring.
     area : float
-        Posed area over rest area, NaN where no limb has a ring.
+        Posed area over rest area, NaN if no limb has a ring.
     position : float
-        Where along the bone at rest: 0 at its head, 1 at its tail.
+        Along the bone at rest: 0 at its head, 1 at its tail.
     """
 
     bone: int
@@ -46,14 +41,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Reach:
-    """The limb whose skin a pose takes farthest from the bones, against rest.
+    """The limb with the largest posed distance of skin from the bones, relative to rest.
 
     Attributes
     ----------
     bone : int
-        -1 where no bone has skin.
+        -1 if no bone has skin.
     share : float
-        Largest distance posed over largest distance at rest; NaN where no bone has skin.
+        Largest distance posed over largest distance at rest; NaN if no bone has skin.
     """
 
     bone: int
@@ -62,7 +57,7 @@ class Reach:
 
 @dataclass(frozen=True)
 class Limbs:
-    """The limbs of a character at rest, to be measured in its poses.
+    """Limbs of a character at rest, to be measured in its poses.
 
     Attributes
     ----------
@@ -78,9 +73,9 @@ class Limbs:
     areas : float array, shape (R,)
         At rest.
     reaches : float array, shape (B,)
-        Largest distance of a limb's skin from its bone and those joined to it, at rest; 0 for a bone that has none.
+        Largest distance of a limb's skin from its bone and those joined to it, at rest; 0 without skin.
     least_reach : float
-        Distances below count as this.
+        Lower bound of distances.
     """
 
     owners: np.ndarray
@@ -105,14 +100,14 @@ class Limbs:
         Returns
         -------
         float array, shape (B,)
-            Posed area over rest area of the ring that keeps least: 1 in rigid motion; NaN for limbs that have no ring.
+            Smallest posed area over rest area of its rings: 1 in rigid motion; NaN for limbs without rings.
         """
         smallest = np.full(len(self.heads), np.inf)
         np.minimum.at(smallest, self.ring_bones, self.rings.measure(posed) / self.areas)
         return np.where(np.isfinite(smallest), smallest, np.nan)
 
     def find_smallest_section(self, posed: np.ndarray) -> Section:
-        """The ring of all limbs that keeps least of its area; `posed`, shape (V, 3), as of `measure_sections`."""
+        """Find the ring of all limbs that keeps least of its area; `posed`, shape (V, 3), as for `measure_sections`."""
         if not self.rings.count:
             return Section(-1, np.nan, np.nan)
         ratios = self.rings.measure(posed) / self.areas
@@ -120,19 +115,19 @@ class Limbs:
         return Section(int(self.ring_bones[ring]), float(ratios[ring]), float(self.positions[ring]))
 
     def measure_reaches(self, posed: np.ndarray, rest_to_pose: np.ndarray) -> np.ndarray:
-        """Measure how far the skin is from the bones.
+        """Measure distances of the skin from the bones.
 
         Parameters
         ----------
         posed : float array, shape (V, 3)
-            In the space that the bones are posed in.
+            In the space of the posed bones.
         rest_to_pose : float array, shape (B, 4, 4)
             Of the bones, in this space.
 
         Returns
         -------
         float array, shape (B,)
-            For each limb the largest distance posed over the largest at rest; NaN for bones that have no skin.
+            For each limb the largest distance posed over the largest at rest; NaN for bones without skin.
         """
         moved = [
             np.einsum("bij,bj->bi", rest_to_pose[:, :3, :3], ends) + rest_to_pose[:, :3, 3]
@@ -143,13 +138,12 @@ class Limbs:
         return np.where(np.isin(np.arange(len(self.heads)), self.owners), ratios, np.nan)
 
     def find_farthest(self, posed: np.ndarray, rest_to_pose: np.ndarray) -> Reach:
-        """The limb whose skin is farthest from the bones, against rest.
+        """Find the limb with the farthest skin from the bones, relative to rest.
 
         Parameters
         ----------
-        posed : float array, shape (V, 3)
-        rest_to_pose : float array, shape (B, 4, 4)
-            Both as of `measure_reaches`.
+        posed, rest_to_pose : float arrays, shapes (V, 3), (B, 4, 4)
+            As for `measure_reaches`.
         """
         ratios = self.measure_reaches(posed, rest_to_pose)
         if np.isnan(ratios).all():
@@ -159,12 +153,12 @@ class Limbs:
 
 
 def find_owners(weights: Weights, vertex_count: int, joint_count: int) -> np.ndarray:
-    """The joint that has most of each vertex's weight.
+    """Find the joint with most of each vertex's weight.
 
     Returns
     -------
     int array, shape (V,)
-        -1 for vertices that no joint has.
+        -1 for vertices without weights.
     """
     weights = normalize_weights(weights, vertex_count, joint_count)
     order = np.lexsort((weights.values, weights.vertices))
@@ -183,11 +177,11 @@ def find_limbs(
     points : float array, shape (V, 3)
         At rest, in armature space.
     triangles : int array, shape (T, 3)
-        Counter-clockwise seen from outside.
+        Counter-clockwise from outside.
     owners : int array, shape (V,)
-        The joint that each vertex belongs to, -1 for none: see `find_owners`.
+        From `find_owners`.
     joints : Joints
-        With `tails`. Those that have no length have no rings.
+        With `tails`. Joints without length have no rings.
     slices : int
         Rings along each bone.
     """
@@ -202,6 +196,8 @@ def find_limbs(
     found, bones, positions = _slice_limbs(points, triangles, owners, heads, tails, links, slices)
     rings, near = join_rings(found), _pair_near(owners, links, len(heads))
     size = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
+    # In sizes of the character: lower bound of distances from bones, so that eyes and nails do not dominate
+    min_reach = 0.01
     return Limbs(
         owners=owners,
         heads=heads,
@@ -212,25 +208,26 @@ def find_limbs(
         positions=np.array(positions),
         areas=rings.measure(points),
         reaches=_measure_reaches(points, owners, near, heads, tails),
-        least_reach=max(LEAST_REACH * size, 1e-30),
+        least_reach=max(min_reach * size, 1e-30),
     )
 
 
 def _pair_near(owners: np.ndarray, links: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Each vertex that has an owner with each bone that its skin may be near: two int arrays, shape (N,), by vertex."""
+    """Pairs of each vertex with an owner and each bone that its skin may be near: two int arrays, shape (N,), by
+    vertex.
+    """
     links = links[np.argsort(links[:, 0], kind="stable")]
     starts = np.searchsorted(links[:, 0], np.arange(count + 1))
     owned = np.flatnonzero(owners >= 0)
     counts = np.diff(starts)[owners[owned]]
-    first = np.repeat(starts[owners[owned]], counts)
-    rank = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(owned, counts), links[first + rank, 1]
+    rows, found = list_ranges(starts[owners[owned]], counts)
+    return owned[rows], links[found, 1]
 
 
 def _measure_reaches(
     points: np.ndarray, owners: np.ndarray, near: tuple[np.ndarray, np.ndarray], heads: np.ndarray, tails: np.ndarray
 ) -> np.ndarray:
-    """Largest distance of each limb's vertices from the nearest of its bones, shape (B,); 0 for one without any."""
+    """Largest distance of each limb's vertices from the nearest of its bones, shape (B,); 0 without vertices."""
     vertices, bones = near
     axes = tails - heads
     squares = np.maximum(np.einsum("bi,bi->b", axes, axes), 1e-300)
@@ -254,10 +251,13 @@ def _slice_limbs(
     links: np.ndarray,
     slices: int,
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[int], list[float]]:
-    """The rings around all bones, as `join_rings` takes them, with the bone of each and its position along it."""
+    """The rings around all bones, as for `join_rings`, with the bone of each and its position along it."""
     triangles = weld(points)[triangles] if len(points) else np.asarray(triangles)
     rings, bones, positions = [], [], []
     lengths = np.linalg.norm(tails - heads, axis=1)
+    # Share of a ring's edge ends that are the bone's own: otherwise the ring is of another limb that the plane
+    # crosses.
+    min_own_share = 0.3
     for bone in np.unique(owners[owners >= 0]).tolist():
         if not lengths[bone] > 0.0:
             continue
@@ -267,7 +267,7 @@ def _slice_limbs(
         for position in np.linspace(0.0, 1.0, slices).tolist():
             center = heads[bone] + position * (tails[bone] - heads[bone])
             ring = find_ring_around(points, slice_mesh(points, around, center, normal), center, normal)
-            if ring is not None and (owners[ring[0]] == bone).mean() >= LEAST_SHARE:
+            if ring is not None and (owners[ring[0]] == bone).mean() >= min_own_share:
                 rings.append(ring)
                 bones.append(bone)
                 positions.append(position)

@@ -1,4 +1,4 @@
-"""All that is measured of a skin in one pose."""
+"""All measures of a skin in one pose."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .limbs import Reach, Section, find_limbs, find_owners
 from .space import Space, close_surface
 from .stretch import EdgeStretch, measure_stretch
 
+# Filled space in the pose and at rest, stretch of edges, farthest skin from its bone, smallest cross-section
 PosedShape = tuple[Space, Space, EdgeStretch, Reach, Section]
-"""Filled space in the pose and at rest, stretch of edges, farthest skin from its bone, smallest cross-section."""
 
 
 def measure_shape(rest: Rest, rest_to_pose: np.ndarray, posed: np.ndarray, edges: np.ndarray) -> PosedShape:

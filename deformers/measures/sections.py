@@ -1,8 +1,8 @@
-"""Rings that planes at rest cut from a skin, and the area that they enclose in a pose.
+"""Rings that planes at rest cut from a skin, and their areas in a pose.
 
-A ring is tied to the edges of the mesh and not to a position in space, so it follows the skin into a pose. There it may
-be bent out of its plane: its area is then that of its largest shadow, the length of the vector area, half the sum of
-p x q over its segments. Parts that are turned over count negative.
+A ring is attached to the edges of the mesh, not to a position in space, so that it follows the skin into a pose. If it
+is bent out of its plane there, its area is that of its largest shadow: the length of the vector area, half the sum of p
+x q over its segments. Parts that are turned over count negative.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.iso_lines import LineSegments, Segments, chain_segments, interpolate_edges, trace_segments
+from ..geometry.vectors import sum_by
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,11 @@ class Rings:
     edges : int array, shape (S, 2, 2)
         For both ends of each segment the two vertices of the edge that the end is on.
     shares : float array, shape (S, 2)
-        Where on it: 0 at the first vertex, 1 at the second.
+        Position on the edge: 0 at the first vertex, 1 at the second.
     owners : int array, shape (S,)
         The ring of each segment.
     count : int
-        Rings.
+        Number of rings.
     """
 
     edges: np.ndarray
@@ -36,16 +37,12 @@ class Rings:
     count: int
 
     def measure(self, points: np.ndarray) -> np.ndarray:
-        """Areas that the rings enclose, shape (R,), in the square of the points' unit; `points`, shape (V, 3)."""
+        """Areas of the rings, shape (R,), in the square of the points' unit; `points`, shape (V, 3)."""
         ends = interpolate_edges(np.asarray(points, np.float64), self.edges, self.shares)
         counts = np.maximum(np.bincount(self.owners, minlength=self.count), 1)[:, None]
-        centers = self._sum(ends.mean(axis=1)) / counts
+        centers = sum_by(self.owners, ends.mean(axis=1), self.count) / counts
         ends = ends - centers[self.owners][:, None]
-        return np.linalg.norm(0.5 * self._sum(np.cross(ends[:, 0], ends[:, 1])), axis=1)
-
-    def _sum(self, values: np.ndarray) -> np.ndarray:
-        """Sums over each ring, shape (R, 3), of values, shape (S, 3)."""
-        return np.stack([np.bincount(self.owners, column, self.count) for column in values.T], axis=1)
+        return np.linalg.norm(0.5 * sum_by(self.owners, np.cross(ends[:, 0], ends[:, 1]), self.count), axis=1)
 
 
 def join_rings(rings: list[tuple[np.ndarray, np.ndarray]]) -> Rings:
@@ -61,7 +58,7 @@ def join_rings(rings: list[tuple[np.ndarray, np.ndarray]]) -> Rings:
 
 
 def slice_mesh(points: np.ndarray, triangles: np.ndarray, origin: np.ndarray, normal: np.ndarray) -> Segments:
-    """Segments where a plane cuts a mesh.
+    """Cut a mesh with a plane.
 
     Parameters
     ----------
@@ -76,7 +73,7 @@ def slice_mesh(points: np.ndarray, triangles: np.ndarray, origin: np.ndarray, no
 def find_ring_around(
     points: np.ndarray, segments: Segments, center: np.ndarray, normal: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The closed line of a slice that goes around a point and encloses most, or None.
+    """Find the closed line of a slice around a point with the largest area, or None.
 
     Parameters
     ----------
@@ -88,7 +85,7 @@ def find_ring_around(
 
     Returns
     -------
-    (edges, shares) as `join_rings` takes them, or None
+    (edges, shares) as for `join_rings`, or None
     """
     best, found = 0.0, None
     ends = segments.interpolate(points) - center
@@ -118,14 +115,14 @@ def _order(segments: Segments, chain: LineSegments, ends: np.ndarray) -> tuple[n
 def smallest_section(
     rest: np.ndarray, posed: np.ndarray, triangles: np.ndarray, start: np.ndarray, end: np.ndarray, count: int = 60
 ) -> tuple[float, float]:
-    """How much of its cross-section a limb keeps in a pose, where it keeps least.
+    """Find the smallest remaining share of a limb's cross-section in a pose.
 
     Parameters
     ----------
     rest, posed : float arrays, shape (V, 3)
-        In one unit. All that the planes cut counts: use `limbs` for a character that has several limbs.
+        In one unit. All parts that the planes cut count: use `limbs` for a character with several limbs.
     triangles : int array, shape (T, 3)
-        Closed, counter-clockwise seen from outside.
+        Closed, counter-clockwise from outside.
     start, end : float arrays, shape (3,)
         The limb's axis at rest.
     count : int
@@ -134,9 +131,9 @@ def smallest_section(
     Returns
     -------
     smallest : float
-        Posed area over rest area, 1 where nothing is lost.
+        Posed area over rest area.
     position : float
-        Where it was found: 0 at `start`, 1 at `end`.
+        0 at `start`, 1 at `end`.
     """
     positions = np.linspace(0.0, 1.0, count)
     slices = [slice_mesh(rest, triangles, start + position * (end - start), end - start) for position in positions]

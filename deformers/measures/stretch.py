@@ -1,4 +1,4 @@
-"""How a pose stretches the edges of a skin."""
+"""Stretch of a skin's edges in a pose."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-TEAR = 3.0
-"""Posed over rest length of an edge from which on the skin counts as torn there."""
+from ..geometry.vectors import measure_edges
 
-SHORT_EDGE = 0.25
-"""Share of the median edge: edges that are shorter count as so long, so that slivers do not rule."""
+# Stretch of a torn edge
+MIN_TEAR = 3.0
 
-EXTREMES = (0.001, 0.999)
-"""Quantiles that are reported as the least and the largest stretch: single edges do not rule them."""
+# In median edges: shorter edges count as this long, so that slivers do not dominate.
+MIN_EDGE = 0.25
 
 
 @dataclass(frozen=True)
 class EdgeStretch:
-    """Posed over rest length of a mesh's edges: 1 where an edge keeps its length.
+    """Posed over rest length of a mesh's edges.
 
     Attributes
     ----------
     rms : float
         Of stretch - 1.
     low, high : floats
-        Stretch that 0.1 % of the edges are below, and above.
+        Quantiles at 0.1 % and 99.9 %.
     tears : int
-        Edges that are stretched beyond the bound.
+        Number of torn edges.
     """
 
     rms: float
@@ -37,13 +36,13 @@ class EdgeStretch:
 
 
 def mesh_edges(faces: np.ndarray) -> np.ndarray:
-    """The edges, int array, shape (E, 2), each once and ascending, of faces, shape (F, corners)."""
+    """Edges, int array, shape (E, 2), each once and ascending, of faces, shape (F, corners)."""
     sides = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
     return np.unique(sides, axis=0)
 
 
 def edge_stretches(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray, floor: float = 0.0) -> np.ndarray:
-    """Posed over rest length of edges.
+    """Posed over rest length of edges: float array, (E,).
 
     Parameters
     ----------
@@ -51,18 +50,14 @@ def edge_stretches(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray, floor
         In one unit.
     edges : int array, shape (E, 2)
     floor : float
-        Edges that are shorter at rest count as so long there, and as no shorter posed.
-
-    Returns
-    -------
-    float array, shape (E,)
+        Edges that are shorter at rest count as this long at rest, and as at least this long posed.
     """
-    before, after = _lengths(rest, edges), _lengths(posed, edges)
+    before, after = measure_edges(rest, edges), measure_edges(posed, edges)
     return np.where(before < floor, np.maximum(after, floor), after) / np.maximum(before, max(floor, 1e-30))
 
 
 def measure_stretch(
-    rest: np.ndarray, posed: np.ndarray, edges: np.ndarray, floor: float | None = None, tear: float = TEAR
+    rest: np.ndarray, posed: np.ndarray, edges: np.ndarray, floor: float | None = None, tear: float = MIN_TEAR
 ) -> EdgeStretch:
     """Measure the stretch of edges.
 
@@ -72,9 +67,9 @@ def measure_stretch(
         In one unit.
     edges : int array, shape (E, 2)
     floor : float, optional
-        See `edge_stretches`; `SHORT_EDGE` of the median edge at rest if not given.
+        See `edge_stretches`; by default `MIN_EDGE` of the median edge at rest.
     tear : float
-        Stretch beyond which an edge counts as torn.
+        Stretch of a torn edge.
 
     Returns
     -------
@@ -84,12 +79,10 @@ def measure_stretch(
     if not len(edges):
         return EdgeStretch(np.nan, np.nan, np.nan, 0)
     if floor is None:
-        floor = SHORT_EDGE * float(np.median(_lengths(rest, edges)))
+        floor = MIN_EDGE * float(np.median(measure_edges(rest, edges)))
     stretches = edge_stretches(rest, posed, edges, floor)
-    low, high = np.quantile(stretches, EXTREMES)
+    # Reported instead of the least and the largest stretch, which single edges would dominate
+    extreme_quantiles = (0.001, 0.999)
+    low, high = np.quantile(stretches, extreme_quantiles)
     rms = float(np.sqrt(np.mean((stretches - 1.0) ** 2)))
     return EdgeStretch(rms, float(low), float(high), int((stretches > tear).sum()))
-
-
-def _lengths(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(np.asarray(points, np.float64)[edges[:, 1]] - points[edges[:, 0]], axis=1)

@@ -1,10 +1,12 @@
-"""How often a closed mesh winds around the points of space: where its skin runs into itself."""
+"""Winding numbers of a closed mesh, by volume: they tell how much of it runs into itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+
+from ..geometry.vectors import list_ranges
 
 
 @dataclass(frozen=True)
@@ -16,9 +18,9 @@ class Windings:
     once : float
         Inside the mesh: winding number 1 or more.
     twice : float
-        Where the mesh overlaps itself: winding number 2 or more.
+        Overlaps of the mesh with itself: winding number 2 or more.
     inverted : float
-        Where it is inside out: winding number below 0.
+        Inside out: winding number below 0.
     """
 
     once: float
@@ -29,23 +31,23 @@ class Windings:
 def measure_windings(points: np.ndarray, triangles: np.ndarray, columns: int = 256, axis: int = 0) -> Windings:
     """Volumes of the points that a closed mesh winds around once, twice, or the wrong way.
 
-    A grid of rays along `axis`, `columns` along the longer side across it, is cut with the mesh. Along a ray each
-    crossing changes the winding number by 1, by the side from which it is crossed; so the lengths along the rays are
-    exact, and the error is that of the grid across them: about 0.1 % of a ball's volume with 100 columns.
+    A grid of rays along `axis`, `columns` along the longer side across it, is cut with the mesh. Each crossing changes
+    the winding number along a ray by 1, by the side from which it is crossed. The lengths along the rays are exact, and
+    the error is that of the grid across them: about 0.1 % of a ball's volume with 100 columns.
 
     Parameters
     ----------
     points : float array, shape (V, 3)
         Finite, in any unit.
     triangles : int array, shape (T, 3)
-        Counter-clockwise seen from outside. They may be loose: vertices at the same position need not be shared.
+        Counter-clockwise from outside. They may be loose: vertices at one position need not be shared.
     axis : int
         0, 1 or 2.
 
     Returns
     -------
     Windings
-        All 0 for a mesh that has no faces, or no extent across the rays.
+        All 0 for a mesh without faces, or without extent across the rays.
     """
     first, second = (axis + 1) % 3, (axis + 2) % 3
     flat = points[:, [first, second]]
@@ -70,7 +72,7 @@ def measure_windings(points: np.ndarray, triangles: np.ndarray, columns: int = 2
 def cross_rays(
     grid: np.ndarray, heights: np.ndarray, triangles: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Where rays through the whole numbers of the plane cross the triangles.
+    """Find crossings of triangles with rays through the whole numbers of the plane.
 
     Whether a ray passes an edge to the left is decided with the edge's ends in one order for both its triangles, so
     that a ray never slips between them.
@@ -95,8 +97,7 @@ def cross_rays(
     high = np.floor(corners.max(axis=1)).astype(int)
     spans = np.maximum(high - low + 1, 0)
     counts = spans.prod(axis=1)
-    triangle = np.repeat(np.arange(len(triangles)), counts)
-    index = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    triangle, index = list_ranges(0, counts)
     x = low[triangle, 0] + index // np.maximum(spans[triangle, 1], 1)
     y = low[triangle, 1] + index % np.maximum(spans[triangle, 1], 1)
     values, lefts = [], []

@@ -1,8 +1,7 @@
-"""Channels of two motions joined: position and speed go on across the seam.
+"""Join channels of two motions without a jump in position or speed.
 
-Kovar et al. 2002, section 3.3, blend the frames about a seam by weights that rise from 0 to 1 without a jump of their
-speed. Unlike there, a motion need not have frames beyond the seam: what it is away from the other one goes on as it
-does at its end.
+Kovar et al. 2002, section 3.3, blend the frames around a seam by weights that rise smoothly from 0 to 1. Unlike there,
+a motion need not have frames beyond the seam: its offset from the other motion is extrapolated.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from .rotations import conjugate, from_matrices, from_vectors, make_continuous, multiply, to_vectors, unroll
+from ..algebra.rotations import conjugate, from_matrices, from_vectors, make_continuous, multiply, to_vectors, unroll
+from ..geometry.vectors import smooth_step
 from .similarity import go_on
 
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """Channels of nodes, which are bones or objects, in successive frames.
+    """Channels of nodes (bones or objects) in successive frames.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Clip:
         Unit quaternions (w, x, y, z).
     scales : float array, shape (F, N, 3)
     values : float array, shape (F, M)
-        Other numbers.
+        Other channels.
     jumps : bool array, shape (M,)
-        Those of them that are not blended, such as switches.
+        Which of the other channels are not blended, such as switches.
     """
 
     locations: np.ndarray
@@ -43,20 +43,14 @@ class Clip:
         return len(self.locations)
 
     def cut(self, start: int, end: int) -> Clip:
-        """Frames from `start` to `end`, without that one."""
+        """Frames from `start` to before `end`."""
         frames = slice(start, end)
         return Clip(
             self.locations[frames], self.rotations[frames], self.scales[frames], self.values[frames], self.jumps
         )
 
     def followed_by(self, other: Clip) -> Clip:
-        """Append another clip.
-
-        Parameters
-        ----------
-        other : Clip
-            Of the same channels.
-        """
+        """Append another clip of the same channels."""
         return Clip(
             np.concatenate([self.locations, other.locations]),
             make_continuous(np.concatenate([self.rotations, other.rotations])),
@@ -66,28 +60,14 @@ class Clip:
         )
 
     def moved(self, nodes: np.ndarray, transforms: np.ndarray) -> Clip:
-        """The same, with some nodes moved by rigid transforms.
-
-        Parameters
-        ----------
-        nodes : int array, shape (n,)
-        transforms : float array, shape (n, 4, 4) or (F, n, 4, 4)
-            Of the space that locations and rotations are in.
-        """
+        """Move nodes, int, shape (n,), by rigid transforms, shape (n, 4, 4) or (F, n, 4, 4), of the channels' space."""
         locations = self.locations.copy()
         turned = np.matmul(transforms[..., :3, :3], locations[:, nodes, :, None])[..., 0]
         locations[:, nodes] = turned + transforms[..., :3, 3]
         return replace(self.turned(nodes, transforms[..., :3, :3]), locations=locations)
 
     def turned(self, nodes: np.ndarray, turns: np.ndarray) -> Clip:
-        """The same, with some nodes rotated where they are.
-
-        Parameters
-        ----------
-        nodes : int array, shape (n,)
-        turns : float array, shape (n, 3, 3) or (F, n, 3, 3)
-            Of the space that rotations are in.
-        """
+        """Rotate nodes, int, shape (n,), about their locations by matrices, shape (n, 3, 3) or (F, n, 3, 3)."""
         rotations = self.rotations.copy()
         rotations[:, nodes] = multiply(from_matrices(turns), rotations[:, nodes])
         return replace(self, rotations=make_continuous(rotations))
@@ -95,14 +75,14 @@ class Clip:
 
 @dataclass(frozen=True, eq=False)
 class Seam:
-    """Where a motion passes into another.
+    """Frames at which a motion passes into another.
 
     Attributes
     ----------
     pair : (int, int)
-        The frame of each that is alike, from 0.
+        The similar frame of each motion, from 0.
     before, after : int
-        Frames of the result before and after it that are blended.
+        Number of frames of the result that are blended before and after the pair.
     """
 
     pair: tuple[int, int]
@@ -115,43 +95,15 @@ class Seam:
         return np.arange(-self.before, self.after + 1)
 
 
-SLOWING = 0.5
-"""Part of the frames to a side of a seam within which an offset that is continued comes to rest."""
-
-
-def rise(shares: np.ndarray) -> np.ndarray:
-    """From 0 at 0 to 1 at 1, shape (n,), with no speed at both ends."""
-    shares = np.clip(shares, 0.0, 1.0)
-    return shares * shares * (3.0 - 2.0 * shares)
-
-
 def plan_seam(first_count: int, second_count: int, pair: tuple[int, int], reach: int) -> Seam:
-    """The frames to blend.
-
-    Parameters
-    ----------
-    first_count, second_count : int
-        Frames of both motions.
-    pair : (int, int)
-        Frame of each that is alike, from 0.
-    reach : int
-        Most frames to each side.
-    """
+    """Limit the blended frames of a seam to at most `reach` on each side, and to the frames of both motions."""
     return Seam(pair, max(0, min(reach, pair[0], first_count - 1)), max(0, min(reach, second_count - 1 - pair[1])))
 
 
 def join(first: Clip, second: Clip, seam: Seam) -> Clip:
-    """Pass from a motion to another.
+    """Join two clips of the same channels: the first up to its frame of the pair, then the second after its own frame.
 
-    Parameters
-    ----------
-    first, second : Clip
-        Of the same channels, the second moved to where it shall go on.
-
-    Returns
-    -------
-    Clip
-        The first up to its frame of the pair, then the second from the frame after its own.
+    `second` must have been moved to where it is to go on.
     """
     head = first.cut(0, seam.pair[0] - seam.before)
     tail = second.cut(seam.pair[1] + seam.after + 1, len(second))
@@ -159,21 +111,16 @@ def join(first: Clip, second: Clip, seam: Seam) -> Clip:
 
 
 def close(clip: Clip, moved: Clip, seam: Seam, back: Callable[[Clip], Clip]) -> Clip:
-    """Make a motion go on, at a frame, with an earlier one.
+    """Make one cycle of a motion. Its last frame is the moved first frame.
 
     Parameters
     ----------
     clip, moved : Clip
-        The motion, and the same moved to where it goes on after one cycle.
+        The motion in its first and second cycle.
     seam : Seam
-        Its pair is the last frame of the cycle, and the first; it blends no more than half of the cycle.
+        Its pair is the last and the first frame of the cycle. It must not blend more than half of the cycle.
     back : callable
-        Moves a clip from where the second cycle is to where the first one is.
-
-    Returns
-    -------
-    Clip
-        One cycle; its last frame is its first one, moved.
+        Moves a clip from the second cycle to the first.
     """
     last, first = seam.pair
     joined = join(clip, moved, seam)
@@ -182,9 +129,9 @@ def close(clip: Clip, moved: Clip, seam: Seam, back: Callable[[Clip], Clip]) -> 
 
 
 def _blend(first: Clip, second: Clip, seam: Seam) -> Clip:
-    """The frames about a seam."""
+    """Blend the frames around a seam."""
     count = seam.before + seam.after
-    shares = rise((seam.steps + seam.before) / count) if count else np.zeros(1)
+    shares = smooth_step((seam.steps + seam.before) / count) if count else np.zeros(1)
     stepped = _blend_numbers(first.values, second.values, seam, np.where(seam.steps <= 0, 0.0, 1.0))
     return Clip(
         _blend_numbers(first.locations, second.locations, seam, shares),
@@ -196,7 +143,7 @@ def _blend(first: Clip, second: Clip, seam: Seam) -> Clip:
 
 
 def _blend_numbers(first: np.ndarray, second: np.ndarray, seam: Seam, shares: np.ndarray) -> np.ndarray:
-    """Numbers, shape (F, ...), about a seam; `shares`, shape (n,), are those of the second motion."""
+    """Blend channels, shape (F, ...), around a seam. `shares`, shape (n,), belong to the second motion."""
     share = shares.reshape(-1, *[1] * (first.ndim - 1))
     one, two = (_continue(values, seam, side) for side, values in enumerate((first, second)))
     offsets = _extend(two - one, seam)
@@ -205,7 +152,7 @@ def _blend_numbers(first: np.ndarray, second: np.ndarray, seam: Seam, shares: np
 
 
 def _continue(values: np.ndarray, seam: Seam, side: int) -> np.ndarray:
-    """A motion's numbers in the blended frames; one frame beyond its ends as it goes on, NaN further out."""
+    """Channels of a motion in the blended frames, extrapolated by one frame beyond its ends and NaN farther out."""
     frames = seam.pair[side] + seam.steps
     result = np.full((len(frames), *values.shape[1:]), np.nan)
     is_in = (frames >= 0) & (frames < len(values))
@@ -216,8 +163,8 @@ def _continue(values: np.ndarray, seam: Seam, side: int) -> np.ndarray:
 
 
 def _extend(offsets: np.ndarray, seam: Seam) -> np.ndarray:
-    """Offsets, shape (n, ...), whose ends are NaN: these go on as the offsets do at the frames before, ever less."""
-    result, slowing = offsets.copy(), SLOWING * max(seam.before, seam.after, 1)
+    """Extrapolate offsets, shape (n, ...), into their NaN ends, ever slower."""
+    result, slowing = offsets.copy(), 0.5 * max(seam.before, seam.after, 1)
     known = np.flatnonzero(~np.isnan(offsets.reshape(len(offsets), -1)).any(axis=1)) if offsets.size else np.arange(0)
     if not known.size:
         return np.nan_to_num(result)
@@ -228,14 +175,13 @@ def _extend(offsets: np.ndarray, seam: Seam) -> np.ndarray:
     ):
         slope = 0.0 if end == inner else (offsets[end] - offsets[inner]) / (end - inner)
         for row in rows:
-            result[row] = offsets[end] + slope * np.sign(row - end) * slowing * (
-                1.0 - np.exp(-abs(row - end) / slowing)
-            )
+            distance = slowing * (1.0 - np.exp(-abs(row - end) / slowing))
+            result[row] = offsets[end] + slope * np.sign(row - end) * distance
     return result
 
 
 def _blend_rotations(first: np.ndarray, second: np.ndarray, seam: Seam, shares: np.ndarray) -> np.ndarray:
-    """Rotations, shape (F, N, 4), about a seam, each turned toward the other's along the shortest arc."""
+    """Blend rotations, shape (F, N, 4), around a seam along the shortest arcs."""
     one, two = (_continue_rotations(values, seam, side) for side, values in enumerate((first, second)))
     known = ~np.isnan(one[..., 0] + two[..., 0]).any(axis=1)
     vectors = np.full((*one.shape[:2], 3), np.nan)
@@ -248,7 +194,7 @@ def _blend_rotations(first: np.ndarray, second: np.ndarray, seam: Seam, shares: 
 
 
 def _continue_rotations(values: np.ndarray, seam: Seam, side: int) -> np.ndarray:
-    """As `_continue`: what rotates goes on rotating."""
+    """Continue rotations as `_continue` does, so that a rotating node keeps rotating."""
     result = _continue(values, seam, side)
     frames = seam.pair[side] + seam.steps
     for beyond, near in ((-1, values[:3][::-1]), (len(values), values[-3:])):

@@ -1,23 +1,23 @@
-"""How alike frames of two motions are: Kovar et al. 2002, "Motion graphs", section 3.1.
+"""Compare frames of two motions: Kovar et al. 2002, "Motion graphs", section 3.1.
 
-Points are joints in world space, z up. Before two windows of frames are compared, the second is turned about the
-vertical and shifted on the ground so that it lies on the first as well as can be.
+Points are joints in world space, z up. Before two windows of frames are compared, the second is rotated about the
+vertical and moved on the ground to fit the first best.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..algebra.products import multiply_rows
 
+# Rows of the table that are computed at a time
 BLOCK = 256
-"""Rows of the table that are computed at a time."""
 
+# Motions are extrapolated by this number of frames at their ends, so that their speed counts there.
 BEYOND = 1
-"""Frames by which a motion is continued at its ends, so that its speed there counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,25 +27,22 @@ class Motion:
     Attributes
     ----------
     points : float array, shape (F, N, 3)
-        World space, z up.
+        In world space, z up.
     weights : float array, shape (N,)
-        How much each counts; their sum is 1.
+        Their sum is 1.
     """
 
     points: np.ndarray
     weights: np.ndarray
 
     def continued(self) -> Motion:
-        """The same with `BEYOND` frames before and after, in which each point goes on as it did."""
+        """Extrapolate by `BEYOND` frames before and after."""
         before, after = go_on(self.points[::-1]), go_on(self.points)
         return Motion(np.concatenate([before[None], self.points, after[None]]), self.weights)
 
 
 def go_on(values: np.ndarray) -> np.ndarray:
-    """The frame after the last, shape (...), of numbers of successive frames, shape (F, ...).
-
-    It lies on the parabola through the last three: what swings goes on swinging.
-    """
+    """Extrapolate values of successive frames, shape (F, ...), by a frame, on the parabola through the last three."""
     if len(values) < 3:
         return 2.0 * values[-1] - values[-2] if len(values) == 2 else values[-1].copy()
     return 3.0 * (values[-1] - values[-2]) + values[-3]
@@ -59,22 +56,22 @@ def compare_frames(
     Parameters
     ----------
     first, second : Motion
-        Of the same points, FA and FB frames.
+        FA and FB frames of the same points.
     radius : int
-        Frames before and after that belong to the window about a frame.
+        The window around a frame contains so many frames before and after it.
     progress : callable
-        Told the share that is done.
+        Called with the finished share.
 
     Returns
     -------
     float32 array, shape (FA, FB)
-        Root of the mean square distance between the points of both windows, in the unit of the points.
+        Root mean square distance between the points of both windows, in the unit of the points.
 
     Notes
     -----
     Kovar's sum over a window and the points splits into products of two frames, which are summed along diagonals:
-    three matrix products, and a difference of running sums for each of the seven sums that the best turn needs.
-    At the ends of a motion the window has what frames there are, and `BEYOND` more.
+    three matrix products, and a difference of running sums for each of the seven sums that the best fit needs.
+    At the ends of a motion, the window is cut off `BEYOND` frames after the end.
     """
     one, two = first.continued(), second.continued()
     one, two = _place_over_origin(one), _place_over_origin(two)
@@ -88,21 +85,21 @@ def compare_frames(
             _sum_diagonals(values, taken[0] - low, len(rows), table.shape[1], radius)
             for values in _multiply_frames(one, two, taken)
         ]
-        table[rows] = np.sqrt(np.maximum(_find_least(*sums), 0.0))
+        table[rows] = np.sqrt(np.maximum(_find_least(sums), 0.0))
         progress(float(rows[-1] + 1) / len(table))
     return table
 
 
 def _place_over_origin(motion: Motion) -> Motion:
-    """The same shifted on the ground, which changes no difference, to where numbers are small."""
+    """Move a motion over the origin, which does not change differences and keeps numbers small."""
     middle = motion.points.reshape(-1, 3).mean(axis=0) * (1.0, 1.0, 0.0)
     return Motion(motion.points - middle, motion.weights)
 
 
 def _multiply_frames(first: Motion, second: Motion, rows: np.ndarray) -> list[np.ndarray]:
-    """What the best turn needs of each pair of frames: eight arrays of shape (rows, frames of the second).
+    """Sums for the best fit of each pair of frames: eight arrays of shape (rows, frames of the second).
 
-    Sums over the points of x x' + y y' and x y' - y x', of squares less twice z z', of x, y, x' and y', and 1.
+    They are sums over the points of x x' + y y' and x y' - y x', of squares minus 2 z z', of x, y, x' and y', and 1.
     """
     weighted = first.points[rows] * first.weights[:, None]
     (wx, wy, wz), (x, y, z) = np.moveaxis(weighted, 2, 0), np.moveaxis(second.points, 2, 0)
@@ -122,13 +119,13 @@ def _multiply_frames(first: Motion, second: Motion, rows: np.ndarray) -> list[np
 
 
 def _sum_diagonals(values: np.ndarray, offset: int, rows: int, columns: int, radius: int) -> np.ndarray:
-    """Sums over the window about each pair of frames, shape (rows, columns), along the diagonal; 0 beyond the values.
+    """Sum values along the diagonal over the window around each pair of frames, shape (rows, columns).
 
     Parameters
     ----------
     values : float array, shape (n, columns + 2 BEYOND)
     offset : int
-        Rows that are missing before the first.
+        Number of rows missing before the first. They count as 0.
     """
     padded = np.zeros((rows + 2 * radius + 1, columns + 2 * radius + 1))
     aside = radius - BEYOND
@@ -141,17 +138,9 @@ def _sum_diagonals(values: np.ndarray, offset: int, rows: int, columns: int, rad
     return sums[:rows, :columns]
 
 
-def _find_least(
-    along: np.ndarray,
-    across: np.ndarray,
-    squares: np.ndarray,
-    x: np.ndarray,
-    y: np.ndarray,
-    other_x: np.ndarray,
-    other_y: np.ndarray,
-    total: np.ndarray,
-) -> np.ndarray:
-    """Mean square distance after the best turn and shift, from the sums of `_multiply_frames`: arrays of one shape."""
+def _find_least(sums: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean square distances after the best fit, from the sums of `_multiply_frames`."""
+    along, across, squares, x, y, other_x, other_y, total = sums
     along = along - (x * other_x + y * other_y) / total
     across = across - (x * other_y - y * other_x) / total
     spread = squares - (x * x + y * y + other_x * other_x + other_y * other_y) / total
@@ -159,17 +148,13 @@ def _find_least(
 
 
 def align(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The turn about the vertical, and the shift on the ground, that bring points closest to others.
+    """Find the rotation about the vertical and the shift on the ground that move points closest to others, (4, 4).
 
     Parameters
     ----------
     first, second : float arrays, shape (F, N, 3)
         The second is moved.
     weights : float array, shape (N,)
-
-    Returns
-    -------
-    float array, shape (4, 4)
 
     Notes
     -----
@@ -188,19 +173,9 @@ def align(first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndar
 
 
 def align_frames(first: Motion, second: Motion, pair: tuple[int, int], radius: int) -> np.ndarray:
-    """The transform that brings a motion's window about a frame onto that of another.
+    """Find the transform, (4, 4), that moves the second motion's window around a frame onto that of the first.
 
-    Parameters
-    ----------
-    pair : (int, int)
-        A frame of each, from 0.
-    radius : int
-        As of `compare_frames`, which finds the same turn and shift.
-
-    Returns
-    -------
-    float array, shape (4, 4)
-        Of the second.
+    It is the fit of `compare_frames`. `pair` has a frame of each motion, from 0.
     """
     radius = max(radius, BEYOND)
     one, two = first.continued().points, second.continued().points

@@ -1,16 +1,10 @@
-"""Where a motion can pass into another: the least differences of a table of frames."""
+"""Choose frames at which a motion can pass into another: minima of a table of differences."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-
-AS_GOOD = 1.25
-"""Loops that close, for how far they get in between, at most so many times as badly as the best: the longest wins."""
-
-AS_GOOD_BY = 0.02
-"""Or so much worse."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +14,9 @@ class Transition:
     Attributes
     ----------
     first, second : int
-        Frame of each, from 0.
+        Frame of each motion, from 0.
     difference : float
-        Of the table.
+        Entry of the table.
     """
 
     first: int
@@ -31,7 +25,7 @@ class Transition:
 
 
 def find_minima(table: np.ndarray) -> np.ndarray:
-    """Entries that are no larger than their up to eight neighbors, bool, shape (FA, FB), of a table of that shape."""
+    """Find local minima of a table, shape (FA, FB), among up to eight neighbors: bool, shape (FA, FB)."""
     padded = np.pad(table, 1, constant_values=np.inf)
     is_least = np.ones(table.shape, bool)
     rows, columns = table.shape
@@ -42,13 +36,7 @@ def find_minima(table: np.ndarray) -> np.ndarray:
 
 
 def weigh_losses(table: np.ndarray) -> np.ndarray:
-    """How bad joins are, float array, shape (FA, FB): differences, and more where half of a motion or more is lost.
-
-    Parameters
-    ----------
-    table : float array, shape (FA, FB)
-        Differences of frames.
-    """
+    """Add a penalty to differences, shape (FA, FB), of joins that lose half of a motion or more."""
     costs, later, earlier = table + table.max(), table.shape[0] // 2, (table.shape[1] + 1) // 2
     costs[later:, :earlier] = table[later:, :earlier]
     return costs
@@ -57,20 +45,18 @@ def weigh_losses(table: np.ndarray) -> np.ndarray:
 def list_transitions(
     table: np.ndarray, count: int, apart: int, shortest: int = 0, costs: np.ndarray | None = None
 ) -> list[Transition]:
-    """The best transitions, the best first.
+    """List the best transitions, starting with the best.
 
     Parameters
     ----------
-    table : float array, shape (FA, FB)
-        Differences of frames.
+    table, costs : float arrays, shape (FA, FB)
+        Differences of frames, and costs by which transitions are chosen, by default the same.
     count : int
-        Most that are listed.
+        Largest number of transitions.
     apart : int
-        Frames, of either motion, within which only the best is listed.
+        Only the best is listed within so many frames of both motions.
     shortest : int
-        Least frames of a loop, where the table is of a motion with itself; 0 where it is not.
-    costs : float array, shape (FA, FB), optional
-        What is best by; the table if not given.
+        Smallest number of frames of a loop, for a table of a motion with itself, otherwise 0.
     """
     costs = table if costs is None else costs
     rows, columns = np.nonzero(find_minima(costs))
@@ -90,17 +76,11 @@ def list_transitions(
 
 
 def choose_loop(table: np.ndarray, shortest: int) -> Transition | None:
-    """The loop to make of a motion: of those that close as well as any, the longest; None where it is too short.
+    """Choose the longest loop that closes about as well as the best, or None if the motion is too short.
 
-    How well a loop closes is its difference beside the largest between its first frame and one in between: where the
-    body hardly moves, all frames are alike, and no loop.
-
-    Parameters
-    ----------
-    table : float array, shape (F, F)
-        Of a motion with itself.
-    shortest : int
-        Least frames of a loop.
+    The gap of a loop is its difference, in a table (F, F), relative to the largest difference between its first frame
+    and one in between. So frames in which the body hardly moves do not make a loop, which has at least `shortest`
+    frames.
     """
     is_loop = np.tril(np.ones(table.shape, bool), -shortest)
     if not is_loop.any():
@@ -109,7 +89,7 @@ def choose_loop(table: np.ndarray, shortest: int) -> Transition | None:
     gaps = np.full(table.shape, np.inf)
     np.divide(table, np.maximum(ranges, 1e-12), out=gaps, where=is_loop)
     least = float(gaps.min())
-    is_good = is_loop & find_minima(gaps) & (gaps <= max(AS_GOOD * least, least + AS_GOOD_BY))
+    is_good = is_loop & find_minima(gaps) & (gaps <= max(1.25 * least, least + 0.02))
     rows, columns = np.nonzero(is_good)
     best = np.lexsort((gaps[rows, columns], columns - rows))[0]
     row, column = int(rows[best]), int(columns[best])

@@ -1,5 +1,5 @@
 """Particle skinning: the body as a solid filled with particles.
 
-`particles` is the method, `particles_2010` the one that was published. Behind the first stand `fill`, `cloud`,
-`settling`, `volumes` and `attachments`; behind the second `fill_2010` and `forces_2010`.
+`particles` is the method, and stands on `fill`, `cloud`, `settling`, `volumes` and `attachments`. `particles_2010` is
+the published method, and stands on `fill_2010` and `forces_2010`.
 """

@@ -1,4 +1,4 @@
-"""Oriented particles at rest: which are neighbors, which joints they follow, and how closely."""
+"""Oriented particles at rest: their neighbors, the joints that they follow, and how closely they follow."""
 
 from __future__ import annotations
 
@@ -6,72 +6,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algebra.nested_dissection import FEW_SIDES_LEAF, NestedDissectionFactor, factorize
+from ..algebra.nested_dissection import MAX_LEAF_FEW_SIDES, NestedDissectionFactor, factorize
 from ..geometry.neighbors import find_nearest, find_pairs
 from ..geometry.solid import Surface, find_crossed
-from ..geometry.vectors import smooth_step
+from ..geometry.vectors import list_ranges, smooth_ramp, smooth_step
 from ..rig.skeleton import Chains
 from .fill import Fill
 
-NEIGHBOR_REACH = 1.25
-"""Particles are neighbors within this many sums of their radii ..."""
-
-LEAST_NEIGHBORS = 10
-"""... and at least so many nearest ones are."""
-
-ALIKE = 0.05
-"""Share by which distances differ that count as the same: in a packing many are, and all of these are neighbors."""
-
-SAME_PART = 0.5
-"""Shared weight from which two particles are in one part of the solid, whatever is between them."""
-
-SKIN_VERTICES = 12
-"""Vertices whose weights a particle takes, the farthest of them none."""
-
-ONE_SKIN, MIXED_SKIN = 0.2, 0.4
-"""Difference of one of these vertices from their mean, up to which that skin belongs to the same bones, and from which
-it belongs to different ones."""
-
-WEIGHT_SMOOTHING = 0.9
-"""Share of the limb's radius over which weights are smoothed: flesh is not cut where the skin's weights are."""
-
-LEAST_WEIGHT_SMOOTHING = 0.1
-"""The same where bones are short."""
-
-LONG_BONES = (1.25, 2.0)
-"""Lengths of bones, in radii of the limb, from which weights are smoothed: a jaw's are sharp for a reason."""
-
-SOFTNESS = 0.35
-"""ell: share of the limb's radius over which the flesh moves apart from its bones, at stiffness 1."""
-
-LEAST_PULL = 0.07
-"""Share of its bones' pull that is left where two bones pull a particle alike."""
-
-ROTATION_SMOOTHING = 0.3
-"""Share of the limb's radius over which rotations are smoothed."""
+# Particles are neighbors within this many sums of their radii, and at least so many nearest ones are neighbors.
+NEIGHBOR_REACH, MIN_NEIGHBORS = 1.25, 10
 
 
 @dataclass(frozen=True)
 class Cloud:
-    """Particles at rest and all that is constant over poses.
+    """Particles at rest, with all that is constant over poses.
 
     Attributes
     ----------
     points : float32 array, shape (P, 3)
     weights : float array, shape (P, B)
-        Of the particles for the joints.
+        Weights of the joints.
     long : float array, shape (P,)
-        Whether their bones are long for the limb, 0 to 1.
+        Whether their bones are long, relative to the limb, 0 to 1.
     starts : int array, shape (P,)
-        Where each particle's links begin in the arrays of E links. Each pair of neighbors is two links.
+        Index of each particle's first link. Each pair of neighbors has two links.
     ends : int array, shape (E,)
-        The neighbor that a link leads to.
+        Neighbor that each link leads to.
     own, back : float32 arrays, shape (E,)
         w_ij and w_ji of the link from i to j.
     smoothing : float32 array, shape (P,)
-        Weight of the neighbors' rotations beside a particle's own F.
+        Weight of the neighbors' rotations, relative to a particle's own F.
     factor : NestedDissectionFactor
-        Of L + diag(b), float32.
+        Factor of L + diag(b), float32.
     """
 
     points: np.ndarray
@@ -85,13 +51,12 @@ class Cloud:
     factor: NestedDissectionFactor
 
     def find_near(self) -> np.ndarray:
-        """Pairs of particles that are linked, directly or through one other, or the same: i P + j, ascending."""
+        """List pairs of particles linked directly, through one other, or with themselves: i P + j, ascending."""
         count = len(self.points)
         counts = np.diff(np.append(self.starts, len(self.ends)))
         begins = np.repeat(np.arange(count), counts)
-        more = counts[self.ends]
-        offsets = np.arange(more.sum()) - np.repeat(np.cumsum(more) - more, more)
-        through = np.repeat(begins, more) * count + self.ends[np.repeat(self.starts[self.ends], more) + offsets]
+        links, further = list_ranges(self.starts[self.ends], counts[self.ends])
+        through = begins[links] * count + self.ends[further]
         return np.unique(np.concatenate([through, begins * count + self.ends, np.arange(count) * (count + 1)]))
 
 
@@ -100,8 +65,8 @@ class _Links:
 
     Notes
     -----
-    w_ij = 3 V_i k_ij / sum_j k_ij |E_ij|^2 with k = 1 / |E|, times the presence of both: what a particle's shape weighs
-    against its pull depends on neither the size of the particles nor that of the character.
+    w_ij = 3 V_i k_ij / sum_j k_ij |E_ij|^2 with k = 1 / |E|, times the presence of both. So the weight of a particle's
+    shape, relative to its pull, does not depend on the size of the particles or of the character.
     """
 
     def __init__(self, fill: Fill, pairs: np.ndarray, volumes: np.ndarray) -> None:
@@ -114,24 +79,24 @@ class _Links:
         self.diagonal = self.sum(self.forward + self.back)
 
     def sum(self, values: np.ndarray) -> np.ndarray:
-        """Sum over the pairs at each particle, of values of the pairs."""
+        """Sum of values of the pairs at each particle, shape (P,)."""
         count = len(self.points)
         return np.bincount(self.pairs[:, 0], values, count) + np.bincount(self.pairs[:, 1], values, count)
 
     def factorize(self, hold: np.ndarray) -> NestedDissectionFactor:
         """Factorize L + diag(hold), shape (P,)."""
         values, diagonal = -(self.forward + self.back), self.diagonal + hold
-        return factorize(self.points, self.pairs, values, diagonal, np.float32, leaf=FEW_SIDES_LEAF)
+        return factorize(self.points, self.pairs, values, diagonal, np.float32, leaf=MAX_LEAF_FEW_SIDES)
 
     def smooth(self, weights: np.ndarray, hold: np.ndarray) -> np.ndarray:
-        """Weights, shape (P, B), smoothed over the links as far as `hold`, shape (P,), lets them; sums of 1."""
+        """Smooth weights, shape (P, B), over the links, held by `hold`, shape (P,), and normalize them."""
         hold = hold + 1e-9 * self.diagonal.max(initial=1.0)
         dense = self.factorize(hold).solve((hold[:, None] * weights).astype(np.float32))
         dense = np.maximum(dense.astype(float), 0.0)
         return dense / np.maximum(dense.sum(axis=1, keepdims=True), 1e-12)
 
     def sort(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Where each particle's links begin, their ends, w_ij and w_ji; alone, a particle is linked to itself."""
+        """First link of each particle, ends, w_ij and w_ji. A particle without neighbors is linked to itself."""
         count = len(self.points)
         alone = np.flatnonzero(np.bincount(self.pairs.ravel(), minlength=count) == 0)
         begin, end = np.concatenate([self.pairs, self.pairs[:, ::-1], np.stack([alone, alone], axis=1)]).T
@@ -155,32 +120,35 @@ def make_cloud(
     Parameters
     ----------
     vertex_weights : float array, shape (V, B)
-        Each row summing to 1.
-    bone_lengths : float array, shape (B,)
-    parents : int array, shape (B,)
-        As in `Joints`.
+        Normalized.
+    bone_lengths, parents : float and int arrays, shape (B,)
     stiffness : float
-        How closely the flesh follows its bones; 1 is flesh.
+        How closely the flesh follows its bones. 1 is flesh.
     """
+    # Shares of the limb's radius: weights are smoothed over this where bones are long, so that flesh is not cut where
+    # the skin's weights are, and over little where bones are short: a jaw's weights are sharp for a reason.
+    smooth_long, smooth_short = 0.9, 0.1
+    # ell: share of the radius over which flesh moves apart from its bones, at stiffness 1; and for rotations
+    softness, smooth_rotations = 0.35, 0.3
+    min_pull = 0.07  # share of the pull that is left if two bones pull alike
     volumes = fill.volumes / fill.volumes.mean()
     skin_weights = _read_skin(surface, fill.points, vertex_weights)
     pairs = _drop_crossed(surface, fill, _find_pairs(fill), skin_weights)
     links = _Links(fill, pairs, volumes)
 
     lengths = bone_lengths / fill.thickness[:, None]
-    shorter = 1.0 - smooth_step((lengths - LONG_BONES[0]) / (LONG_BONES[1] - LONG_BONES[0]))
+    shorter = 1.0 - smooth_ramp(lengths, 1.25, 2.0)
     long = 1.0 - np.minimum(1.0, 3.0 * (shorter * skin_weights).sum(axis=1))
     weights = links.smooth(
-        skin_weights,
-        volumes / (np.maximum(WEIGHT_SMOOTHING * long, LEAST_WEIGHT_SMOOTHING) / stiffness * fill.thickness) ** 2,
+        skin_weights, volumes / (np.maximum(smooth_long * long, smooth_short) / stiffness * fill.thickness) ** 2
     )
     lead = _find_lead(_roll_up(weights, shorter, parents))
-    fade = LEAST_PULL + (1.0 - LEAST_PULL) * smooth_step(lead)
-    pull = volumes * (stiffness / (SOFTNESS * fill.thickness)) ** 2 * fade
+    fade = min_pull + (1.0 - min_pull) * smooth_step(lead)
+    pull = volumes * (stiffness / (softness * fill.thickness)) ** 2 * fade
 
     starts, ends, own, back = links.sort()
     spacing = links.sum(links.lengths) / np.maximum(links.sum(np.ones(len(pairs))), 1.0)
-    smoothing = (ROTATION_SMOOTHING * fill.thickness / np.maximum(spacing, 1e-3 * fill.smallest_radius)) ** 2
+    smoothing = (smooth_rotations * fill.thickness / np.maximum(spacing, 1e-3 * fill.smallest_radius)) ** 2
     return Cloud(
         points=fill.points.astype(np.float32),
         weights=np.where(weights > 1e-4, weights, 0.0),
@@ -195,7 +163,7 @@ def make_cloud(
 
 
 def _find_lead(weights: np.ndarray) -> np.ndarray:
-    """By how much each particle's strongest joint leads the next, shape (P,)."""
+    """Difference between the two largest weights of each particle, shape (P,)."""
     if weights.shape[1] < 2:
         return weights[:, 0]
     second, first = np.partition(weights, -2, axis=1)[:, -2:].T
@@ -203,7 +171,7 @@ def _find_lead(weights: np.ndarray) -> np.ndarray:
 
 
 def _roll_up(weights: np.ndarray, shorter: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Weights, shape (P, B), with those of short bones given to their parents: a jaw is part of the head."""
+    """Move weights, shape (P, B), of short bones to their parents: a jaw is part of the head."""
     depths = Chains(parents).sum(np.ones(len(parents), np.intp))
     result = weights.copy()
     for joint in np.argsort(-depths, kind="stable"):
@@ -215,17 +183,17 @@ def _roll_up(weights: np.ndarray, shorter: np.ndarray, parents: np.ndarray) -> n
 
 
 def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray) -> np.ndarray:
-    """Weights of the skin next to each particle, shape (P, B).
+    """Read the weights of the skin next to each particle, shape (P, B).
 
-    Where that skin is of different bones, vertices that are not seen from the particle are another part's.
+    If that skin follows different bones, vertices that cannot be seen from the particle belong to another part.
     """
     used = np.unique(surface.triangles)
-    near, away = find_nearest(points, surface.points[used], SKIN_VERTICES + 1)
+    near, away = find_nearest(points, surface.points[used], 12 + 1)
     away = np.maximum(away, 1e-6 * (away.max(initial=0.0) or 1.0))
     near, share = used[near[:, :-1]], np.maximum(1.0 - (away[:, :-1] / away[:, -1:]) ** 2, 1e-6) / away[:, :-1] ** 2
     mean = np.einsum("pn,pnb->pb", share / share.sum(axis=1, keepdims=True), vertex_weights[near])
     differs = 0.5 * np.abs(vertex_weights[near] - mean[:, None]).sum(axis=2).max(axis=1)
-    mixed = np.broadcast_to(smooth_step((differs - ONE_SKIN) / (MIXED_SKIN - ONE_SKIN))[:, None], near.shape)
+    mixed = np.broadcast_to(smooth_ramp(differs, 0.2, 0.4)[:, None], near.shape)
     rows, columns = np.nonzero(mixed)
     unseen = find_crossed(surface, points[rows], surface.points[near[rows, columns]])
     share[rows[unseen], columns[unseen]] *= 1.0 - (1.0 - 1e-6) * mixed[rows[unseen], columns[unseen]]
@@ -234,11 +202,11 @@ def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray)
 
 
 def _find_pairs(fill: Fill) -> np.ndarray:
-    """Pairs of neighbors, each once."""
+    """Find pairs of neighbors, each once."""
     count = len(fill.points)
-    near, away = fill.find_nearest(fill.points, 2 * LEAST_NEIGHBORS)
-    last = away[:, min(LEAST_NEIGHBORS, near.shape[1] - 1), None]
-    rows, columns = np.nonzero(away <= (1.0 + ALIKE) * last)
+    near, away = fill.find_nearest(fill.points, 2 * MIN_NEIGHBORS)
+    last = away[:, min(MIN_NEIGHBORS, near.shape[1] - 1), None]
+    rows, columns = np.nonzero(away <= 1.05 * last)  # a packing has many equal distances, and all are neighbors
     nearest = np.stack([rows, near[rows, columns]], axis=1)
     nearest = np.sort(nearest[nearest[:, 0] != nearest[:, 1]], axis=1)
     pairs = np.concatenate([find_pairs(fill.points, fill.radii, NEIGHBOR_REACH), nearest])
@@ -247,11 +215,11 @@ def _find_pairs(fill: Fill) -> np.ndarray:
 
 
 def _drop_crossed(surface: Surface, fill: Fill, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Leave out pairs that have air between them: those of different bones, and those whose middle is outside."""
+    """Leave out pairs across the skin, among those of different bones and those whose middle is outside."""
     starts, ends = fill.points[pairs[:, 0]], fill.points[pairs[:, 1]]
     shared = np.minimum(weights[pairs[:, 0]], weights[pairs[:, 1]]).sum(axis=1)
     outside = ~fill.grid.inside[fill.grid.cells(0.5 * (starts + ends))]
-    doubtful = np.flatnonzero((shared < SAME_PART) | outside)
+    doubtful = np.flatnonzero((shared < 0.5) | outside)
     keep = np.ones(len(pairs), bool)
     keep[doubtful[find_crossed(surface, starts[doubtful], ends[doubtful])]] = False
     return pairs[keep]

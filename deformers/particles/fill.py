@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geometry.lattice import hexagonal_packing
+from ..geometry.lattice import SPHERE_SPACE, hexagonal_packing
 from ..geometry.neighbors import find_nearest, find_pairs, group_points
 from ..geometry.solid import (
     Grid,
@@ -19,82 +19,36 @@ from ..geometry.solid import (
     measure_lines,
     spread_squares,
 )
-from ..geometry.vectors import smooth_step
+from ..geometry.vectors import smooth_step, sum_by
 
-LARGEST_RATIO = 4.0
-"""Largest radius over smallest."""
+# Largest radius of a particle, relative to the smallest
+MAX_RATIO = 4.0
 
+# The largest ball that fits into the solid around a particle has this many radii of the particle.
 RADII_IN_BALL = 3.0
-"""Radii of a particle in the largest ball that fits into the solid around it."""
 
-MOST_GROWTH = 0.5
-"""Most that the radius grows over a distance of 1."""
+# Largest growth of the radius over a distance of 1
+MAX_GROWTH = 0.5
 
-BALL_REACH = 1.3
-"""A ball stands for points this near, in its radii: edges and corners are not thin, though no large ball holds them."""
+# A ball covers points within so many of its radii. Edges and corners are not thin, though no large ball holds them.
+# To find the limb that a point belongs to, a ball reaches farther: the limb of a cube's corner is the cube.
+BALL_REACH, LIMB_REACH = 1.3, 1.8
 
+# A ball that is smaller than wanted counts as farther away, by this for a difference of 1. So where the solid grows a
+# little, balls appear in the middle first.
 LACK = 20.0
-"""How much farther from a point a ball counts as that is smaller than asked for, for a difference of 1: where the
-solid grows a little, balls appear at their middle first."""
 
-LIMB_REACH = 1.8
-"""The same where the question is what limb a point belongs to: that of a cube's corner is the cube."""
+# Distances to the skin are measured cell by cell up to the first depth, and up to the second on the fine grid.
+SHALLOW_CELLS, DEEPEST_CELLS = 5, 16
 
-CELL_SIZE = 1.0
-"""Side of a grid's cell in smallest radii."""
-
-FIRST_CELLS = 8000
-"""Cells that the grid holds from which the smallest radius is found."""
-
-COARSE_LOSS = 0.3
-"""Cells that a limb is less deep on it: on the fine grid, depths are means of 8 cells, and less in its middle."""
-
-DEEPEST_CELLS = 16
-"""Cells within which distances to the skin are measured on the fine grid: the largest ball that a radius asks for."""
-
-SHALLOW_CELLS = 5
-"""Cells within which they are measured cell by cell."""
-
-MOST_SAMPLES = 20_000_000
-"""Points on the skin, about: where there would be more, as on needles, they are farther apart."""
-
+# Skin farther from all particles than this, in radii, is bare.
 BARE_DISTANCE = 2.2
-"""Skin farther from all particles than this, in radii there, is bare."""
 
-LEAST_DEPTH = 0.0
-"""Least depth of a particle, in radii."""
+# Particles nearer than this share of the sum of their radii are too near.
+MIN_SPACING = 0.8
 
-DEPTH_FADE, BARE_FADE = 0.25, 0.3
-"""More depth, and how much farther from all particles than bare skin has to be, from which a particle counts fully."""
-
-LEAST_PRESENCE = 0.02
-
-SPARE_NEAR = 8
-"""More particles that are looked at to find the nearest: some may hardly count."""
-
-SKIN_SPACING = 0.5
-"""Distance of the points by which bare skin is looked for, in sides of the cells in which one is looked at."""
-
-SKIN_DEPTH = 0.5
-"""How far below bare skin its particles are put, in radii."""
-
-LEAST_SPACING = 0.8
-"""Particles nearer than this share of the sum of their radii are too near."""
-
+# The number of particles may differ from the wanted number by this share.
 COUNT_TOLERANCE = 0.35
-"""Share by which the number of particles may differ from the number asked for."""
-
-MOST_TRIES = 4
-"""Fillings that are tried to come nearer to it."""
-
-RADIUS_STEPS = 8
-"""Smallest radii that are tried, to a factor of 2."""
-
-LEAST_RADIUS = 0.15
-"""Least smallest radius, for one particle on an area of 1."""
-
-PACKED_VOLUME = 4.0 * np.sqrt(2.0)
-"""Volume that a sphere of radius 1 takes in a close packing."""
 
 
 @dataclass(frozen=True)
@@ -107,16 +61,16 @@ class Fill:
         Centers, in the space and unit of the surface.
     radii : float64 array, shape (P,)
     presence : float64 array, shape (P,)
-        How much each counts, above 0 to 1: little where the solid hardly has room for it, so that it comes and goes
-        unnoticed.
+        Weight of each, above 0 to 1. It is small if the solid hardly has room for the particle, so that it comes and
+        goes unnoticed.
     volumes : float64 array, shape (P,)
-        The share of the solid that each stands for.
+        Volume of the solid that each represents.
     thickness : float64 array, shape (P,)
         Radius of the limb around each: of the largest ball that fits into it.
     limb_grid : Grid
-        Of cells twice as large.
+        Cells twice as large as those of `grid`.
     limbs : float32 array, shape (X, Y, Z)
-        The same for its cells, and for those next to them.
+        Radius of the limb around the cells of `limb_grid`, and the cells next to them.
     """
 
     points: np.ndarray
@@ -134,11 +88,11 @@ class Fill:
         return self.limb_grid.sample(self.limbs, points)
 
     def find_nearest(self, points: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest particles of points, shape (N, 3), and their distances: shape (N, count), nearest first.
+        """Find the nearest particles of points, shape (N, 3), and their distances: (N, count), nearest first.
 
-        Those of little presence count as farther: they displace no other.
+        Particles of little presence count as farther, so that they do not displace others.
         """
-        near, away = find_nearest(points, self.points, count + SPARE_NEAR)
+        near, away = find_nearest(points, self.points, count + 8)  # some may hardly count
         away = away / np.sqrt(self.presence[near])
         order = np.argsort(away, axis=1, kind="stable")[:, :count]
         return np.take_along_axis(near, order, axis=1), np.take_along_axis(away, order, axis=1)
@@ -152,11 +106,11 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
     surface : Surface
         With at least one triangle.
     smallest_radius : float
-        In the surface's unit; 0: what gives about `count` particles.
+        In the surface's unit; 0 for about `count` particles.
 
     Notes
     -----
-    Yamamoto & Tokoi choose between two radii by how near the surface is, which saves few particles in a limb. Here
+    Yamamoto & Tokoi choose between two radii by the distance to the surface, which saves few particles in a limb. Here
     the radius is a share of the largest ball that fits into the limb, at its skin as well as at its core.
     """
     coarse = _fill_coarsely(surface)
@@ -164,7 +118,7 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
         return _fill(surface, smallest_radius, *coarse)
     radius = _round_radius(surface, _find_smallest_radius(surface, *coarse, count))
     fill = _fill(surface, radius, *coarse)
-    for _ in range(MOST_TRIES):
+    for _ in range(4):
         excess = len(fill.points) / count
         if abs(excess - 1.0) <= COUNT_TOLERANCE:
             break
@@ -174,20 +128,21 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
 
 
 def _round_radius(surface: Surface, radius: float) -> float:
-    """The nearest of RADIUS_STEPS radii to a factor of 2: vertices that move a little choose no other."""
+    """Round a radius to a geometric series, so that small moves of vertices do not change it."""
+    steps = 8  # to a factor of 2
     size = float(np.ptp(surface.points[np.unique(surface.triangles)], axis=0).max()) or 1.0
-    return size * float(2.0 ** (np.rint(RADIUS_STEPS * np.log2(radius / size)) / RADIUS_STEPS))
+    return size * float(2.0 ** (np.rint(steps * np.log2(radius / size)) / steps))
 
 
 def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths: np.ndarray) -> Fill:
-    """Fill a surface with particles of at least a radius."""
-    grid = fill_grid(surface, CELL_SIZE * smallest_radius, fixed=True)
+    """Fill a surface with particles of at least the smallest radius."""
+    grid = fill_grid(surface, smallest_radius, fixed=True)
     depths = _find_depths(surface, grid)
     half, half_depths = _halve(grid, depths, np.mean)
     balls = _double(find_balls(half, half_depths, np.sqrt(2.0), BALL_REACH), grid.inside)
-    radii = _grade(grid, np.clip(balls / RADII_IN_BALL, smallest_radius, LARGEST_RATIO * smallest_radius))
+    radii = _grade(grid, np.clip(balls / RADII_IN_BALL, smallest_radius, MAX_RATIO * smallest_radius))
     points, sizes = _pack(grid, depths, radii, smallest_radius)
-    presence = _fade((grid.sample(depths, points) / sizes - LEAST_DEPTH) / DEPTH_FADE)
+    presence = _fade(grid.sample(depths, points) / sizes / 0.25)
     points, sizes, presence = _cover(surface, points, sizes, presence, grid, radii, smallest_radius)
     order = np.concatenate(group_points(points))
     points, sizes, presence = points[order], sizes[order], presence[order]
@@ -199,28 +154,29 @@ def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths:
 
 
 def _find_limbs(grid: Grid, depths: np.ndarray, coarse: Grid, coarse_depths: np.ndarray) -> np.ndarray:
-    """The radius of the limb around each cell: where it is too thick to be measured, that of the coarse grid."""
+    """Radius of the limb around each cell, from the coarse grid if it is too thick to be measured on the fine one."""
     limbs = _largest_near(find_balls(grid, depths, 2.0**0.25, LIMB_REACH))
     share = smooth_step(4.0 * limbs / (DEEPEST_CELLS * 0.5 * grid.step) - 2.0)
     deep = np.nonzero(share)
     coarse_limbs = _largest_near(find_balls(coarse, coarse_depths, 2.0**0.25, LIMB_REACH))
     found = share[deep] * coarse.sample(coarse_limbs, grid.centers(np.stack(deep, axis=1)))
     limbs[deep] = np.maximum(limbs[deep], found)
-    return np.float32(2.0**0.125) * limbs  # the middle of the step in which the radius lies
+    return np.float32(2.0**0.125) * limbs  # the middle of the step that contains the radius
 
 
 def _fill_coarsely(surface: Surface) -> tuple[Grid, np.ndarray]:
-    """A grid of about FIRST_CELLS cells in the surface, and how deep each is, however deep."""
+    """A grid of about 8000 cells in the surface, and the depth of each, without a limit."""
+    loss = 0.3  # cells: on the fine grid, depths are means of 8 cells, and smaller in the middle of a limb
     volume = max(surface.volume, 1e-9 * float(np.prod(np.ptp(surface.points, axis=0)))) or 1.0
-    grid = fill_grid(surface, _round_radius(surface, float(np.cbrt(volume / FIRST_CELLS))), fixed=True)
+    grid = fill_grid(surface, _round_radius(surface, float(np.cbrt(volume / 8000))), fixed=True)
     depths = distances_across(measure_lines(surface, grid), min(120, min(grid.inside.shape) // 2 + 1))
-    return grid, np.float32(grid.step) * (np.where(grid.inside, depths, -depths) - np.float32(COARSE_LOSS))
+    return grid, np.float32(grid.step) * (np.where(grid.inside, depths, -depths) - np.float32(loss))
 
 
 def _find_depths(surface: Surface, grid: Grid) -> np.ndarray:
-    """Distance of each cell's center to the skin, float32, below 0 outside; at most DEEPEST_CELLS cells.
+    """Distance of each cell's center to the skin, float32, below 0 outside, at most DEEPEST_CELLS cells.
 
-    From SHALLOW_CELLS on, it is that of every second cell, and between them.
+    From SHALLOW_CELLS on, it is measured for every second cell and interpolated.
     """
     lines = measure_lines(surface, grid)
     depths = distances_across(lines, SHALLOW_CELLS)
@@ -234,7 +190,7 @@ def _find_depths(surface: Surface, grid: Grid) -> np.ndarray:
 
 
 def _halve(grid: Grid, values: np.ndarray, choose: Callable = np.max) -> tuple[Grid, np.ndarray]:
-    """A grid of cells twice as large, inside where any of its 8 parts is, and what `choose` makes of their values."""
+    """A grid of cells twice as large, inside if any of its 8 parts is, and their values combined by `choose`."""
     shape = tuple(-(-size // 2) for size in grid.inside.shape)
     room = [(0, 2 * half - size) for half, size in zip(shape, grid.inside.shape, strict=True)]
 
@@ -246,21 +202,24 @@ def _halve(grid: Grid, values: np.ndarray, choose: Callable = np.max) -> tuple[G
 
 
 def _double(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """Values of the cells of `_halve` at their parts; 0 outside."""
+    """Expand values of the cells of `_halve` to their parts. Outside they are 0."""
     for axis in range(3):
         values = np.repeat(values, 2, axis=axis)
     return values[tuple(slice(size) for size in inside.shape)] * inside
 
 
 def find_smallest_radius(surface: Surface, count: int) -> float:
-    """About the smallest radius that leads to `count` particles, in the surface's unit."""
+    """Estimate the smallest radius for `count` particles, in the surface's unit."""
     return _find_smallest_radius(surface, *_fill_coarsely(surface), count)
 
 
 def _find_smallest_radius(surface: Surface, grid: Grid, depths: np.ndarray, count: int) -> float:
-    """The same on a coarse grid, by halving; not so small that the skin of a plate alone would take far more."""
+    """Estimate the smallest radius on a coarse grid, by bisection.
+
+    It is not so small that the skin of a plate alone would need far more particles.
+    """
     area = float(np.linalg.norm(area_vectors(surface.points, surface.triangles), axis=1).sum())
-    least = LEAST_RADIUS * float(np.sqrt(area / count))
+    least = 0.15 * float(np.sqrt(area / count))
     balls = find_balls(grid, depths, np.sqrt(2.0), BALL_REACH)
     held = balls[grid.inside].astype(float)
     if not held.size:
@@ -268,31 +227,30 @@ def _find_smallest_radius(surface: Surface, grid: Grid, depths: np.ndarray, coun
     low, high = 0.01 * grid.step, 30.0 * grid.step
     for _ in range(40):
         radius = np.sqrt(low * high)
-        radii = np.clip(held / RADII_IN_BALL, radius, LARGEST_RATIO * radius)
-        needed = (grid.step**3 / (PACKED_VOLUME * radii**3)).sum()
+        radii = np.clip(held / RADII_IN_BALL, radius, MAX_RATIO * radius)
+        needed = (grid.step**3 / (SPHERE_SPACE * radii**3)).sum()
         low, high = (radius, high) if needed > count else (low, radius)
     return max(float(np.sqrt(low * high)), least)
 
 
 def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.ndarray:
-    """Radius of the largest ball inside the solid that holds each cell (local thickness), float32; 0 outside.
+    """Radius of the largest ball inside the solid that contains each cell (local thickness), float32, 0 outside.
 
     Parameters
     ----------
     depths : float32 array, shape (X, Y, Z)
-        Distance of each cell to the nearest one outside, in the grid's unit.
+        Distance of each cell to the nearest cell outside, in the grid's unit.
     ratio : float
-        Between one radius that is looked for and the next.
+        Ratio between successive radii of balls.
     room : float
-        Distance, in its radii, up to which a ball stands for a point.
+        A ball covers points within so many of its radii.
     """
     balls = np.where(grid.inside, np.maximum(depths, 0.5 * grid.step), 0.0).astype(np.float32)
     reach = (depths / grid.step).astype(np.float32)
     level = 1.0
     while level <= reach.max(initial=0.0) + room * level / LACK:
-        lacks = np.minimum(
-            np.float32(LACK) * np.maximum(np.float32(level) - reach, 0.0), np.float32(room * level + 1.0)
-        )
+        lacks = np.float32(LACK) * np.maximum(np.float32(level) - reach, 0.0)
+        lacks = np.minimum(lacks, np.float32(room * level + 1.0))
         near = spread_squares(lacks**2, int(np.ceil(room * level))) <= (room * level) ** 2
         np.maximum(balls, np.where(near & grid.inside, np.float32(level * grid.step), 0.0), out=balls)
         level *= ratio
@@ -300,21 +258,21 @@ def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.
 
 
 def _grade(grid: Grid, radii: np.ndarray) -> np.ndarray:
-    """Lower radii so that they grow at most by MOST_GROWTH; outside of the solid, take the least nearby."""
+    """Lower radii so that they grow by at most MAX_GROWTH. Outside of the solid they are the least nearby."""
     radii = np.where(grid.inside, radii, np.float32(radii.max())).astype(np.float32)
     for _ in range(DEEPEST_CELLS):
         before = radii.copy()
         for axis in range(3):
             near = np.moveaxis(radii, axis, 0)
-            np.minimum(near[1:], near[:-1] + np.float32(MOST_GROWTH * grid.step), out=near[1:])
-            np.minimum(near[:-1], near[1:] + np.float32(MOST_GROWTH * grid.step), out=near[:-1])
+            np.minimum(near[1:], near[:-1] + np.float32(MAX_GROWTH * grid.step), out=near[1:])
+            np.minimum(near[:-1], near[1:] + np.float32(MAX_GROWTH * grid.step), out=near[:-1])
         if (before == radii).all():
             break
     return radii
 
 
 def _largest_near(values: np.ndarray) -> np.ndarray:
-    """The largest value of each cell and its 26 neighbors."""
+    """Largest value of each cell and its 26 neighbors."""
     result = values
     for axis in range(3):
         near = np.moveaxis(result, axis, 0)
@@ -326,7 +284,7 @@ def _largest_near(values: np.ndarray) -> np.ndarray:
 
 
 def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Close packings of each size where the radius is about that, the largest first: centers and radii."""
+    """Fill regions of about one radius with close packings, the largest first: centers and radii."""
     steps = _find_steps(radii, smallest).astype(int)
     points, sizes = np.empty((0, 3)), np.empty(0)
     for step in range(int(steps.max(initial=0)), -1, -1):
@@ -340,25 +298,26 @@ def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) ->
         new = hexagonal_packing(np.floor(low / period) * period, high, size)
         cells = grid.cells(new)
         new = new[(steps[cells] == step) & (depths[cells] > -2.0 * grid.step)]
-        new = new[grid.sample(depths, new) >= LEAST_DEPTH * size]
+        new = new[grid.sample(depths, new) >= 0.0]
         if len(points) and len(new):
             near, away = find_nearest(new, points, 4)
-            new = new[(away >= LEAST_SPACING * (size + sizes[near])).all(axis=1)]
+            new = new[(away >= MIN_SPACING * (size + sizes[near])).all(axis=1)]
         points, sizes = np.concatenate([points, new]), np.concatenate([sizes, np.full(len(new), size)])
     return points, sizes
 
 
 def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points all over a surface, their outward normals, and the areas around them: shapes (N, 3), (N, 3), (N,).
+    """Sample a surface: points, outward normals, and areas around them, shapes (N, 3), (N, 3), (N,).
 
-    They are no farther apart than `spacing`, unless that takes more than `MOST_SAMPLES`.
+    They are at most `spacing` apart, unless that needs too many points, as on needles.
     """
+    max_samples = 20_000_000
     vectors = area_vectors(surface.points, surface.triangles)
     areas = np.linalg.norm(vectors, axis=1)
     normals = vectors / np.maximum(areas, 1e-300)[:, None]
     corners = surface.points[surface.triangles]
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
-    while np.square(longest / spacing).sum() > MOST_SAMPLES:
+    while np.square(longest / spacing).sum() > max_samples:
         spacing *= 1.25
     cuts = np.maximum(1, np.ceil(longest / spacing)).astype(int)
     points, directions, sizes = [], [], []
@@ -375,11 +334,11 @@ def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarra
 
 
 def _divide_skin(surface: Surface, side: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The middle of the skin in each cell of a side that looks to one of 6 directions, its normal, a point on it.
+    """Divide the skin by cells of a side and by 6 directions: middles, normals, and points on it, shape (N, 3) each.
 
-    Shape (N, 3) each. However the skin is cut into triangles, middles are about the same.
+    Middles hardly depend on the triangles of the skin.
     """
-    skin, normals, areas = sample_skin(surface, SKIN_SPACING * side)
+    skin, normals, areas = sample_skin(surface, 0.5 * side)
     rows, axis = np.arange(len(skin)), np.abs(normals).argmax(axis=1)
     cells = np.floor(skin / side).astype(np.int64)
     cells = cells - cells.min(axis=0)
@@ -387,10 +346,7 @@ def _divide_skin(surface: Surface, side: float) -> tuple[np.ndarray, np.ndarray,
     _, first, owner = np.unique(keys, return_index=True, return_inverse=True)
     owner, count = owner.ravel(), len(first)
     total = np.maximum(np.bincount(owner, areas, count), 1e-300)
-    middles, mean = (
-        np.stack([np.bincount(owner, areas * values[:, i], count) / total for i in range(3)], axis=1)
-        for values in (skin, normals)
-    )
+    middles, mean = (sum_by(owner, areas[:, None] * values, count) / total[:, None] for values in (skin, normals))
     order = np.lexsort((np.linalg.norm(skin - middles[owner], axis=1), owner))
     nearest = order[np.searchsorted(owner[order], np.arange(count))]
     return middles, mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300), skin[nearest]
@@ -405,7 +361,7 @@ def _cover(
     graded: np.ndarray,
     smallest: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add particles under skin that is bare; `graded` are the radii of the grid's cells."""
+    """Add particles under bare skin. `graded` are the radii of the grid's cells."""
     skin, normals, touching = _divide_skin(surface, 1.5 * smallest)
     radii = smallest * 2.0 ** (0.5 * _find_steps(grid.sample(graded, skin - smallest * normals), smallest))
     away = np.full(len(skin), np.inf)
@@ -416,36 +372,26 @@ def _cover(
             skin, normals, touching, radii, away = skin[bare], normals[bare], touching[bare], radii[bare], away[bare]
         if not len(skin):
             break
-        depth = SKIN_DEPTH * radii[:, None] * normals
-        beyond = find_crossed(surface, touching - 1e-3 * depth, touching - depth)  # the solid is thinner than that
+        depth = 0.5 * radii[:, None] * normals
+        beyond = find_crossed(surface, touching - 1e-3 * depth, touching - depth)  # the solid is thinner
         new = np.where(beyond[:, None], skin, skin - depth)
-        chosen = thin_out(new, radii, 2.0 * LEAST_SPACING)
+        chosen = thin_out(new, radii, 2.0 * MIN_SPACING)
         points, sizes = np.concatenate([points, new[chosen]]), np.concatenate([sizes, radii[chosen]])
-        presence = np.concatenate([presence, _fade((away[chosen] / radii[chosen] - BARE_DISTANCE) / BARE_FADE)])
+        presence = np.concatenate([presence, _fade((away[chosen] / radii[chosen] - BARE_DISTANCE) / 0.3)])
     return points, sizes, presence
 
 
 def _find_steps(radii: np.ndarray, smallest: float) -> np.ndarray:
-    """By how many steps of the square root of 2 radii are larger than the smallest: ints as floats."""
+    """Steps by the square root of 2 from the smallest radius to radii, whole numbers as floats."""
     return np.maximum(np.rint(2.0 * np.log2(radii / smallest)), 0.0)
 
 
 def thin_out(points: np.ndarray, radii: np.ndarray, factor: float) -> np.ndarray:
-    """Choose points of which no two are near each other, so that none can be added.
+    """Choose points, shape (N, 3), that are not near one another, and as many as possible: their indices, shape (n,).
 
-    Parameters
-    ----------
-    points : float array, shape (N, 3)
-    radii : float array, shape (N,)
-    factor : float
-        Two points are near if their distance is below `factor` times the smaller radius.
-
-    Returns
-    -------
-    int array, shape (n,)
-        Indices of the chosen points.
+    Points are near if their distance is below `factor` times the smaller of their radii, shape (N,).
     """
-    cells = np.floor(points / (factor * radii[:, None]))  # one point of each cell of its own size goes first
+    cells = np.floor(points / (factor * radii[:, None]))  # first one point of each cell of its own size
     key = np.concatenate([cells, radii[:, None]], axis=1)
     _, first = np.unique(key, axis=0, return_index=True)
     first = np.sort(first)
@@ -464,11 +410,11 @@ def thin_out(points: np.ndarray, radii: np.ndarray, factor: float) -> np.ndarray
 
 
 def _fade(values: np.ndarray) -> np.ndarray:
-    """Presence of particles whose margins are these: 1 from 1 on."""
-    return np.maximum(smooth_step(values), LEAST_PRESENCE)
+    """Presence of particles by their margins, 1 for margins from 1 on."""
+    return np.maximum(smooth_step(values), 0.02)
 
 
 def _share_volume(grid: Grid, sizes: np.ndarray, presence: np.ndarray) -> np.ndarray:
-    """Volume of the solid, divided among the particles by what each takes in a close packing."""
+    """Divide the volume of the solid among the particles, by their volumes in a close packing."""
     shares = presence * sizes**3
     return shares * (max(grid.inside.sum(), 1) * grid.step**3 / shares.sum())

@@ -1,6 +1,6 @@
-"""Fill a surface with spheres of one size or of two, as Yamamoto & Tokoi 2010 do (section 2).
+"""Fill a surface with spheres of one or two sizes (Yamamoto & Tokoi 2010, section 2).
 
-All functions take any unit; the spheres come out in the space and unit of the surface's points.
+The spheres are in the space and unit of the surface's points, which may be any.
 """
 
 from __future__ import annotations
@@ -9,26 +9,13 @@ import numpy as np
 
 from ..geometry.lattice import hexagonal_packing
 from ..geometry.neighbors import find_nearest, find_pairs
+from ..geometry.vectors import list_ranges
 
+# Radius of the large spheres relative to the small ones, R / r (Table 1)
 RATIO = 3.0
-"""Radius of the large spheres over that of the small ones, R / r (Table 1)."""
 
-CONTACTS = 12
-"""Spheres that an inner one of a close packing touches: a large one that touches fewer is near the surface."""
-
-TOUCH = 1.001
-"""Spheres up to this many times the sum of their radii apart touch."""
-
+# Centers this near the surface, along x and as a share of its largest extent, are on the surface.
 ON_SURFACE = 1e-7
-"""Centers this near the surface, along x and as a share of the surface's largest extent, are on it."""
-
-NUDGE = 1e-7 * np.array([1.0, 0.6180339887])
-"""How far rays are moved along y and z, as a share of the surface's largest extent. Rays of a lattice go through edges
-and corners of meshes that people make; the two shares have no common measure, as edges at 45 degrees must be left
-too."""
-
-SPHERE_SPACE = 4.0 * np.sqrt(2.0)
-"""Volume that a sphere of radius 1 takes in a close packing."""
 
 
 def fill_uniform(points: np.ndarray, triangles: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
@@ -45,12 +32,12 @@ def fill_uniform(points: np.ndarray, triangles: np.ndarray, radius: float) -> tu
     Returns
     -------
     centers : float64 array, shape (P, 3)
-        The first sphere of the lattice is on the low corner of the surface's bounding box. P may be 0.
+        The first sphere of the lattice is at the low corner of the surface's bounding box. P may be 0.
     radii : float64 array, shape (P,)
 
     Notes
     -----
-    Section 2. A sphere counts as inside where its center is: it may stick out of the surface by its radius.
+    Section 2. A sphere is inside if its center is, so it may stick out of the surface by its radius.
     """
     low, high = surface_bounds(points, triangles)
     centers = hexagonal_packing(low, high, radius)
@@ -59,7 +46,7 @@ def fill_uniform(points: np.ndarray, triangles: np.ndarray, radius: float) -> tu
 
 
 def fill_two_levels(points: np.ndarray, triangles: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
-    """Fill the core of a surface with spheres of three times the radius, and the rest with those of the radius.
+    """Fill the core of a surface with spheres of three times the radius, and the rest with spheres of the radius.
 
     Parameters
     ----------
@@ -67,7 +54,7 @@ def fill_two_levels(points: np.ndarray, triangles: np.ndarray, radius: float) ->
     triangles : int array, shape (T, 3)
         At least one.
     radius : float
-        Of the small spheres, in the unit of the points.
+        Radius of the small spheres, in the unit of the points.
 
     Returns
     -------
@@ -77,14 +64,14 @@ def fill_two_levels(points: np.ndarray, triangles: np.ndarray, radius: float) ->
 
     Notes
     -----
-    Section 2: large spheres that touch fewer than 12 others go, all at once. The paper then adds those that stay to
-    the surface, as subdivided icosahedra, and repeats the test by rays. Here the small centers inside a large sphere
-    go: after one subdivision or more the icosahedra leave out the same centers. So in both, small spheres overlap
-    large ones: their centers are tested, and not all of them.
+    Section 2: large spheres that touch fewer than 12 others, as the inner spheres of a close packing do, are near the
+    surface and removed together. The paper then adds the others to the surface as subdivided icosahedra, and repeats
+    the test by rays. Here, small centers inside a large sphere are removed. From one subdivision on, the icosahedra
+    exclude the same centers. So in both, small spheres overlap large ones: only their centers are tested.
     """
     large, large_radii = fill_uniform(points, triangles, RATIO * radius)
-    contacts = np.bincount(find_pairs(large, large_radii, TOUCH).ravel(), minlength=len(large))
-    large = large[contacts >= CONTACTS]
+    contacts = np.bincount(find_pairs(large, large_radii, 1.001).ravel(), minlength=len(large))
+    large = large[contacts >= 12]
     small, small_radii = fill_uniform(points, triangles, radius)
     if len(large) and len(small):
         away = find_nearest(small, large, 1)[1][:, 0]
@@ -94,7 +81,7 @@ def fill_two_levels(points: np.ndarray, triangles: np.ndarray, radius: float) ->
 
 
 def count_lattice_points(extents: np.ndarray, radius: float) -> float:
-    """Points, at most, of a lattice in a box of these extents, shape (3,): one more along each than fits between."""
+    """Largest number of lattice points in a box of these extents, shape (3,), one more along each than fit between."""
     return float(np.prod(extents / (radius * np.array([2.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)])) + 1.0))
 
 
@@ -112,27 +99,26 @@ def surface_volume(points: np.ndarray, triangles: np.ndarray) -> float:
 
 
 def find_inside(centers: np.ndarray, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Tell which centers a surface holds, by the parity of a ray along x.
+    """Find which centers are inside a surface, bool, shape (N,), by the parity of a ray along x.
 
     Parameters
     ----------
     centers : float array, shape (N, 3)
-        Those that follow on each other with the same y and z share a ray: a lattice costs one ray a row.
+        Successive centers with the same y and z share a ray, so a lattice needs one ray for each row.
     points : float array, shape (V, 3)
     triangles : int array, shape (T, 3)
         At least one.
 
-    Returns
-    -------
-    bool array, shape (N,)
-
     Notes
     -----
-    Section 2: triangles and rays are projected on the y-z plane, and the crossings of a ray are sorted by x; a center
-    with an odd number of them before it is inside. The paper does not say what a center on the surface is. Here it is
-    inside, on whichever side of the box: that gives the 4641 spheres of Table 1 for a box of 2.5 x 1.2 x 1.0. As in
-    the paper, a ray through a hole, and one through two shells that overlap, is wrong.
+    Section 2: triangles and rays are projected onto the y-z plane, and the crossings of a ray are sorted by x. A center
+    with an odd number of crossings before it is inside. The paper does not say whether a center on the surface is
+    inside. Here it is, on all sides: this gives the 4641 spheres of Table 1 for a box of 2.5 x 1.2 x 1.0. As in the
+    paper, a ray through a hole or through two overlapping shells is wrong.
     """
+    # Rays of a lattice pass through edges and corners of meshes that people make, so rays are nudged along y and z. The
+    # two shares have no common measure, as edges at 45 degrees must also be avoided.
+    nudge = 1e-7 * np.array([1.0, 0.6180339887])
     low, high = surface_bounds(points, triangles)
     size = float((high - low).max()) or 1.0
     positions = (np.asarray(centers, np.float64) - low) / size
@@ -140,10 +126,10 @@ def find_inside(centers: np.ndarray, points: np.ndarray, triangles: np.ndarray) 
     changes = (np.diff(positions[:, 1:], axis=0) != 0).any(axis=1)
     ray_of = np.concatenate([np.zeros(min(1, len(positions)), np.intp), np.cumsum(changes)])
     rays = positions[np.flatnonzero(np.diff(ray_of, prepend=-1))][:, 1:]
-    rays = rays + NUDGE * np.where(rays < 0.5 * (high - low)[1:] / size, 1.0, -1.0)  # into the box, not out of it
+    rays = rays + nudge * np.where(rays < 0.5 * (high - low)[1:] / size, 1.0, -1.0)  # into the box, not out of it
 
     rays_hit, crossings = _cross_surface(rays, corners)
-    # One ray after the other on one line, each with room of 4 for positions along it, which are between -1 and 2.
+    # All rays on one line, each with room of 4 for its positions, which are between -1 and 2.
     crossings = np.sort(4.0 * rays_hit + crossings)
     first = np.searchsorted(crossings, 4.0 * ray_of - 1.0)
     along = 4.0 * ray_of + np.clip(positions[:, 0], -0.5, 1.5)
@@ -153,7 +139,7 @@ def find_inside(centers: np.ndarray, points: np.ndarray, triangles: np.ndarray) 
 
 
 def _cross_surface(rays: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where rays along x, shape (R, 2) of y and z, cross triangles, shape (T, 3, 3): index of the ray and x, (N,)."""
+    """Cross rays along x, shape (R, 2) of y and z, with triangles, (T, 3, 3): index of the ray and x, (N,)."""
     candidates, owners = _pair_rays(rays, corners[:, :, 1:])
     corners = corners[owners]
     a, b, c = (corners[:, corner, 1:] - rays[candidates] for corner in range(3))
@@ -164,26 +150,21 @@ def _cross_surface(rays: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _pair_rays(rays: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of a ray, shape (R, 2), and a projected triangle, shape (T, 3, 2), in whose bounding rectangle it is.
+    """Pair rays, shape (R, 2), with projected triangles, shape (T, 3, 2), whose bounding rectangle contains them.
 
-    Layer by layer, as a lattice has few values of z; within a layer by the rays' order along y.
+    A lattice has few values of z, so this goes layer by layer, and by the rays' order along y within a layer.
     """
     layers, layer_of = np.unique(rays[:, 1], return_inverse=True)
     keys = 4.0 * layer_of.ravel() + np.clip(rays[:, 0], -0.5, 1.5)  # as in find_inside
     order = np.argsort(keys, kind="stable")
     low, high = flat.min(axis=1), flat.max(axis=1)
     start = np.searchsorted(layers, low[:, 1])
-    in_layers, layer = _expand(start, np.searchsorted(layers, high[:, 1], side="right"))
+    count = np.maximum(np.searchsorted(layers, high[:, 1], side="right") - start, 0)
+    in_layers, layer = list_ranges(start, count)
     start = np.searchsorted(keys[order], 4.0 * layer + low[in_layers, 0])
-    in_rays, place = _expand(start, np.searchsorted(keys[order], 4.0 * layer + high[in_layers, 0], side="right"))
+    end = np.searchsorted(keys[order], 4.0 * layer + high[in_layers, 0], side="right")
+    in_rays, place = list_ranges(start, np.maximum(end - start, 0))
     return order[place], in_layers[in_rays]
-
-
-def _expand(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All numbers from each start up to its end, and before them the index of the pair that each comes from."""
-    counts = np.maximum(ends - starts, 0)
-    index = np.repeat(np.arange(len(starts)), counts)
-    return index, np.arange(len(index)) - np.repeat(np.cumsum(counts) - counts - starts, counts)
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A character filled with particles: the solid, its particles, what joins them to the joints and the skin to them."""
+"""A character filled with particles, the joints that move them, and the skin that follows them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import LARGEST_NUMBER, SkinningError
 from ..geometry.neighbors import find_nearest
 from ..geometry.solid import Surface, read_surface
+from ..geometry.vectors import transform_points
 from ..rig.rest import Joints, Rest, Weights
 from ..skinning import blending, dlbnt
 from ..skinning.limb_roots import find_linear_shares
@@ -18,27 +19,8 @@ from .fill import Fill, fill_solid, find_smallest_radius
 from .parts import find_flesh
 from .volumes import VolumeKeeper
 
-LEAST_PARTICLES, MOST_PARTICLES = 20, 50_000
-"""Particles below which a mesh is not filled, and above which a pose takes too long to wait for."""
-
-SPARE_MOVE = 0.02
-"""How far a vertex may move to keep the volume where joints meet, in radii of the limb."""
-
-SWELLING = 0.05
-"""How far a vertex may move to keep the volume at all, in radii of the limb."""
-
-SWELLS = 40
-"""Particles from which on an island may swell: a lace must not become a sausage."""
-
-EVEN_SCALES = 1e-4
-"""Differences in the scale of the axes, from object to armature space, that do not count."""
-
-
-SMALLEST = 1.0 / LARGEST_NUMBER
-"""Size of a mesh, and its scale against the armature, below which it has none."""
-
-FLATTEST = 1e-6
-"""Scale of an axis, for another's of 1, below which a space is flat."""
+# A mesh with fewer particles is not filled. With more, a pose takes too long.
+MIN_PARTICLES, MAX_PARTICLES = 20, 50_000
 
 NO_SCALE = (
     "The mesh has zero scale: DQ with Stretch deforms it. Give the object and the armature a larger scale and "
@@ -53,28 +35,26 @@ NO_FLESH = (
 
 @dataclass(frozen=True)
 class FilledSolid:
-    """The particles of a character, in unit space: object space about the mesh's center, in sizes of the mesh.
+    """The particles of a character, in unit space: object space around the mesh's center, in sizes of the mesh.
 
     Attributes
     ----------
     core : blending.Binding
-        The particles, and the joints that take them, by dual quaternions alone.
+        Particles and their joints, by dual quaternions alone.
     goals : blending.Binding
-        The same, blended linearly where limbs begin.
+        Particles and their joints, blended linearly where limbs start.
     skin : blending.Binding
-        The vertices, and the particles as the joints that take them.
+        Vertices, with the particles as their joints.
     points : float32 array, shape (V, 3)
-        The vertices.
+        Vertices.
     keeper : VolumeKeeper
-        Of the skin, in object space.
+        Volume of the skin, in object space.
     radii : float32 array, shape (V,)
-        Of the limb around each vertex, object space.
-    spare : float32 array, shape (V,)
-        How far each vertex may go to keep the volume where the particles do not move it, object space.
-    swelling : float32 array, shape (V,)
-        How far at all.
+        Radius of the limb around each vertex, in object space.
+    spare, swelling : float32 arrays, shape (V,)
+        Largest move of each vertex to keep the volume where particles do not move it, and anywhere, in object space.
     weights : Weights
-        By which the joints take the vertices: as smooth as the particles'.
+        Weights of the joints for the vertices, as smooth as those of the particles.
     follows : float array, shape (V,)
         Share of each vertex's motion that follows the particles.
     to_unit, to_object : float64 arrays, shape (4, 4)
@@ -96,45 +76,38 @@ class FilledSolid:
     to_object: np.ndarray
 
 
-@dataclass(frozen=True)
-class Filling:
-    """What came of filling a character.
-
-    Attributes
-    ----------
-    solid : FilledSolid or None
-        None where there is nothing to fill.
-    messages : tuple of str
-        What was not filled, and what is done instead.
-    """
-
-    solid: FilledSolid | None
-    messages: tuple[str, ...]
-
-
-def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: int, stiffness: float) -> Filling:
-    """Fill a character with particles, and tie them to its joints and its skin to them.
+def fill_character(
+    rest: Rest, skeleton: Joints, smallest_radius: float, count: int, stiffness: float
+) -> tuple[FilledSolid | None, tuple[str, ...]]:
+    """Fill a character with particles that follow its joints, and let its skin follow them.
 
     Parameters
     ----------
     rest : Rest
-        Its weights by vertex, its last joint that of `add_still_joint`.
+        With weights by vertex, and the joint of `add_still_joint` at the end.
     skeleton : Joints
-        Without that joint.
+        Joints without the still joint.
     smallest_radius : float
-        Of a particle, object space; 0: what gives about `count` particles.
+        In object space; 0 for about `count` particles.
     stiffness : float
-        How closely particles follow the joints, above 0; 1 is flesh.
+        How closely particles follow the joints, above 0. 1 is flesh.
+
+    Returns
+    -------
+    solid : FilledSolid or None
+        None if there is nothing to fill.
+    messages : tuple of str
+        What was not filled, and how it is deformed instead.
 
     Raises
     ------
     SkinningError
-        Where the radius would take too many particles.
+        If the radius needs too many particles.
     """
     joints = rest.joints
     to_unit = _find_unit_space(rest)
     if to_unit is None:
-        return Filling(None, (NO_SCALE,))
+        return None, (NO_SCALE,)
     triangles = np.empty((0, 3), int) if rest.triangles is None else rest.triangles
     points = transform_points(to_unit, rest.points)
     surface = read_surface(points, triangles)
@@ -144,26 +117,26 @@ def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: 
     heads, tails = _find_bones(rest, to_unit)
     flesh = find_flesh(surface, dense, heads, tails)
     if not flesh.any() and surface.solid.any():
-        return Filling(None, (*messages, NO_FLESH))
+        return None, (*messages, NO_FLESH)
     if not flesh.all():
         surface = read_surface(points, triangles[flesh[surface.islands[triangles[:, 0]]]])
     fill, scale = None, float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]))))
     if surface.triangles.size:
         _check_radius(surface, smallest_radius, scale)
         fill = fill_solid(surface, smallest_radius * scale, count)
-        if len(fill.points) < LEAST_PARTICLES:
+        if len(fill.points) < MIN_PARTICLES:
             few = f"Only {len(fill.points)} particles fit into the mesh: DQ with Stretch deforms it"
             messages = (*messages, f"{few}. Choose a smaller radius")
             fill = None
     if fill is None:
-        return Filling(None, messages)
+        return None, messages
 
     cloud = make_cloud(surface, fill, dense, np.linalg.norm(tails - heads, axis=1), joints.parents, stiffness)
     dense, attachment = attach(surface, fill, cloud, rest.weights, dense, rest.solid)
     if not attachment.solid.any():
-        return Filling(None, (*messages, NO_FLESH))
+        return None, (*messages, NO_FLESH)
     to_object = np.linalg.inv(to_unit)
-    # weights of single precision would leave the rest shape inexact
+    # Weights in single precision would make the rest shape inexact.
     weights = Weights.from_dense(cloud.weights / cloud.weights.sum(axis=1, keepdims=True, dtype=np.float64))
     into = to_object if rest.object_to_armature is None else rest.object_to_armature @ to_object
     particles = Rest(fill.points, weights, joints, object_to_armature=into)
@@ -186,35 +159,35 @@ def fill_character(rest: Rest, skeleton: Joints, smallest_radius: float, count: 
         to_unit=to_unit,
         to_object=to_object,
     )
-    return Filling(solid, messages)
+    return solid, messages
 
 
 def _check_radius(surface: Surface, smallest_radius: float, scale: float) -> None:
-    """Raise SkinningError for a radius, object space, that would take too many particles."""
-    least = find_smallest_radius(surface, MOST_PARTICLES) / scale if smallest_radius > 0 else 0.0
+    """Raise a SkinningError for a radius, in object space, that needs too many particles."""
+    least = find_smallest_radius(surface, MAX_PARTICLES) / scale if smallest_radius > 0 else 0.0
     if smallest_radius < least:
         raise SkinningError(
-            f"A smallest radius of {smallest_radius:g} would need more than {MOST_PARTICLES:,} particles: choose "
+            f"A smallest radius of {smallest_radius:g} would need more than {MAX_PARTICLES:,} particles: choose "
             f"{least:.2g} or more, or 0 for an automatic radius"
         )
 
 
 def _find_spare(thickness: np.ndarray, weights: np.ndarray, strength: np.ndarray) -> np.ndarray:
-    """How far vertices may go to keep the volume: the more, the more joints share them."""
-    return (SPARE_MOVE * thickness * (1.0 - np.einsum("vb,vb->v", weights, weights)) * strength).astype(np.float32)
+    """Largest moves of vertices to keep the volume, in object space, larger the more joints share a vertex."""
+    return (0.02 * thickness * (1.0 - np.einsum("vb,vb->v", weights, weights)) * strength).astype(np.float32)
 
 
 def _find_swelling_room(surface: Surface, fill: Fill, radii: np.ndarray) -> np.ndarray:
-    """How far vertices may go to keep the volume, (V,): not at all on islands of few particles."""
+    """Largest moves of vertices to keep the volume, (V,), 0 on islands of few particles: a lace must not swell."""
     used = np.unique(surface.triangles)
     nearest = used[find_nearest(fill.points, surface.points[used], 1)[0][:, 0]]
     counts = np.bincount(surface.islands[nearest], minlength=len(surface.solid))
-    swells = np.append(counts >= SWELLS, False)[surface.islands]
-    return (SWELLING * radii * swells).astype(np.float32)
+    swells = np.append(counts >= 40, False)[surface.islands]
+    return (0.05 * radii * swells).astype(np.float32)
 
 
 def add_still_joint(joints: Joints) -> Joints:
-    """The joints, and one that stays at rest: vertices without weights follow it."""
+    """Add a joint that stays at rest, for vertices without weights."""
     tails = joints.tails
     return Joints(
         np.concatenate([joints.centers, np.zeros((1, 3))]),
@@ -224,13 +197,13 @@ def add_still_joint(joints: Joints) -> Joints:
 
 
 def without_still_joint(weights: Weights, skeleton: Joints) -> Weights:
-    """Weights without those of the joint that stays at rest: of the skeleton alone."""
+    """Remove the weights of the joint that stays at rest."""
     own = weights.joints < len(skeleton.parents)
     return Weights(weights.vertices[own], weights.joints[own], weights.values[own])
 
 
 def _find_bones(rest: Rest, to_unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Heads and tails of the bones in unit space, shape (B, 3); those of bones without an end are infinite."""
+    """Heads and tails of the bones in unit space, shape (B, 3). Missing tails are infinite."""
     centers, tails = rest.joints.centers, rest.joints.tails
     into = np.eye(4) if rest.object_to_armature is None else rest.object_to_armature
     matrix = to_unit @ np.linalg.inv(into)
@@ -242,38 +215,34 @@ def _find_bones(rest: Rest, to_unit: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _find_unit_space(rest: Rest) -> np.ndarray | None:
-    """From object to unit space, shape (4, 4): about the center, in sizes, and as the armature sees the object.
+    """Transform from object to unit space, shape (4, 4): around the center, in sizes, with the armature's proportions.
 
-    None where one of the spaces is flat, or so small that there is no computing with the other's units.
+    None if one of the spaces is flat, or too small for the numbers of the other.
 
-    An object that is scaled unevenly against its armature has other lengths there. How it is moved and rotated, or
-    scaled evenly, makes no difference: the particles are the same in every frame. Where the character has a `frame`,
-    its axes are those of unit space, whatever those of object and armature are.
+    An object that is scaled unevenly against its armature has other lengths there. Moving, rotating or evenly scaling
+    it does not matter: the particles are the same in every frame. If the character has a `frame`, unit space has its
+    axes, whatever the axes of object and armature.
     """
+    smallest = 1.0 / LARGEST_NUMBER
     shape, turn = np.eye(3), np.eye(3)
     if rest.object_to_armature is not None:
         left, scales, axes = np.linalg.svd(rest.object_to_armature[:3, :3])
         turn = np.sign(np.linalg.det(left @ axes)) * (left @ axes)
-        if scales.min() < max(SMALLEST, FLATTEST * scales.max()):
+        if scales.min() < max(smallest, 1e-6 * scales.max()):
             return None
         scales = scales / np.cbrt(np.prod(scales))
-        if np.ptp(scales) > EVEN_SCALES:
+        if np.ptp(scales) > 1e-4:
             shape = np.round(axes.T @ np.diag(scales) @ axes, 4)
     turn = np.eye(3) if rest.frame is None else rest.frame.T @ turn
     points = rest.points @ turn.T
     low, high = points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)
     size = float((high - low).max(initial=0.0)) or 1.0
-    if size < SMALLEST:
+    if size < smallest:
         return None
     matrix = np.eye(4)
     matrix[:3, :3] = turn @ shape / size
     matrix[:3, 3] = -matrix[:3, :3] @ turn.T @ (0.5 * (low + high)).astype(float)
     return matrix
-
-
-def transform_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Apply an affine transform, shape (4, 4), to points, shape (N, 3)."""
-    return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def _describe_surface(surface: Surface) -> tuple[str, ...]:

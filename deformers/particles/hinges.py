@@ -1,8 +1,8 @@
-"""Where limbs are bent, the skin is that of its joints, a bony tip and a closed crease, unless that collapses.
+"""Skin of bent limbs: it follows the joints, with a bony tip and a closed crease, unless they collapse it.
 
-Where the flesh stands out of what the joints make of the skin, this has collapsed, and both are united: what the joints
-have outside stays, and what the flesh has outside, too. Blended skin goes round the outside of a joint like a hose: it
-is drawn out toward the corner in which both limbs would meet, as a bone would.
+If the flesh stands out of the skin of the joints, that has collapsed, and both are united: the outer one counts.
+Blended skin lies around the outside of a joint like a hose. It is moved toward the corner in which both limbs would
+meet, as a bone would move it.
 """
 
 from __future__ import annotations
@@ -12,40 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry.solid import vertex_normals
-from ..geometry.vectors import normalize, smooth_step
+from ..geometry.vectors import normalize, smooth_ramp, smooth_step
 from ..rig.hinges import find_starts
-from ..rig.limbs import IN_LINE, find_heirs
+from ..rig.limbs import MAX_IN_LINE_BEND, find_heirs
 from ..rig.rest import Joints, Pose
 from ..skinning.limb_roots import find_limb_hinges
 
-TURNED = np.radians(30.0)
-"""How far a hinge is bent, from rest, up to which that sets in: where a limb is straight, all of it is flesh."""
+# Radii of the limb by which flesh of stiffness 1 stands out of the skin of the joints, at its deepest: both start to be
+# united at the first, and fully are at the second. Stiffer flesh stands out less, by the square of its stiffness.
+COLLAPSE_RAMP = 0.53, 0.69
 
-SOUND, COLLAPSED = 0.53, 0.69
-"""Radii of the limb by which flesh of stiffness 1 stands out of the skin of the joints, at its deepest, from which on
-both are united, and by how much they are fully. Stiffer flesh stands out less, by the square of its stiffness."""
+# Full effect below, none above this distance from the hinge, in radii of the limb. A shorter fade leaves a ledge.
+DISTANCE_FADE = 2.5, 5.0
 
-DEEP = 98.0
-"""Percentile of that which counts as the deepest: a hole in the crook of a joint is a small part of its skin."""
-
-MIDDLE = 2.0
-"""Radii of the limb from the hinge within which that is measured."""
-
-NEAR, FAR = 2.5, 5.0
-"""The same up to which all of this holds, and from which on nothing: so far, no ledge is seen where flesh begins."""
-
-HELD = 0.3, 0.7
-"""Weight of a hinge's limb from which on a vertex is the hinge's, and fully."""
-
-SOFT = 0.06
-"""Radii of the limb over which inside goes over to outside."""
-
-ROUND = 0.4
-"""Share of the arc over which the corner of a tip is rounded."""
-
-POINTED, MOST_POINTED = 1.0, 0.3
-"""By how much a tip is drawn out, in what the rounded corner stands out of the arc, while that is little; and by how
-much at most, in distances from the hinge."""
+# Largest shift of a tip, in distances from the hinge
+MAX_POINT = 0.3
 
 
 @dataclass(frozen=True)
@@ -56,15 +37,15 @@ class _Hinge:
     ----------
     joint, parent : int
     center, before, after : float arrays, shape (3,)
-        At rest, armature space: the hinge, and the directions from it to where its limb comes from and goes on.
+        The hinge, and the directions from it to the start and the end of its limb, at rest in armature space.
     vertices, middle : int arrays, shape (n,), (m,)
-        All, and those that tell whether the skin has collapsed.
+        All vertices, and those that show whether the skin has collapsed.
     near : float array, shape (n,)
-        How much each is the hinge's, 0 to 1.
+        Share of each vertex that belongs to the hinge, 0 to 1.
     radius : float
-        Of the limb, object space.
+        Radius of the limb, in object space.
     triangles : int array, shape (t, 3)
-        Those of the surface that have one of the vertices.
+        Triangles of the surface with one of the vertices.
     """
 
     joint: int
@@ -81,14 +62,14 @@ class _Hinge:
 
 @dataclass(frozen=True)
 class _Bend:
-    """A hinge in a pose, object space.
+    """A hinge in a pose, in object space.
 
     Attributes
     ----------
     turned : float
-        Radians that it is bent from rest.
+        Angle from rest, radians.
     at_rest, angle : float
-        Radians between the limb's directions before and behind it, at rest and in the pose.
+        Angles between the limb's directions before and after it, at rest and in the pose, radians.
     center, out, along : float arrays, shape (3,)
         The hinge, and directions at right angles: out of the bend, and along the limb.
     """
@@ -102,34 +83,29 @@ class _Bend:
 
     @classmethod
     def of_pose(cls, hinge: _Hinge, rest_to_pose: np.ndarray, into: np.ndarray) -> _Bend:
-        """A hinge where joints, (B, 4, 4), are in a pose; `into`, (4, 4): from armature to object space."""
+        """Pose a hinge by transforms of the joints, (B, 4, 4), and from armature to object space, `into`, (4, 4)."""
         above, own = rest_to_pose[[hinge.parent, hinge.joint]]
         center = into[:3, :3] @ (own[:3, :3] @ hinge.center + own[:3, 3]) + into[:3, 3]
         rotations = np.stack([above, above, own])[:, :3, :3]
         directions = np.stack([hinge.before, hinge.after, hinge.after])
         before, straight, after = normalize(np.einsum("ij,njk,nk->ni", into[:3, :3], rotations, directions))
         at_rest, angle = np.pi - _find_angle(before, straight), np.pi - _find_angle(before, after)
-        return cls(
-            _find_angle(straight, after),
-            at_rest,
-            angle,
-            center,
-            *normalize(np.stack([-before - after, after - before])),
-        )
+        out, along = normalize(np.stack([-before - after, after - before]))
+        return cls(_find_angle(straight, after), at_rest, angle, center, out, along)
 
     def point(self, points: np.ndarray) -> np.ndarray:
-        """What draws points near the hinge, shape (N, 3), out to its tip: float array (N, 3).
+        """Find the shifts of points near the hinge, shape (N, 3), toward its tip, shape (N, 3).
 
         Notes
         -----
-        Blended skin lies on an arc of the bend's angle, between both limbs. At an angle psi from its middle, the
-        corner in which these would meet is 1 / cos(angle / 2 - |psi|) times as far from the hinge's axis.
+        Blended skin lies on an arc of the bend's angle between both limbs. At an angle psi from its middle, the corner
+        in which the limbs would meet is 1 / cos(angle / 2 - |psi|) times as far from the hinge's axis.
         """
         away = points - self.center
         out, along = away @ self.out, away @ self.along
         turns = np.arctan2(along, out)
         excess = np.maximum(_stand_out(turns, 0.5 * self.angle) - _stand_out(turns, 0.5 * self.at_rest), 0.0)
-        shares = excess / (1.0 / POINTED + excess / MOST_POINTED)
+        shares = excess / (1.0 + excess / MAX_POINT)
         return np.outer(shares * out, self.out) + np.outer(shares * along, self.along)
 
 
@@ -138,8 +114,9 @@ def _find_angle(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def _stand_out(turns: np.ndarray, half: float) -> np.ndarray:
-    """How much farther than an arc a rounded corner is from the middle, at angles from it, for half the arc's angle."""
-    left = np.maximum(half - np.hypot(turns, ROUND * half), 0.0)
+    """Distance of a rounded corner, relative to the arc, at angles from its middle, for half the arc's angle."""
+    roundness = 0.4
+    left = np.maximum(half - np.hypot(turns, roundness * half), 0.0)
     return 1.0 / np.cos(left)
 
 
@@ -150,23 +127,18 @@ class Hinges:
     Attributes
     ----------
     hinges : tuple of _Hinge
-        Those that have skin.
+        Hinges with skin.
     bounds : tuple of float
-        `SOUND` and `COLLAPSED` for its flesh.
+        `COLLAPSE_RAMP` for the stiffness of the flesh.
     """
 
     hinges: tuple[_Hinge, ...]
     bounds: tuple[float, float]
 
     def unite(self, flesh: np.ndarray, joints: np.ndarray, pose: Pose) -> np.ndarray:
-        """The skin as flesh, float32, (V, 3), and near hinges as its joints have it, or united with that.
+        """Replace or unite flesh near hinges by the skin of the joints: float32, shape (V, 3).
 
-        Parameters
-        ----------
-        flesh, joints : float32 arrays, shape (V, 3)
-            The posed skin by flesh and by the joints, object space.
-        pose : Pose
-            Of the joints with skin, in any space.
+        `flesh` and `joints`, shape (V, 3), are the posed skin by flesh and by the joints, in object space.
         """
         offsets, shares = flesh - joints, np.zeros(len(flesh), np.float32)
         lengths = np.sqrt(np.einsum("vi,vi->v", offsets, offsets))
@@ -174,15 +146,17 @@ class Hinges:
         into = np.eye(4) if space is None else np.linalg.inv(space)
         for hinge in self.hinges:
             bend = _Bend.of_pose(hinge, pose.rest_to_pose, into)
-            near = smooth_step(np.array(bend.turned / TURNED)) * hinge.near
+            # A straight limb is all flesh.
+            near = smooth_step(np.array(bend.turned / np.radians(30.0))) * hinge.near
             if not near.any():
                 continue
             tips[hinge.vertices] += near[:, None] * bend.point(joints[hinge.vertices])
             if lengths[hinge.middle].max() > sound * hinge.radius:
                 heights = np.einsum("vi,vi->v", offsets, vertex_normals(joints, hinge.triangles))
-                stands_out = np.percentile(heights[hinge.middle], DEEP) / hinge.radius
-                united = smooth_step(np.array((stands_out - sound) / (collapsed - sound)))
-                inside = smooth_step(0.5 - heights[hinge.vertices] / (SOFT * hinge.radius))
+                # The hole in the crook of a joint is a small part of its skin, hence the high percentile.
+                stands_out = np.percentile(heights[hinge.middle], 98.0) / hinge.radius
+                united = smooth_ramp(np.array(stands_out), sound, collapsed)
+                inside = smooth_step(0.5 - heights[hinge.vertices] / (0.06 * hinge.radius))
                 near = near * (1.0 - united * (1.0 - inside))
             shares[hinge.vertices] = np.maximum(shares[hinge.vertices], near)
         return flesh - shares[:, None] * offsets + tips
@@ -197,32 +171,28 @@ def find_hinges_of_skin(
     radii: np.ndarray,
     stiffness: float = 1.0,
 ) -> Hinges:
-    """The hinges of a skin, by its weights.
+    """Find the hinges of a skin by its weights.
 
     Parameters
     ----------
-    points : float array, shape (V, 3)
-        Object space.
-    triangles : int array, shape (T, 3)
-        Welded at seams.
+    points, triangles : float and int arrays, shapes (V, 3) and (T, 3)
+        In object space, welded at seams.
     weights : float array, shape (V, B)
     joints : Joints
-        Of the skin, without the joint that stays at rest.
-    centers : float array, shape (B, 3)
-        Of the joints, object space.
-    radii : float array, shape (B,)
-        Of the limb at each joint, object space.
+        Joints without the still joint.
+    centers, radii : float arrays, shapes (B, 3) and (B,)
+        Positions of the joints, and radius of the limb at each, in object space.
     stiffness : float
-        Of the flesh, above 0.
+        Stiffness of the flesh, above 0.
     """
     found, rest_centers = [], np.asarray(joints.centers, np.float64)
     before, heirs = normalize(find_starts(joints) - rest_centers), find_heirs(joints.parents)
     for joint in np.flatnonzero(find_limb_hinges(joints) & (radii > 0.0)).tolist():
         limb = [*_list_line(joint, joints.parents, before, heirs), *np.flatnonzero(joints.chains.below[:, joint])]
-        held = np.clip((weights[:, limb].sum(axis=1) - HELD[0]) / (HELD[1] - HELD[0]), 0.0, 1.0)
+        held = np.clip((weights[:, limb].sum(axis=1) - 0.3) / (0.7 - 0.3), 0.0, 1.0)
         away = np.linalg.norm(points - centers[joint], axis=1) / radii[joint]
-        near = held * (1.0 - smooth_step((away - NEAR) / (FAR - NEAR)))
-        vertices, middle = np.flatnonzero(near > 0.0), np.flatnonzero(held * (away < MIDDLE) > 0.5)
+        near = held * (1.0 - smooth_ramp(away, *DISTANCE_FADE))
+        vertices, middle = np.flatnonzero(near > 0.0), np.flatnonzero(held * (away < 2.0) > 0.5)
         if len(middle):
             hinge = _Hinge(
                 joint=joint,
@@ -237,14 +207,15 @@ def find_hinges_of_skin(
                 triangles=triangles[(near[triangles] > 0.0).any(axis=1)],
             )
             found.append(hinge)
-    return Hinges(tuple(found), (SOUND / stiffness**2, COLLAPSED / stiffness**2))
+    sound, collapsed = COLLAPSE_RAMP
+    return Hinges(tuple(found), (sound / stiffness**2, collapsed / stiffness**2))
 
 
 def _list_line(joint: int, parents: np.ndarray, before: np.ndarray, heirs: np.ndarray) -> list[int]:
-    """The bones above a hinge that go on in a line, as both halves of a thigh do, the last first."""
+    """List the bones above a hinge that continue in a line, such as both halves of a thigh, from the hinge up."""
     line = [int(parents[joint])]
     while (above := int(parents[line[-1]])) >= 0 and heirs[above] == line[-1]:
-        if before[line[-1]] @ before[joint] < np.cos(IN_LINE):
+        if before[line[-1]] @ before[joint] < np.cos(MAX_IN_LINE_BEND):
             break
         line.append(above)
     return line

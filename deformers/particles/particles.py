@@ -1,8 +1,8 @@
 """Particle skinning: the flesh as a solid of particles, after Yamamoto & Tokoi 2010.
 
-The joints take the particles along by DLBNT; the particles then keep their arrangement and their volume
-(`settling`). What this changes is added to the skin as DLBNT deforms it. Where particles go just as the joints take
-them, in a stiff limb as in a face, the skin is that of DLBNT; so it is where the solid is too thin to be filled.
+The joints move the particles by DLBNT. Then the particles keep their arrangement and their volume (`settling`). The
+change is added to the skin by DLBNT. So the skin is that of DLBNT if the particles move just as the joints move them,
+such as in a stiff limb or in a face, and if the solid is too thin to be filled.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..geometry.solid import weld
-from ..method import Method
+from ..geometry.vectors import transform_points
+from ..method import Method, RestParticles
 from ..option import Option
 from ..rig.rest import Joints, Pose, Rest, normalize_weights
 from ..skinning import blending, dlbnt
@@ -20,22 +21,21 @@ from ..skinning.blending import skin_points, skin_transforms
 from ..skinning.limb_roots import find_linear_shares
 from ..skinning.stages import Stage, linear_stage
 from .filled_solid import (
-    LEAST_PARTICLES,
-    MOST_PARTICLES,
+    MAX_PARTICLES,
+    MIN_PARTICLES,
     FilledSolid,
     add_still_joint,
     fill_character,
-    transform_points,
     without_still_joint,
 )
 from .hinges import Hinges, find_hinges_of_skin
-from .layers import Layers, find_layers
+from .layers import FleshLayers, find_flesh_layers
 from .settling import settle
 
 IDENTITY = Pose(np.eye(4)[None])
 
-MOST_STIFFNESS = 100.0
-"""Stiffness of flesh that is as good as its bones."""
+# Flesh with this stiffness is nearly rigid.
+MAX_STIFFNESS = 100.0
 
 CHOICES = (
     Option(
@@ -52,8 +52,8 @@ CHOICES = (
         name="target_count",
         label="Particles",
         tooltip="Approximate number of particles, used where Smallest Radius is 0",
-        lowest=LEAST_PARTICLES,
-        highest=MOST_PARTICLES,
+        lowest=MIN_PARTICLES,
+        highest=MAX_PARTICLES,
         slider=(None, 10_000),
         overruled_by="smallest_radius",
         group="size",
@@ -63,7 +63,7 @@ CHOICES = (
         label="Stiffness",
         tooltip="How closely the flesh follows its bones: 1 for flesh, lower values are softer",
         lowest=0.01,
-        highest=MOST_STIFFNESS,
+        highest=MAX_STIFFNESS,
         slider=(0.1, 10.0),
         group="flesh",
     ),
@@ -91,16 +91,16 @@ CHOICES = (
 
 @dataclass(frozen=True)
 class Params:
-    """What can be chosen.
+    """Options of the method.
 
     Attributes
     ----------
     stiffness : float
-        How closely the flesh follows its bones, above 0; 1 is flesh.
+        How closely the flesh follows its bones, above 0. 1 is flesh.
     iterations : int
         More are more accurate and slower.
     smallest_radius : float
-        Of a particle, in object space; 0: what gives about `target_count` particles.
+        Smallest radius of particles, in object space; 0 for about `target_count` particles.
     volume : float
         Share of the volume change to correct, 0 to 1.
     """
@@ -129,25 +129,25 @@ INFO = Method(
 
 @dataclass(frozen=True)
 class Flesh:
-    """What turns the joints' skin into flesh.
+    """Data that turn the joints' skin into flesh.
 
     Attributes
     ----------
     base : blending.Binding
-        All vertices as the joints have them, with weights as smooth as the particles'.
+        All vertices, with weights of the joints as smooth as those of the particles.
     hinges : Hinges
-        Where the skin of the joints takes over.
-    layers : Layers
-        What lies on the flesh, and what is rigid.
+        Bent limbs, whose skin is that of the joints.
+    layers : FleshLayers
+        Layers on the flesh, and rigid parts.
     """
 
     solid: FilledSolid
     base: blending.Binding
     hinges: Hinges
-    layers: Layers
+    layers: FleshLayers
 
     def with_points(self, points: np.ndarray) -> Flesh:
-        """The same for another shape of the same vertices, `points` of shape (V, 3), object space."""
+        """Replace the rest shape of the vertices by points (V, 3), in object space."""
         solid = self.solid
         unit_points = transform_points(solid.to_unit, points).astype(np.float32)
         skin, keeper = blending.with_points(solid.skin, unit_points), solid.keeper.with_points(points)
@@ -160,16 +160,16 @@ class Flesh:
 
 @dataclass(frozen=True)
 class Binding:
-    """What is kept from a character at rest.
+    """A character at rest, prepared for `deform`.
 
     Attributes
     ----------
     joints : blending.Binding
-        All vertices as DLBNT has them.
+        All vertices, for DLBNT.
     flesh : Flesh or None
-        None where there is nothing to fill: the skin is that of DLBNT then.
+        None if there is nothing to fill: the skin is that of DLBNT then.
     messages : tuple of str
-        What was not filled, and what is done instead.
+        What was not filled, and how it is deformed instead.
     """
 
     params: Params
@@ -184,42 +184,33 @@ class Binding:
 
     @property
     def count(self) -> int:
-        """Particles."""
+        """Number of particles."""
         return 0 if self.flesh is None else len(self.flesh.solid.cloud.points)
 
 
-@dataclass(frozen=True)
-class Particles:
-    """Particles at rest, object space: centers, shape (P, 3), radii, shape (P,), and strongest joints, shape (P,)."""
-
-    points: np.ndarray
-    radii: np.ndarray
-    joints: np.ndarray
-
-
 def bind(rest: Rest, params: Params) -> Binding:
-    """Fill the character with particles, and tie them to its joints and its skin to them.
+    """Fill the character with particles that follow its joints, and let its skin follow them.
 
     Parameters
     ----------
     rest : Rest
-        With triangles; where they hold nothing, the binding is that of DLBNT.
+        With triangles. If they do not enclose a volume, the binding is that of DLBNT.
 
     Raises
     ------
     SkinningError
-        Where the joints are parented in a circle, or the radius would take too many particles.
+        If the joints are parented in a circle, or the radius needs too many particles.
     """
     skeleton, count = rest.joints, len(rest.points)
     weights = normalize_weights(rest.weights, count, len(skeleton.parents)).by_vertex()
     rest = replace(rest, weights=weights, joints=add_still_joint(skeleton))
-    filled = fill_character(rest, skeleton, params.smallest_radius, params.target_count, params.stiffness)
-    flesh = None if filled.solid is None else _bind_flesh(rest, skeleton, filled.solid, params.stiffness)
-    return Binding(params, _bind_skin(rest, skeleton), flesh, filled.messages)
+    solid, messages = fill_character(rest, skeleton, params.smallest_radius, params.target_count, params.stiffness)
+    flesh = None if solid is None else _bind_flesh(rest, skeleton, solid, params.stiffness)
+    return Binding(params, _bind_skin(rest, skeleton), flesh, messages)
 
 
 def _bind_skin(rest: Rest, skeleton: Joints) -> blending.Binding:
-    """A skin as the joints have it: dual quaternions, linear where limbs begin, or where a group says so."""
+    """Bind a skin to the joints: dual quaternions, linear where limbs start or a group says so."""
     if rest.linear is None:
         own = without_still_joint(rest.weights, skeleton)
         linear = find_linear_shares(own, skeleton, len(rest.points))
@@ -240,18 +231,18 @@ def _bind_flesh(rest: Rest, skeleton: Joints, solid: FilledSolid, stiffness: flo
         solid=solid,
         base=_bind_skin(replace(rest, weights=solid.weights), skeleton),
         hinges=find_hinges_of_skin(points, welded[triangles], dense, skeleton, centers, radii, stiffness),
-        layers=find_layers(points, welded, triangles, dense, solid.follows, solid.radii),
+        layers=find_flesh_layers(points, welded, triangles, dense, solid.follows, solid.radii),
     )
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
-    """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
+    """Replace the rest shape of the vertices by points (V, 3), in object space."""
     flesh = None if binding.flesh is None else binding.flesh.with_points(points)
     return replace(binding, joints=dlbnt.with_points(binding.joints, points), flesh=flesh)
 
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:
-    """Posed positions, float32, shape (V, 3), object space."""
+    """Posed positions, float32, shape (V, 3), in object space."""
     still = _with_still_pose(pose)
     by_joints = dlbnt.deform(binding.joints, still)
     if binding.flesh is None:
@@ -261,7 +252,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
+    """Transforms of the vertices' spaces, float32, shape (V, 4, 4), with the layout of `blending.skin_transforms`."""
     still, flesh = _with_still_pose(pose), binding.flesh
     if flesh is None:
         return dlbnt.vertex_transforms(binding.joints, still)
@@ -278,15 +269,10 @@ def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def _find_skin(binding: Binding, flesh: Flesh, still: Pose, by_joints: np.ndarray, moves: Stage) -> np.ndarray:
-    """The posed skin, float32, shape (V, 3), object space.
+    """Find the posed skin, float32, shape (V, 3), in object space.
 
-    Parameters
-    ----------
-    still : Pose
-        With the joint that stays at rest.
-    by_joints : float32 array, shape (V, 3)
-    moves : Stage
-        Of the particles.
+    `still` includes the still joint, `by_joints` is the skin by the joints alone, (V, 3), `moves` is from
+    `_find_moves`.
     """
     solid = flesh.solid
     change = (skin_points(solid.skin, IDENTITY, [moves]) - solid.points) @ solid.to_object[:3, :3].T.astype(np.float32)
@@ -310,9 +296,9 @@ def _with_still_pose(pose: Pose) -> Pose:
 
 @dataclass(frozen=True)
 class _Settled:
-    """Particles in a pose, unit space: goals and offsets from them, shape (P, 3), and the change of their space.
+    """Settled particles, in unit space: goals and offsets from them, shape (P, 3), and the change of their spaces.
 
-    `change`, shape (P, 3, 3): from how the joints take a particle's space to how it lies.
+    `change`, shape (P, 3, 3), leads from a particle's space by the joints alone to its settled space.
     """
 
     goals: np.ndarray
@@ -337,7 +323,7 @@ def _settle(solid: FilledSolid, still: Pose, iterations: int) -> _Settled:
 
 
 def _find_moves(solid: FilledSolid, still: Pose, iterations: int) -> Stage:
-    """What the particles add to where the joints take the skin, as affine transforms in unit space."""
+    """Find the moves by particles beyond those by the joints, as affine transforms in unit space."""
     settled, points = _settle(solid, still, iterations), solid.cloud.points
     moves = np.empty((len(points), 3, 4))
     moves[:, :, :3] = np.eye(3) + settled.change
@@ -348,9 +334,9 @@ def _find_moves(solid: FilledSolid, still: Pose, iterations: int) -> Stage:
 def _find_swelling(
     binding: Binding, flesh: Flesh, pose: Pose, posed: np.ndarray, change: np.ndarray
 ) -> np.ndarray | float:
-    """Moves that correct the volume: along the normals, where the particles have changed the skin.
+    """Find moves that correct the volume: along the normals of skin that the particles have changed.
 
-    Where these are not enough, near the joints too; nowhere farther than the limb's own size allows.
+    If these are not enough, the skin near joints also moves, never farther than the limb's size allows.
     """
     share, solid = binding.params.volume, flesh.solid
     keeper = solid.keeper
@@ -358,36 +344,36 @@ def _find_swelling(
         return 0.0
     stages = dlbnt.find_stages(flesh.base.joints, pose, flesh.base.params)
     with np.errstate(over="ignore", invalid="ignore"):
-        if len(stages) > 1:  # scaled joints ask for another volume
-            alone = replace(flesh.base, linear=None, latest=blending.Latest())  # these are of the whole pose
+        if len(stages) > 1:  # scaled joints need another volume
+            alone = replace(flesh.base, linear=None, latest=blending.Latest())  # they belong to the whole pose
             keeper = keeper.with_points(skin_points(alone, pose, stages[:1]))
         moves = keeper.find_swelling(posed, np.sqrt(np.einsum("vi,vi->v", change, change)), solid.spare)
-        if not np.isfinite(moves).all():  # volumes so large are no numbers
+        if not np.isfinite(moves).all():  # volumes so large are not numbers
             return 0.0
     lengths = np.maximum(np.sqrt(np.einsum("vi,vi->v", moves, moves)), np.float32(1e-30))
     return np.float32(share) * np.minimum(1.0, solid.swelling / lengths)[:, None] * moves
 
 
 def measure_volume(binding: Binding, points: np.ndarray) -> float | None:
-    """Volume of posed points, shape (V, 3), as a ratio to that at rest; None where the surface holds none."""
+    """Volume of posed points, shape (V, 3), relative to rest, or None if the surface does not enclose a volume."""
     if binding.flesh is None or not binding.flesh.solid.keeper.holds_volume:
         return None
     keeper = binding.flesh.solid.keeper
     return keeper.measure(points) / keeper.volume
 
 
-def particles(binding: Binding) -> Particles:
-    """The particles at rest; none where nothing was filled."""
+def particles(binding: Binding) -> RestParticles:
+    """List the particles at rest."""
     if binding.flesh is None:
-        return Particles(np.empty((0, 3)), np.empty(0), np.empty(0, np.intp))
+        return RestParticles(np.empty((0, 3)), np.empty(0), np.empty(0, np.intp))
     solid = binding.flesh.solid
     scale = float(np.cbrt(abs(np.linalg.det(solid.to_object[:3, :3]))))
     points = transform_points(solid.to_object, solid.fill.points)
-    return Particles(points, scale * solid.fill.radii, solid.cloud.weights.argmax(axis=1))
+    return RestParticles(points, scale * solid.fill.radii, solid.cloud.weights.argmax(axis=1))
 
 
 def pose_particles(binding: Binding, pose: Pose) -> np.ndarray:
-    """Centers of the particles in a pose, float64, shape (P, 3), object space."""
+    """Centers of the particles in a pose, float64, shape (P, 3), in object space."""
     if binding.flesh is None:
         return np.empty((0, 3))
     solid = binding.flesh.solid

@@ -1,23 +1,23 @@
-"""Skinning by particles as it was published (Yamamoto & Tokoi 2010): for study and comparison, slow.
+"""Skinning by particles as published (Yamamoto & Tokoi 2010), for study and comparison. It is slow.
 
-The mesh is filled with spheres (`fill_2010`), each pulled along by the nearest bone and held by springs to its
-neighbors (`forces_2010`), and each vertex follows its 4 nearest spheres. Weights are not used.
+The mesh is filled with spheres (`fill_2010`). Each is pulled by the nearest bone and by springs to its neighbors
+(`forces_2010`), and each vertex follows its 4 nearest spheres. Weights are not used.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import SkinningError
-from ..method import Method
+from ..geometry.vectors import transform_points
+from ..method import Method, RestParticles
 from ..option import Option
 from ..rig.rest import Pose, Rest, check_pose
 from ..skinning import blending, dlbnt
 from .forces_2010 import SETTLED_DISTANCE, settle_particles
-from .solid_2010 import SphereSolid, make_solid, matrix_or_identity, scale_of, transform_points
+from .solid_2010 import SphereSolid, make_solid, matrix_or_identity, scale_of
 
 FILL = Option(
     name="fill",
@@ -39,15 +39,15 @@ RADIUS = Option(
 
 @dataclass(frozen=True)
 class Params:
-    """What can be chosen.
+    """Options of the method.
 
     Attributes
     ----------
     fill : str
-        "UNIFORM": spheres of one radius. "TWO_LEVEL": the core gets spheres of three times the radius.
+        "UNIFORM" for spheres of one radius, "TWO_LEVEL" for spheres of three times the radius in the core.
     radius : float
-        Of the small spheres, object space; where the object is scaled unevenly against the armature, a mean of its
-        axes. 0: a radius that would give about 1000 spheres of one size.
+        Radius of the small spheres in object space, the mean of its axes if the object is scaled unevenly against the
+        armature. 0 is a radius for about 1000 spheres of one size.
     """
 
     fill: str = "TWO_LEVEL"
@@ -71,40 +71,22 @@ INFO = Method(
 )
 
 
-class Particles(NamedTuple):
-    """The particles at rest, for drawing.
-
-    Attributes
-    ----------
-    points : float64 array, shape (P, 3)
-        Centers, object space.
-    radii : float64 array, shape (P,)
-        Object space.
-    joints : int array, shape (P,)
-        The joint that each follows.
-    """
-
-    points: np.ndarray
-    radii: np.ndarray
-    joints: np.ndarray
-
-
 @dataclass(frozen=True)
 class Binding:
-    """What is kept from a character at rest.
+    """A character at rest, prepared for `deform`.
 
     Attributes
     ----------
     skin : blending.Binding
-        DLBNT, for the part of the vertices that does not follow particles.
+        For DLBNT of the part of the vertices that does not follow particles.
     points : float64 array, shape (V, 3)
-        Object space.
+        In object space.
     share : float64 array, shape (V,)
-        Part of each vertex that follows particles.
+        Share of each vertex that follows particles.
     strength : float64 array, shape (V,)
         As in `Rest`.
-    solid : SphereSolid, or None
-        None where there is nothing to fill: then all is DLBNT.
+    solid : SphereSolid or None
+        None if there is nothing to fill: all is DLBNT then.
     messages : tuple of str
         Why nothing was filled, and what to do.
     """
@@ -119,7 +101,7 @@ class Binding:
 
     @property
     def count(self) -> int:
-        """Particles."""
+        """Number of particles."""
         return 0 if self.solid is None else len(self.solid.radii)
 
 
@@ -129,12 +111,12 @@ def bind(rest: Rest, params: Params) -> Binding:
     Parameters
     ----------
     rest : Rest
-        `triangles` closed, `joints.tails` given: where they are not, the binding is one of DLBNT, with a message.
+        With closed `triangles` and with `joints.tails`. Otherwise the binding is that of DLBNT, with a message.
 
     Raises
     ------
     SkinningError
-        Where the radius leads to too many particles, or the joints are parented in a circle.
+        If the radius needs too many particles, or the joints are parented in a circle.
     """
     count = len(rest.points)
     solid = make_solid(rest, params.fill, params.radius)
@@ -150,18 +132,15 @@ def bind(rest: Rest, params: Params) -> Binding:
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
-    """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space.
-
-    Particles stay where they are, and each vertex keeps those that it follows.
-    """
+    """Replace the rest shape of the vertices by points (V, 3), in object space. Each keeps its particles."""
     skin = dlbnt.with_points(binding.skin, points)
     return replace(binding, skin=skin, points=np.asarray(points, np.float64))
 
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:
-    """Posed positions, float32, shape (V, 3), object space.
+    """Posed positions, float32, shape (V, 3), in object space, a function of the pose alone.
 
-    A function of the pose alone. What of a vertex does not follow the particles (`Rest.solid`, `Rest.linear`) is DLBNT.
+    The part of a vertex that does not follow particles (`Rest.solid`, `Rest.linear`) is DLBNT.
     """
     skinned = dlbnt.deform(binding.skin, pose)
     if binding.solid is None:
@@ -172,9 +151,9 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`.
+    """Transforms of the vertices' spaces, float32, shape (V, 4, 4), with the layout of `blending.skin_transforms`.
 
-    Exact: the mean of a vertex's particles is affine in its position (section 5).
+    They are exact, because the mean of a vertex's particles is affine in its position (section 5).
     """
     skinned = dlbnt.vertex_transforms(binding.skin, pose)
     if binding.solid is None:
@@ -184,17 +163,17 @@ def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     return result
 
 
-def particles(binding: Binding) -> Particles:
-    """The particles at rest; none where the binding is one of DLBNT."""
+def particles(binding: Binding) -> RestParticles:
+    """List the particles at rest."""
     solid = binding.solid
     if solid is None:
-        return Particles(np.empty((0, 3)), np.empty(0), np.empty(0, np.intp))
+        return RestParticles(np.empty((0, 3)), np.empty(0), np.empty(0, np.intp))
     back = np.linalg.inv(solid.object_to_unit)
-    return Particles(transform_points(back, solid.centers), solid.radii * scale_of(back), solid.joints)
+    return RestParticles(transform_points(back, solid.centers), solid.radii * scale_of(back), solid.joints)
 
 
 def pose_particles(binding: Binding, pose: Pose) -> np.ndarray:
-    """Posed centers of the particles, float64, shape (P, 3), object space."""
+    """Centers of the particles in a pose, float64, shape (P, 3), in object space."""
     check_pose(binding.skin.joints, pose)
     solid = binding.solid
     if solid is None:
@@ -207,29 +186,28 @@ def _values(values: np.ndarray | None, count: int, neutral: float) -> np.ndarray
 
 
 def _mix(skinned: np.ndarray, rest: np.ndarray, carried: np.ndarray, binding: Binding) -> np.ndarray:
-    """Each vertex's part by particles and the part by DLBNT, which has the strength in it already."""
+    """Mix the part by particles and the part by DLBNT, which includes the strength already."""
     shape = (-1,) + (1,) * (carried.ndim - 1)
     share, strength = binding.share.reshape(shape), binding.strength.reshape(shape)
     return (1.0 - share) * skinned + share * (rest + strength * (carried - rest))
 
 
 def _unit_matrices(solid: SphereSolid, pose: Pose) -> np.ndarray:
-    """The joints' transforms in unit space, float64, shape (B, 4, 4).
+    """Transforms of the joints in unit space, float64, shape (B, 4, 4).
 
-    Where the object stands otherwise in the armature's space than at rest, the solid stands there too, with its bones
-    and springs as they were bound: the transforms are carried over from the pose's space to that at rest.
-    So the result is that of a character bound there, if the two differ by a rigid motion and an even scale and each
-    particle is nearest to the same bone.
+    If the object has moved in the armature's space since rest, the solid moves with it, with its bones and springs: the
+    transforms are converted from the pose's space to that at rest. So the result is that of a character bound there, if
+    both differ by a rigid motion and an even scale, and each particle is nearest to the same bone.
     """
     to_unit = solid.object_to_unit @ np.linalg.inv(matrix_or_identity(pose.object_to_armature))
     return to_unit @ pose.rest_to_pose @ np.linalg.inv(to_unit)
 
 
 def _settle(solid: SphereSolid, matrices: np.ndarray) -> np.ndarray:
-    """Posed centers, shape (P, 3), unit space.
+    """Posed centers, shape (P, 3), in unit space.
 
-    The springs grow and shrink with the bones of their two ends (the paper has no scale): a character that is scaled
-    as a whole stays at rest.
+    The springs are scaled with the bones of their two ends, so that a character that is scaled as a whole stays at
+    rest. The paper does not have scale.
     """
     carried = np.einsum("pij,pj->pi", matrices[solid.joints, :3, :3], solid.centers) + matrices[solid.joints, :3, 3]
     scales = np.cbrt(np.abs(np.linalg.det(matrices[:, :3, :3])))[solid.joints]
@@ -242,9 +220,9 @@ def _settle(solid: SphereSolid, matrices: np.ndarray) -> np.ndarray:
 
 
 def _carry_vertices(solid: SphereSolid, pose: Pose) -> np.ndarray:
-    """Each vertex's transform by its particles (section 5), object space, float64, shape (V, 3, 4).
+    """Transforms of the vertices by their particles (section 5), float64, shape (V, 3, 4), in object space.
 
-    Each of the nearest particles guesses x_i + A (V - X_i) with the linear part A of its bone; the mean counts.
+    Each of the nearest particles predicts x_i + A (V - X_i) with the linear part A of its bone. The mean counts.
     """
     matrices = _unit_matrices(solid, pose)
     linear = matrices[solid.joints, :3, :3]

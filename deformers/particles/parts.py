@@ -1,4 +1,4 @@
-"""Which parts of a mesh are flesh: teeth, buckles and belts go with their bones, and need no particles."""
+"""Find the parts of a mesh that are flesh. Teeth, buckles and belts follow their bones without particles."""
 
 from __future__ import annotations
 
@@ -6,32 +6,27 @@ import numpy as np
 
 from ..geometry.solid import Surface, area_vectors, signed_volumes
 
-LEAST_WEIGHT = 1e-3
-"""Weights below count as none, and so do differences of weights."""
-
-SHORT = 0.5
-"""Share of a bone's length: a part of two bones that reaches less far along either sits at their joint."""
-
-THIN = 0.05
-"""Share of the bones' mean length: a part that is thinner has nothing inside that could give way."""
+# Smaller weights, and smaller differences of weights, count as 0.
+MIN_WEIGHT = 1e-3
 
 
 def find_flesh(surface: Surface, weights: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """Find the islands that bend as flesh does.
+    """Find the islands that bend like flesh.
 
     Parameters
     ----------
     weights : float array, shape (V, B)
-        Of the vertices for the joints.
+        Weights of the joints.
     heads, tails : float arrays, shape (B, 3)
-        Of the joints' bones, in the surface's space; tails may be infinite.
+        Ends of the joints' bones, in the surface's space. Tails may be infinite.
 
     Returns
     -------
     bool array, shape (N,)
-        False for islands that one bone moves, or always the same mix of bones; that two bones hold and that are short
-        along both; that are thin all over.
+        False for islands that are thin, that one bone or one mix of bones moves, or that two bones move and that are
+        short along both.
     """
+    min_length = 0.5  # share of a bone: a shorter part of two bones sits at their joint
     count = len(surface.solid)
     order = np.argsort(surface.islands, kind="stable")
     order = order[np.searchsorted(surface.islands[order], 0) :]
@@ -40,8 +35,8 @@ def find_flesh(surface: Surface, weights: np.ndarray, heads: np.ndarray, tails: 
         return np.zeros(0, bool)
     most = np.maximum.reduceat(weights[order], starts)
     least = np.minimum.reduceat(weights[order], starts)
-    bends = (most - least).max(axis=1, initial=0.0) > LEAST_WEIGHT
-    held = most > LEAST_WEIGHT
+    bends = (most - least).max(axis=1, initial=0.0) > MIN_WEIGHT
+    held = most > MIN_WEIGHT
     lengths = np.linalg.norm(tails - heads, axis=1)
     lengths = np.where(np.isfinite(lengths), lengths, 0.0)
     flesh = bends & ~_find_thin(surface, np.add.reduceat(weights[order], starts), lengths)
@@ -50,19 +45,20 @@ def find_flesh(surface: Surface, weights: np.ndarray, heads: np.ndarray, tails: 
         if lengths[joints].min() > 0.0:
             axes = (tails[joints] - heads[joints]) / lengths[joints, None]
             own = surface.points[surface.islands == island]
-            flesh[island] = (np.ptp(own @ axes.T, axis=0) >= SHORT * lengths[joints]).any()
+            flesh[island] = (np.ptp(own @ axes.T, axis=0) >= min_length * lengths[joints]).any()
     return flesh
 
 
 def _find_thin(surface: Surface, weights: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Which islands are thin against the bones that hold them, by their weights (N, B): bool (N,).
+    """Find the islands that are thin relative to their bones, by the weights (N, B) of these: bool, shape (N,).
 
-    Twice the volume, divided by the area, is the radius of a tube and the thickness of a sheet.
+    Twice the volume divided by the area is the radius of a tube, or the thickness of a sheet.
     """
+    min_thickness = 0.05  # share of the bones' mean length
     owners = surface.islands[surface.triangles[:, 0]]
     volumes = np.bincount(owners, signed_volumes(surface.points, surface.triangles), minlength=len(weights))
     areas = np.linalg.norm(area_vectors(surface.points, surface.triangles), axis=1)
     areas = np.bincount(owners, areas, minlength=len(weights))
     known = weights * (lengths > 0.0)
     means = known @ lengths / np.maximum(known.sum(axis=1), 1e-12)
-    return surface.solid & (2.0 * np.abs(volumes) < THIN * means * areas)
+    return surface.solid & (2.0 * np.abs(volumes) < min_thickness * means * areas)

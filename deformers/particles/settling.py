@@ -1,4 +1,4 @@
-"""Where oriented particles come to rest in a pose: in turn, shapes and volumes are kept and positions are solved."""
+"""Settle oriented particles in a pose, alternately restoring shapes and volumes, and solving for positions."""
 
 from __future__ import annotations
 
@@ -7,28 +7,11 @@ import numpy as np
 from ..geometry.vectors import smooth_step
 from .cloud import Cloud
 
-STRETCH = 6.0
-"""lambda: how much more strongly a neighborhood keeps its volume than its shape."""
-
-PRESSURE_GAIN = 2.0
-"""eta: how much of a lack of volume becomes pressure in an iteration."""
-
-MOST_PRESSURE = 0.6
-
-LEAST_SOUND_VOLUME = 0.3
-"""Share of its volume below which a neighborhood that is about to turn inside out takes its own shape again."""
-
-THICKENING = 0.01
-"""Share of a neighborhood's extent by which it is thickened: sheets and chains have none across."""
-
-LEAST_EXTENT = np.float32(1e-3)
-"""The same for what has shrunk to nothing; extents are about 3 in each neighborhood."""
-
 TINY = np.float32(1e-20)
 
 
 class _Neighborhoods:
-    """Sums over the links of each particle, for particles at `rest`, shape (3, P), as scaled joints stretch them."""
+    """Sums over the links of each particle, for particles at `rest`, shape (3, P), stretched by scaled joints."""
 
     def __init__(self, cloud: Cloud, rest: np.ndarray) -> None:
         self._cloud = cloud
@@ -39,17 +22,18 @@ class _Neighborhoods:
         self._reverse = cloud.back * edges
         self.edges = self.sum(self._weighted)
         moments = self.sum_outer(edges)
-        self._thickening = THICKENING * (moments[0, 0] + moments[1, 1] + moments[2, 2]) + LEAST_EXTENT
+        # Sheets and chains do not extend across, nor does what has shrunk to nothing. Usual extents are about 3.
+        self._thickening = 0.01 * (moments[0, 0] + moments[1, 1] + moments[2, 2]) + np.float32(1e-3)
         for axis in range(3):
             moments[axis, axis] += self._thickening
         self._inverse = _inverse(moments)
 
     def sum(self, values: np.ndarray) -> np.ndarray:
-        """Sum of values of the links, shape (..., E): (..., P)."""
+        """Sum of values of the links, shape (..., E), at each particle, shape (..., P)."""
         return np.add.reduceat(values, self._cloud.starts, axis=-1)
 
     def steps(self, values: np.ndarray) -> np.ndarray:
-        """How much values, shape (3, P), change along the links: (3, E)."""
+        """Differences of values, shape (3, P), along the links, shape (3, E)."""
         return np.take(values, self._cloud.ends, axis=1) - np.repeat(values, self._counts, axis=1)
 
     def sum_outer(self, steps: np.ndarray) -> np.ndarray:
@@ -57,7 +41,7 @@ class _Neighborhoods:
         return self.sum(steps[:, None] * self._weighted)
 
     def gradients(self, outer: np.ndarray, rotations: np.ndarray) -> np.ndarray:
-        """F of `sum_outer`, completed by the rotation where a neighborhood is thin: shape (3, 3, P)."""
+        """F of `sum_outer`, shape (3, 3, P), completed by the rotation if a neighborhood is thin."""
         return _multiply(outer + self._thickening * rotations, self._inverse)
 
     def sum_rotated(self, matrices: np.ndarray) -> np.ndarray:
@@ -77,27 +61,27 @@ class _Neighborhoods:
 def settle(
     cloud: Cloud, rest: np.ndarray, goals: np.ndarray, rotations: np.ndarray, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find where the particles come to rest in a pose.
+    """Find the positions and rotations of the particles in a pose.
 
     Parameters
     ----------
     rest : float32 array, shape (P, 3)
-        The particles at rest, as scaled joints stretch them.
+        Particles at rest, stretched by scaled joints.
     goals : float32 array, shape (P, 3)
-        Where the joints take the particles.
+        Positions by the joints alone.
     rotations : float32 array, shape (3, 3, P)
-        How the joints rotate them.
+        Rotations by the joints alone.
 
     Returns
     -------
     offsets : float32 array, shape (3, P)
-        From the goals.
+        Offsets from the goals.
     rotations : float32 array, shape (3, 3, P)
-        The goals' own, with no offsets, where the pose is beyond what single precision holds.
+        Those by the joints, with offsets of 0, if the pose exceeds single precision.
 
     Notes
     -----
-    Minimizes E = sum_ij w_ij |x_j - x_i - T_i (X_j - X_i)|^2 + sum_i b_i |x_i - g_i|^2 in turn: T_i from x, then x
+    Minimizes E = sum_ij w_ij |x_j - x_i - T_i (X_j - X_i)|^2 + sum_i b_i |x_i - g_i|^2 alternately: T_i from x, then x
     from T, which is linear with a constant matrix. The unknown is x - g, which is 0 in every rigid pose.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -110,7 +94,10 @@ def settle(
 def _iterate(
     cloud: Cloud, rest: np.ndarray, goals: np.ndarray, rotations: np.ndarray, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What `settle` returns, also where it is not finite."""
+    """Settle without a check that the results are finite."""
+    stretch = 6.0  # lambda: how much more strongly a neighborhood keeps its volume than its shape
+    gain, most = 2.0, 0.6  # eta: missing volume that becomes pressure in an iteration; largest pressure
+    min_volume = 0.3  # share below which a neighborhood, about to turn inside out, takes its own shape again
     near = _Neighborhoods(cloud, np.ascontiguousarray(rest.T))
     goal_steps = near.steps(np.ascontiguousarray(goals.T))
     outer = near.sum_outer(goal_steps)
@@ -121,11 +108,11 @@ def _iterate(
     for _ in range(iterations):
         gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
         volumes = determinant(gradients)
-        sound = smooth_step(volumes / LEAST_SOUND_VOLUME).astype(np.float32)
+        sound = smooth_step(volumes / min_volume).astype(np.float32)
         likely = sound * gradients + (cloud.smoothing + 1.0 - sound) * near.mean(rotations)
         rotations = rotate_toward(rotations, likely)
-        pressure = np.clip(pressure + PRESSURE_GAIN * (1.0 - volumes), -MOST_PRESSURE, MOST_PRESSURE)
-        share = np.float32(STRETCH / (1.0 + STRETCH)) * sound
+        pressure = np.clip(pressure + gain * (1.0 - volumes), -most, most)
+        share = np.float32(stretch / (1.0 + stretch)) * sound
         targets = rotations + share * (keep_volume(gradients, 1.0 + pressure) - rotations)
         right = pulled - near.sum_rotated(targets)
         offsets = cloud.factor.solve(np.ascontiguousarray(right.T)).T
@@ -134,9 +121,9 @@ def _iterate(
 
 
 def rotate_toward(rotations: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-    """Rotate rotations toward those in matrices, both of shape (3, 3, P) (Mueller et al. 2016, eq 7-9).
+    """Rotate rotations toward those in matrices, shape (3, 3, P) each (Mueller et al. 2016, eq 7-9).
 
-    One step rotates by the axis and angle that the columns ask for together: enough where the start is near.
+    One step rotates by the axis and angle that fit the columns together, which is enough for a near start.
     """
     turn = sum(_cross(rotations[:, axis], matrices[:, axis]) for axis in range(3))
     products = rotations * matrices
@@ -153,7 +140,7 @@ def _rotate(vectors: np.ndarray, axes: np.ndarray, sine: np.ndarray, cosine: np.
 
 
 def keep_volume(matrices: np.ndarray, volumes: np.ndarray) -> np.ndarray:
-    """The nearest matrices, shape (3, 3, P), with these determinants: two Newton steps along the cofactors."""
+    """Nearest matrices, shape (3, 3, P), with given determinants, by two Newton steps along the cofactors."""
     for _ in range(2):
         cofactors = _cofactors(matrices)
         squares = (cofactors * cofactors).sum(axis=(0, 1)) + TINY
@@ -173,7 +160,7 @@ def _cofactors(matrices: np.ndarray) -> np.ndarray:
 
 
 def _inverse(matrices: np.ndarray) -> np.ndarray:
-    """Inverses of matrices, shape (3, 3, P), that have one."""
+    """Inverses of regular matrices, shape (3, 3, P)."""
     cofactors = _cofactors(matrices)
     return cofactors.transpose(1, 0, 2) / (matrices[0] * cofactors[0]).sum(axis=0)
 

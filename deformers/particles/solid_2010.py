@@ -7,39 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import SkinningError
+from ..geometry.lattice import SPHERE_SPACE
 from ..geometry.neighbors import find_nearest
+from ..geometry.vectors import transform_points
 from ..rig.rest import Rest
-from .fill_2010 import SPHERE_SPACE, count_lattice_points, fill_two_levels, fill_uniform, surface_bounds, surface_volume
+from .fill_2010 import count_lattice_points, fill_two_levels, fill_uniform, surface_bounds, surface_volume
 from .forces_2010 import TINY, UNIT_SIZE, Springs, find_masses, find_springs
 
 FILLS = {"UNIFORM": fill_uniform, "TWO_LEVEL": fill_two_levels}
 
-AUTOMATIC_COUNT = 1000
-"""Particles of one size that the automatic radius leads to, about."""
+# With more particles, a pose would take minutes. The box around a mesh may contain many more lattice points.
+MAX_PARTICLES, MAX_LATTICE_POINTS = 20_000, 2_000_000
 
-MOST_PARTICLES = 20_000
-"""With more, a pose would take minutes."""
-
-MOST_LATTICE_POINTS = 2_000_000
-"""In the box around the mesh: a mesh that does not fill its box has many more of them than particles."""
-
-LEAST_VOLUME = 1e-7
-"""Share of its box's largest extent, cubed, below which a surface counts as flat."""
-
-SURFACE_PARTICLES = 4
-"""Particles that a vertex follows (section 5)."""
-
+# Distances within this share of a radius, and squared distances to bones within this share, are equal. A mesh and a
+# lattice have many equal distances, and rounding must not choose.
 TIE_TOLERANCE = 1e-6
-"""Distances count as equal if they differ by less than this: in radii, squared ones to a bone in parts of them. A mesh
-and a lattice have many equal distances, and rounding must not choose."""
-
-NEAR_PARTICLES = 16
-"""Particles among which those of a vertex are chosen: more than can be equally near."""
 
 
 @dataclass(frozen=True)
 class SphereSolid:
-    """A filled character at rest, in unit space: armature space, scaled so that its largest extent is `UNIT_SIZE`.
+    """A filled character at rest, in unit space: armature space, scaled to a largest extent of `UNIT_SIZE`.
 
     Attributes
     ----------
@@ -48,7 +35,7 @@ class SphereSolid:
     radii, masses : float64 arrays, shape (P,)
     joints : int array, shape (P,)
     nearest : int array, shape (V, up to 4)
-        The particles that each vertex follows.
+        Particles that each vertex follows.
     """
 
     object_to_unit: np.ndarray
@@ -61,28 +48,27 @@ class SphereSolid:
 
 
 def find_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """The nearest bone of each point: index, shape (P,).
+    """Find the nearest bone of each point, int, shape (P,).
 
     Parameters
     ----------
     points : float array, shape (P, 3)
     heads, tails : float arrays, shape (B, 3)
-        In the same space. A bone with an end that is NaN is nearest to nothing. Of bones that are equally near,
-        as two at their common end, the first counts.
+        In the same space. A bone with an end that is NaN is never nearest. The first of equally near bones counts, such
+        as of two bones at their common end.
 
     Notes
     -----
-    Section 2: distance to the segment, which is that to an end where the foot of the perpendicular is beyond it. The
-    foot is also the base point of the paper, from which the vector to the particle is rotated with the bone. As base
-    point and vector go through one and the same affine transform, their sum is that of the particle itself, and the
-    base point is not kept.
+    Section 2: distance to the segment, or to an end if the foot of the perpendicular is beyond it. The foot is also the
+    paper's base point, from which the vector to the particle is rotated with the bone. As base point and vector have
+    the same affine transform, their sum is the transformed particle, so the base point is not needed.
     """
     nearest = np.zeros(len(points), np.intp)
     least = np.full(len(points), np.inf)
     for bone, (head, tail) in enumerate(zip(heads, tails, strict=True)):
         with np.errstate(invalid="ignore"):
             along = tail - head
-            length = max(float(along @ along), TINY)  # without length it is a point
+            length = max(float(along @ along), TINY)  # a bone without length is a point
             shares = np.clip((points - head) @ along / length, 0.0, 1.0)
             away = points - head - shares[:, None] * along
             squares = np.einsum("pi,pi->p", away, away)
@@ -93,24 +79,24 @@ def find_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.n
 
 
 def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
-    """Fill the surface of a character with spheres, or describe why that can not be done.
+    """Fill the surface of a character with spheres.
 
     Parameters
     ----------
     fill : str
         Key of `FILLS`.
     radius : float
-        Of the small spheres, object space; 0 for an automatic one.
+        Radius of the small spheres, in object space; 0 for an automatic radius.
 
     Returns
     -------
-    SphereSolid, or str
-        The message for the user, where there is nothing to fill.
+    SphereSolid or str
+        A message for the user if there is nothing to fill.
 
     Raises
     ------
     SkinningError
-        Where the radius leads to too many particles.
+        If the radius needs too many particles.
     """
     triangles, heads, tails = rest.triangles, rest.joints.centers, rest.joints.tails
     if triangles is None or not len(triangles):
@@ -138,8 +124,8 @@ def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
         return (
             f"No particle of radius {shown:.4g} is inside the mesh, so DQ with Stretch is used: choose a smaller radius"
         )
-    if len(centers) > MOST_PARTICLES:
-        raise _too_many(shown, len(centers), MOST_PARTICLES, "particles")
+    if len(centers) > MAX_PARTICLES:
+        raise _too_many(shown, len(centers), MAX_PARTICLES, "particles")
     armature_to_unit = object_to_unit @ np.linalg.inv(matrix_or_identity(rest.object_to_armature))
     return SphereSolid(
         object_to_unit=object_to_unit,
@@ -155,18 +141,18 @@ def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
 
 
 def _find_surface_particles(points: np.ndarray, centers: np.ndarray, radius: float) -> np.ndarray:
-    """The particles nearest to each vertex (section 5), shape (V, up to 4); the first of those equally near."""
-    near, away = find_nearest(points, centers, NEAR_PARTICLES)
-    # The summand keeps what comes of plain lengths off the edge of a step.
+    """Find the particles nearest to each vertex (section 5), shape (V, up to 4), the first of equally near ones."""
+    near, away = find_nearest(points, centers, 16)  # more than can be equally near
+    # The summand keeps round lengths away from the edge of a step.
     steps = np.floor(away / (TIE_TOLERANCE * radius) + 0.37)
     order = np.lexsort((near, steps), axis=1)
-    return np.take_along_axis(near, order, axis=1)[:, :SURFACE_PARTICLES]
+    return np.take_along_axis(near, order, axis=1)[:, :4]
 
 
 def _find_unit_space(
     points: np.ndarray, triangles: np.ndarray, object_to_armature: np.ndarray | None
 ) -> np.ndarray | None:
-    """From object space to armature space scaled to `UNIT_SIZE` and centered, shape (4, 4); None for a point."""
+    """Transform from object to unit space, shape (4, 4). None for a point."""
     into = matrix_or_identity(object_to_armature)
     if not (np.isfinite(into).all() and np.linalg.matrix_rank(into) == 4):
         return None
@@ -181,18 +167,18 @@ def _find_unit_space(
 
 
 def _choose_radius(points: np.ndarray, triangles: np.ndarray, radius: float, scale: float) -> float | None:
-    """The radius in unit space of one in object space, which is 1 / `scale` as large; None if there is no volume."""
+    """Convert a radius to unit space, which is `scale` times larger. None without a volume."""
     low, high = surface_bounds(points, triangles)
     volume = surface_volume(points, triangles)
-    if volume <= LEAST_VOLUME * UNIT_SIZE**3:
+    if volume <= 1e-7 * UNIT_SIZE**3:
         return None
     if radius > 0:
         tested = count_lattice_points(high - low, radius * scale)
-        if tested > MOST_LATTICE_POINTS:
-            raise _too_many(radius, tested, MOST_LATTICE_POINTS, "lattice points to test")
+        if tested > MAX_LATTICE_POINTS:
+            raise _too_many(radius, tested, MAX_LATTICE_POINTS, "lattice points to test")
         return radius * scale
-    radius = float(np.cbrt(volume / (AUTOMATIC_COUNT * SPHERE_SPACE)))
-    return radius * max(1.0, float(np.cbrt(count_lattice_points(high - low, radius) / MOST_LATTICE_POINTS)))
+    radius = float(np.cbrt(volume / (1000 * SPHERE_SPACE)))
+    return radius * max(1.0, float(np.cbrt(count_lattice_points(high - low, radius) / MAX_LATTICE_POINTS)))
 
 
 def _too_many(radius: float, count: float, most: int, what: str) -> SkinningError:
@@ -203,15 +189,10 @@ def _too_many(radius: float, count: float, most: int, what: str) -> SkinningErro
 
 
 def matrix_or_identity(matrix: np.ndarray | None) -> np.ndarray:
-    """A matrix, shape (4, 4), float64; the identity for None."""
+    """Return a matrix, shape (4, 4), as float64, or the identity for None."""
     return np.eye(4) if matrix is None else np.asarray(matrix, np.float64)
 
 
-def transform_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Apply an affine transform, shape (4, 4), to points, shape (N, 3)."""
-    return points @ matrix[:3, :3].T + matrix[:3, 3]
-
-
 def scale_of(matrix: np.ndarray) -> float:
-    """How many times longer an affine transform, shape (4, 4), makes lengths, in the mean."""
+    """Mean scale of an affine transform, shape (4, 4)."""
     return float(np.cbrt(abs(np.linalg.det(matrix[:3, :3]))))

@@ -1,4 +1,4 @@
-"""Skin under tight clothes gives way to them, where it would show through: the clothes keep their shape."""
+"""Move skin back under tight clothes that it would pierce. The clothes keep their shape."""
 
 from __future__ import annotations
 
@@ -10,20 +10,8 @@ from ..geometry.neighbors import FindNearest
 from ..geometry.solid import area_vectors, find_rim, vertex_normals
 from ..geometry.vectors import normalize, smooth_step
 
-REACH = 0.014
-"""Height of the cloth above the skin at rest, in sizes of the body, up to which it is tight."""
-
-GAP = 1.7e-3
-"""Height that is left of it in a pose, at most."""
-
+# Largest move of skin, in sizes of the body. If three times as much is needed, the cloth is somewhere else.
 GIVE = 7e-3
-"""How far skin gives way at most. What would have to give three times as much gives nothing: it is somewhere else."""
-
-ALIKE = 0.2
-"""Cosine between the normals of skin and cloth from which on they look the same way."""
-
-INNER = 1e-3
-"""Share that vertices off the cloth's rim have in the nearest point, at least: what is beside the cloth shows."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +21,13 @@ class Tuck:
     Attributes
     ----------
     vertices : int array, shape (N,)
-        Of the body.
-    corners : int array, shape (N, 3)
-        Vertices of the layer's triangle above each.
-    shares : float array, shape (N, 3)
-        Where on that the nearest point is.
+        Vertices of the body.
+    corners, shares : int and float arrays, shape (N, 3)
+        Triangle of the layer above each, and the barycentric coordinates of the nearest point on it.
     heights : float array, shape (N,)
-        Of the layer above the skin at rest, positive.
+        Height of the layer above the skin at rest, positive, in armature space.
     size : float
-        Of the body; all in armature space.
+        Size of the body, in armature space.
     """
 
     vertices: np.ndarray
@@ -51,22 +37,23 @@ class Tuck:
     size: float
 
     def find_moves(self, body: np.ndarray, layer: np.ndarray) -> np.ndarray:
-        """How far the skin has to go to be under the layer, float64, shape (N, 3), armature space.
+        """Find the moves of the skin to below the layer, float64, shape (N, 3), in armature space.
 
         Parameters
         ----------
         body, layer : float arrays, shapes (V, 3), (L, 3)
-            Posed, armature space.
+            Posed, in armature space.
 
         Notes
         -----
-        With the height h in the pose, h0 at rest and g = min(h0, gap): d = s(g - h) - s(g - h0), against the triangle's
-        normal; s is 0 below -k, (t + k)^2 / 4 k up to k, then t, with k = g / 2.
+        With the height h in the pose, h0 at rest and g = min(h0, gap), the move against the triangle's normal is
+        d = s(g - h) - s(g - h0). s is 0 below -k, (t + k)^2 / 4 k up to k, then t, with k = g / 2.
         """
+        max_gap = 1.7e-3 * self.size
         triangles = layer[self.corners]
         normals = normalize(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]))
         above = np.einsum("nc,nci->ni", self.shares, triangles) - body[self.vertices]
-        gaps = np.minimum(self.heights, GAP * self.size)
+        gaps = np.minimum(self.heights, max_gap)
         needed = _soften(gaps - np.einsum("ni,ni->n", normals, above), gaps) - _soften(gaps - self.heights, gaps)
         give = GIVE * self.size
         depths = np.minimum(needed, give) * (1.0 - smooth_step((needed / give - 1.0) / 2.0))
@@ -74,25 +61,17 @@ class Tuck:
 
 
 def _soften(values: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    """What of values is positive, smooth over half a gap; shape (N,)."""
+    """Positive part of values, shape (N,), smooth over half a gap."""
     soft = 0.5 * gaps
     return np.where(values > soft, values, np.square(np.maximum(values + soft, 0.0)) / np.maximum(4.0 * soft, 1e-30))
 
 
 def find_tuck(
-    body: np.ndarray,
-    body_triangles: np.ndarray,
-    layer: np.ndarray,
-    triangles: np.ndarray,
-    find_nearest: FindNearest,
+    body: np.ndarray, body_triangles: np.ndarray, layer: np.ndarray, triangles: np.ndarray, find_nearest: FindNearest
 ) -> Tuck | None:
-    """The skin that a layer covers at rest; None where that is none.
+    """Find the skin that a tight layer covers at rest, or None.
 
-    Parameters
-    ----------
-    body, layer : float arrays, shapes (V, 3), (L, 3)
-        At rest, armature space.
-    body_triangles, triangles : int arrays, shapes (T, 3), (U, 3)
+    Body and layer are given by points, (V, 3) and (L, 3), in armature space, and triangles, (T, 3) and (U, 3).
     """
     if not len(triangles) or not len(body_triangles):
         return None
@@ -100,9 +79,9 @@ def find_tuck(
     owners, shares, distances = find_nearest(body, layer, triangles)
     corners, faces = triangles[owners], normalize(area_vectors(layer, triangles))[owners]
     heights = np.einsum("ni,ni->n", faces, np.einsum("nc,nci->ni", shares, layer[corners]) - body)
-    is_inner = (shares * ~find_rim(triangles, len(layer))[corners]).sum(axis=1) > INNER
-    looks_alike = np.einsum("ni,ni->n", vertex_normals(body, body_triangles), faces) > ALIKE
-    covered = np.flatnonzero((distances < REACH * size) & (heights > 0.0) & is_inner & looks_alike)
+    is_inner = (shares * ~find_rim(triangles, len(layer))[corners]).sum(axis=1) > 1e-3  # skin next to the cloth shows
+    looks_alike = np.einsum("ni,ni->n", vertex_normals(body, body_triangles), faces) > 0.2
+    covered = np.flatnonzero((distances < 0.014 * size) & (heights > 0.0) & is_inner & looks_alike)
     if not len(covered):
         return None
     return Tuck(covered, corners[covered], shares[covered], heights[covered], size)

@@ -1,4 +1,4 @@
-"""Charts of the skin: where on a mesh a height map lies, by the UV map or on the surface itself."""
+"""Charts of the skin: the position of a height map on a mesh, by the UV map or on the surface itself."""
 
 from __future__ import annotations
 
@@ -9,28 +9,20 @@ import numpy as np
 
 from ..errors import SkinningError, find_unusable
 from ..geometry.neighbors import find_nearest
-from ..geometry.unfolding import LARGEST_STRETCH, project, unfold
+from ..geometry.unfolding import MAX_STRETCH, project, unfold
 from ..geometry.vectors import carry, measure_lengths, normalize
-from .chart_mesh import ChartMesh, meet_uv_box
+from .chart_mesh import ChartMesh
 from .strokes import trace_stroke
 from .surface_points import SurfacePoint, surface_frame
 
-TOUCH_TOLERANCE = 1e-9
-"""Faces that reach less than this into the height map's square only touch it."""
+UNFOLDED_REACH = 1.05  # half diagonals of the height map: a bit more, as the unfolded surface is not exact
 
-MOST_PATTERNS = 1e5
-"""Patterns, side by side, that fit into a face: single precision holds coordinates of no smaller ones."""
-
-UNFOLDED_REACH = 1.05
-"""How far the surface is unfolded about the center, in half diagonals of the rectangle."""
-
-STROKE_SMOOTHING = 0.5
-"""Length over which a stroke is smoothed, as a fraction of the height map's extent across it."""
+STROKE_SMOOTHING = 0.5  # share of the width across a stroke: narrower kinks would fold the chart
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Where a height map lies on the skin: it fills the square from 0 to 1.
+    """The position of a height map on the skin. The height map fills the square from 0 to 1.
 
     Attributes
     ----------
@@ -39,15 +31,21 @@ class Chart:
     corners : int array, shape (M,)
         All corners of these faces, face by face.
     coordinates : float64 array, shape (M, 2)
-        (s, t) of each corner; outside of 0 to 1 on faces that are partly covered.
+        (s, t) of each corner, outside of 0 to 1 on faces that are partly covered.
     is_cut : bool
-        Whether a UV seam, or a line where the unfolded surface meets itself, runs through the height map.
+        Whether a UV seam, or a line along which the unfolded surface meets itself, runs through the height map.
     """
 
     faces: np.ndarray
     corners: np.ndarray
     coordinates: np.ndarray
     is_cut: bool
+
+    def spread_coordinates(self, mesh: ChartMesh) -> np.ndarray:
+        """(s, t) at all corners of the mesh, shape (C, 2), zero outside of the chart."""
+        spread = np.zeros((len(mesh.corner_vertices), 2))
+        spread[self.corners] = self.coordinates
+        return spread
 
 
 def chart_by_uv(
@@ -57,67 +55,53 @@ def chart_by_uv(
 
     Parameters
     ----------
-    center : SurfacePoint
-        The height map's center.
     rotation : float
         Radians, counter-clockwise in the UV map.
     size : float array, shape (2,)
         Width and height, UV units.
     flip : bool
-        Whether the height map is mirrored, left for right.
-
-    Returns
-    -------
-    Chart
+        Whether the height map is mirrored left to right.
 
     Raises
     ------
     SkinningError
-        Where the mesh has no UV map, or no face lies under the height map.
+        If the mesh has no UV map, or no face lies under the height map.
 
     Notes
     -----
-    As in the paper on skin patterns: what lies beyond the island's rim is cut off.
+    As in the paper on skin patterns, whatever lies beyond the rim of the island is cut off.
     """
     width, height = _check_size(size, rotation)
-    if mesh.uv is None or mesh.islands is None or mesh.seams is None or center.uv is None:
-        raise SkinningError("The mesh has no UV map: unwrap it, or place the pattern on the surface")
-    uv, middle = mesh.uv, center.uv
+    uv_map, middle = mesh.need_uv_map(), np.asarray(center.uv, np.float64)
     right = np.array([np.cos(rotation), np.sin(rotation)])
     up = np.array([-right[1], right[0]])
     axes = np.stack([right / width * (-1.0 if flip else 1.0), up / height], axis=1)
     reach = 0.5 * (np.abs(right) * width + np.abs(up) * height)
-    near = meet_uv_box(mesh, middle - reach, middle + reach)
-    near &= mesh.islands[mesh.triangle_faces] == center.island
+    near = uv_map.meet_box(middle - reach, middle + reach)
+    near &= uv_map.islands[mesh.triangle_faces] == center.island
 
     def to_chart(corners: np.ndarray) -> np.ndarray:
-        return (uv[corners] - middle) @ axes + 0.5
+        return (uv_map.corners[corners] - middle) @ axes + 0.5
 
     chart = _make_chart(mesh, np.flatnonzero(near), to_chart)
-    seams = chart.corners[mesh.seams[chart.corners]]
-    sides = np.stack([to_chart(seams), to_chart(mesh.following(seams))], axis=1)
+    seams = chart.corners[uv_map.seams[chart.corners]]
+    sides = np.stack([to_chart(seams), to_chart(mesh.next_corners[seams])], axis=1)
     return replace(chart, is_cut=bool(_meet_square(sides[:, [0, 1, 1]]).any()))
 
 
 def chart_by_surface(
     mesh: ChartMesh, center: SurfacePoint, rotation: float, size: Sequence[float], flip: bool = False
 ) -> Chart:
-    """Lay a height map on the surface itself, which is unfolded about the height map's center.
+    """Lay a height map on the surface itself, unfolded about the center of the height map.
 
     Parameters
     ----------
-    center : SurfacePoint
-        The height map's center.
     rotation : float
-        Radians, counter-clockwise seen from outside; 0: upright, as `surface_frame` has it.
+        Radians, counter-clockwise seen from outside; 0 is upright, as in `surface_frame`.
     size : float array, shape (2,)
         Width and height on the surface, object units.
     flip : bool
-        Whether the height map is mirrored, left for right.
-
-    Returns
-    -------
-    Chart
+        Whether the height map is mirrored left to right.
     """
     extent = _check_size(size, rotation)
     right, up = surface_frame(center)
@@ -133,26 +117,22 @@ def chart_by_surface(
 
 
 def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], flip: bool = False) -> Chart:
-    """Lay a height map along a stroke on the surface: it bends with the stroke.
+    """Lay a height map along a stroke on the surface. It bends with the stroke.
 
     Parameters
     ----------
     points : float array, shape (K, 3)
         At least 2, on the surface or near it, object space.
     size : float array, shape (2,)
-        Extent along the stroke, about its middle, and across it, object units. Seen from outside, the height
-        map's t runs to the left of the stroke.
+        Extent along the stroke, about its middle, and across it, object units. Seen from outside, t of the height map
+        grows to the left of the stroke.
     flip : bool
-        Whether the height map is mirrored, end for end.
-
-    Returns
-    -------
-    Chart
+        Whether the height map is mirrored end to end.
 
     Raises
     ------
     SkinningError
-        Where the stroke can not be followed, or no face lies under the height map.
+        If the stroke cannot be followed, or no face lies under the height map.
     """
     extent = _check_size(size)
     points = np.asarray(points, np.float64)
@@ -160,18 +140,15 @@ def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], 
         raise SkinningError(f"A stroke of shape {points.shape} cannot be followed: draw it with at least 2 points")
     if not np.isfinite(points).all():
         raise SkinningError("The stroke contains values that are not numbers: draw it again")
-    stroke = trace_stroke(
-        points, STROKE_SMOOTHING * extent[1], mesh.points, mesh.triangle_points, mesh.normals, mesh.centers, mesh.radii
-    )
+    stroke = trace_stroke(mesh, points, STROKE_SMOOTHING * extent[1])
     beyond = max(0.5 * (extent[0] - stroke.length), 0.0)
     reach = UNFOLDED_REACH * float(np.hypot(beyond, 0.5 * extent[1]))
     around = np.maximum(stroke.points.min(axis=0) - mesh.centers, mesh.centers - stroke.points.max(axis=0))
     near = np.flatnonzero(around.max(axis=1) <= reach + mesh.radii)
     near = near[find_nearest(mesh.centers[near], stroke.points, 1)[1][:, 0] <= reach + mesh.radii[near]]
     seeds = np.unique(mesh.corner_points[mesh.corners_of(np.unique(mesh.triangle_faces[stroke.triangles]))])
-    return _chart_unfolded(
-        mesh, near, seeds, stroke.flatten(mesh.points[seeds]), reach, 0.5 * stroke.length, extent, flip
-    )
+    coordinates = stroke.flatten(mesh.points[seeds])
+    return _chart_unfolded(mesh, near, seeds, coordinates, reach, 0.5 * stroke.length, extent, flip)
 
 
 def _check_size(size: Sequence[float] | np.ndarray, rotation: float = 0.0) -> np.ndarray:
@@ -183,29 +160,44 @@ def _check_size(size: Sequence[float] | np.ndarray, rotation: float = 0.0) -> np
     return size
 
 
-def _make_chart(mesh: ChartMesh, triangles: np.ndarray, to_chart: Callable[[np.ndarray], np.ndarray]) -> Chart:
-    """The chart of the faces of triangles, shape (N,), that meet the height map; `to_chart` gives corners' (s, t)."""
+def _make_chart(
+    mesh: ChartMesh, triangles: np.ndarray, to_chart: Callable[[np.ndarray], np.ndarray], max_coordinate: float = 1e5
+) -> Chart:
+    """Make the chart of the faces of triangles, shape (N,), that meet the height map.
+
+    Parameters
+    ----------
+    to_chart : callable
+        Returns (s, t) of corners.
+    max_coordinate : float
+        Patterns that fit into a face side by side; single precision cannot store the coordinates of smaller patterns.
+    """
     meet = _meet_square(to_chart(mesh.triangles[triangles]))
     faces = np.unique(mesh.triangle_faces[triangles[meet]])
     if not len(faces):
         raise SkinningError("The pattern covers no face: move it onto the mesh, or make it larger")
     corners = mesh.corners_of(faces)
     coordinates = to_chart(corners)
-    if not np.abs(coordinates).max() < MOST_PATTERNS:
+    if not np.abs(coordinates).max() < max_coordinate:
         raise SkinningError("The pattern is too small for the faces under it: make it larger")
     return Chart(faces, corners, coordinates, False)
 
 
-def _meet_square(shapes: np.ndarray) -> np.ndarray:
-    """Which triangles, shape (N, 3, 2), overlap the square from 0 to 1, by the axis that would separate them."""
+def _meet_square(shapes: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
+    """Find which triangles, shape (N, 3, 2), overlap the square from 0 to 1 by more than a tolerance.
+
+    Notes
+    -----
+    Two convex shapes are apart if they are apart along the normal of a side of one of them.
+    """
     low, high = shapes.min(axis=1), shapes.max(axis=1)
-    meet = ((high > TOUCH_TOLERANCE) & (low < 1.0 - TOUCH_TOLERANCE)).all(axis=1)
+    meet = ((high > tolerance) & (low < 1.0 - tolerance)).all(axis=1)
     for corner in range(3):
         edge = shapes[:, (corner + 1) % 3] - shapes[:, corner]
         normal = np.stack([-edge[:, 1], edge[:, 0]], axis=1)
         heights = np.einsum("nci,ni->nc", shapes - shapes[:, corner, None], normal)
         middle = np.einsum("ni,ni->n", 0.5 - shapes[:, corner], normal)
-        reach = 0.5 * np.abs(normal).sum(axis=1) - TOUCH_TOLERANCE * np.abs(normal).max(axis=1)
+        reach = 0.5 * np.abs(normal).sum(axis=1) - tolerance * np.abs(normal).max(axis=1)
         meet &= (heights.max(axis=1) >= middle - reach) & (heights.min(axis=1) <= middle + reach)
     return meet
 
@@ -220,7 +212,7 @@ def _chart_unfolded(
     size: np.ndarray,
     flip: bool,
 ) -> Chart:
-    """The chart over the faces of triangles `near`, int array, which touch the seeds, too; unfolded from the seeds."""
+    """Make the chart over the faces of triangles `near`, int array, unfolded from the seeds, which are among them."""
     touched = np.zeros(len(mesh.face_starts), bool)
     touched[mesh.triangle_faces[near]] = True
     used = np.zeros(len(mesh.points), bool)
@@ -229,7 +221,8 @@ def _chart_unfolded(
     triangles = np.flatnonzero(touched[mesh.triangle_faces])
     shapes, flats = mesh.points[mesh.triangle_points[triangles]], flat[mesh.triangle_points[triangles]]
     lengths = np.sqrt(np.square(shapes - np.roll(shapes, 1, axis=1)).sum(axis=2))
-    torn = (np.abs(flats - np.roll(flats, 1, axis=1)) > LARGEST_STRETCH * lengths).any(axis=1)
+    # triangles that join both ends of a surface which meets itself, such as around a limb
+    torn = (np.abs(flats - np.roll(flats, 1, axis=1)) > MAX_STRETCH * lengths).any(axis=1)
     scale = np.array([-1.0 if flip else 1.0, 1.0]) / size
 
     def to_chart(corners: np.ndarray) -> np.ndarray:
@@ -242,15 +235,13 @@ def _chart_unfolded(
     return replace(_make_chart(mesh, whole, to_chart), is_cut=bool(inside))
 
 
-def assign_layers(charts: Sequence[Chart]) -> list[int]:
-    """Give each chart the first layer on which no earlier chart has any of its faces: the layers' indices."""
+def assign_layers(members: Sequence[np.ndarray]) -> list[int]:
+    """Assign each set of indices, int array, shape (N,), to the first layer that shares no index with it."""
     layers: list[set[int]] = []
     result = []
-    for chart in charts:
-        faces = set(chart.faces.tolist())
-        layer = next((number for number, taken in enumerate(layers) if taken.isdisjoint(faces)), len(layers))
-        if layer == len(layers):
-            layers.append(set())
-        layers[layer] |= faces
+    for own in (set(indices.tolist()) for indices in members):
+        layer = next((number for number, taken in enumerate(layers) if taken.isdisjoint(own)), len(layers))
+        layers += [set()] * (layer == len(layers))
+        layers[layer] = layers[layer] | own
         result.append(layer)
     return result

@@ -1,8 +1,8 @@
-"""How much the skin is pushed together or stretched where a pattern lies, along a direction of its height map.
+"""Compression and stretch of the skin under a pattern, along a direction of its height map.
 
-A face's compression is 1 - |D|, where D = sum of c_k x_k over its corners: the derivative of the posed positions x
-along a unit direction of the face at rest. The coefficients c_k are worked out once, at rest. They sum up to zero, and
-at rest |D| = 1, so that rigid motion gives 0. Compression is a share: 0.2 where 1 cm has become 8 mm, -0.2 where 12.
+The compression of a face is 1 - |D|, with D = sum of c_k x_k over its corners: the derivative of the posed positions x
+along a unit direction of the face at rest. The coefficients c_k are computed once, at rest. They sum up to zero, and
+|D| = 1 at rest, so rigid motion gives 0. Compression is a share: 0.2 if 1 cm has become 8 mm, -0.2 if it is 12 mm.
 """
 
 from __future__ import annotations
@@ -14,37 +14,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import SkinningError, find_unusable
-from .chart_mesh import ChartMesh
+from .chart_mesh import ChartMesh, find_next_corners
 from .charts import Chart
-from .heights import Response, respond
+from .heights import Response
 
+# of patterns: the angle of a joint, compression or stretch of the skin, angle and compression, depth of a limb in it
 DRIVERS = ("ANGLE", "COMPRESSION", "STRETCH", "BOTH", "DEPTH")
-"""What brings a pattern out: the angle of a joint, the skin's compression or its stretch, the first two together, or
-how deep a limb presses into the skin."""
 
-SPREADS = ("VERTEX", "PATTERN")
-"""Whether each vertex has an amount of its own, or the pattern has one."""
+SPREADS = ("VERTEX", "PATTERN")  # whether each vertex has an amount of its own, or the pattern has one amount
 
-LEAST_SHAPE = 1e-6
-"""Faces and charts that are flatter than this, as a share of their size squared, have no directions."""
+MIN_FLATNESS = 1e-6  # determinant over the sum of squares; flatter faces and charts have no directions
 
-EXACT_STEPS = 23
-"""Coefficients are whole multiples of a power of 2, so small that the largest is at most 2^23 of them: then they sum up
-to exactly zero in single precision, and moving the body changes nothing."""
+EXACT_BITS = 23  # of single precision: rounded to so many, coefficients sum up to exactly 0, and moving changes nothing
 
-LEAST_AREA = 1e-12
-"""Areas, as shares of the pattern's, that are divided by are at least this."""
+MIN_AREA = 1e-12  # lower bound for divisors, as a share of the pattern's area
 
-MOST_STEPS = 64
-"""Smoothing goes on for so many steps at most: on fine meshes it reaches less far then."""
+MAX_STEPS = 64  # of smoothing; on finer meshes it then reaches less far
 
-COMMON_FACES = 0.9
-"""Share of the faces that get all of the smoothing: a few small ones do not make it longer for all."""
+COMMON_FACES = 0.9  # share of the faces that are smoothed in full, so that few small faces do not cost steps for all
 
 
 @dataclass(frozen=True)
 class CompressionResponse(Response):
-    """How much of a pattern its compression brings out: `Response`, of shares instead of angles."""
+    """The amount of a pattern at each compression, as a share: a `Response` whose negative direction is stretch."""
 
     full: float = 0.3
 
@@ -61,25 +53,24 @@ class CompressionResponse(Response):
 
 @dataclass(frozen=True, eq=False)
 class Gauge:
-    """What measures the compression of the skin under a pattern.
+    """Measures the compression of the skin under a pattern.
 
     Attributes
     ----------
     faces : int array, shape (N,)
-        Those of the chart that have an area, ascending.
+        Faces of the chart that have an area, ascending.
     corners : int array, shape (M,)
         Their corners, face by face.
     corner_faces : int array, shape (M,)
         Index of each corner's face in `faces`.
     coefficients : float32 array, shape (M,)
-        Factors of the posed positions, 1 / object units: times the number of the face's corners, since nodes take
-        means over these.
+        c_k, 1 / object units, times the number of corners of the face, because nodes average over the corners.
     areas : float64 array, shape (N,)
-        Of each face at rest, as a share of their sum.
+        Area of each face at rest, as a share of their sum.
     shares : float64 array, shape (N,)
-        The same of those whose middle the pattern covers, and 0 for the others.
+        The same for faces whose middle the pattern covers, 0 for others.
     variances : float64 array, shape (N,)
-        How far compression is smoothed: squared radius, in squared lengths of the face's edges.
+        Squared radius of the smoothing, in squared edge lengths of the face.
     """
 
     faces: np.ndarray
@@ -92,46 +83,39 @@ class Gauge:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Number of corners of each face, shape (N,)."""
+        """Numbers of corners of the faces, shape (N,)."""
         return np.bincount(self.corner_faces, minlength=len(self.faces))
 
 
 def make_gauge(
     mesh: ChartMesh, chart: Chart, size: Sequence[float] | np.ndarray, angle: float, smoothing: float
 ) -> Gauge:
-    """Work out what measures compression under a pattern.
+    """Make the gauge of the compression under a pattern.
 
     Parameters
     ----------
-    mesh : ChartMesh
-        At rest.
-    chart : Chart
-        Where the pattern lies.
     size : float array, shape (2,)
         Width and height of the height map, in units of its space.
     angle : float
-        Direction along which compression is measured, radians, counter-clockwise from the height map's horizontal.
+        Direction of the compression, radians, counter-clockwise from the horizontal of the height map.
     smoothing : float
-        Radius over which it is averaged, as a share of the smaller side of the height map: the standard deviation of
-        the average along any direction.
-
-    Returns
-    -------
-    Gauge
+        Radius over which compression is averaged, as a share of the smaller side of the height map: the standard
+        deviation of the average along any direction.
 
     Raises
     ------
     SkinningError
-        Where no face has an area, or numbers can not be used.
+        If no face has an area, or angle or smoothing cannot be used.
     """
     if find_unusable(np.array((angle, smoothing))).any() or smoothing < 0.0:
         raise SkinningError("The direction and smoothing of a pattern's compression must be numbers: set them again")
     size = np.asarray(size, np.float64)
-    local = np.repeat(np.arange(len(chart.faces)), _count_corners(mesh, chart))
-    offsets = _center(mesh.points[mesh.corner_vertices[chart.corners]], local)
+    local = np.searchsorted(chart.faces, mesh.corner_faces[chart.corners])
+    corner_positions = mesh.points[mesh.corner_vertices]
+    offsets = _center(corner_positions[chart.corners], local)
     flat, areas = _flatten_faces(offsets, local)
     inverse, is_flat = _invert(_sum_products(flat, flat, local))
-    # how the chart's coordinates change along the face, then the direction in the face that is the wanted one in it
+    # change of the chart's coordinates along the face; its inverse leads from a direction in the chart to the face
     charted = _sum_products(_center(chart.coordinates * size, local), flat, local) @ inverse
     uncharted, is_charted = _invert(charted)
     usable = is_flat & is_charted
@@ -150,8 +134,7 @@ def make_gauge(
     inside = np.abs(_sum_groups(chart.coordinates, local) / np.bincount(local)[:, None] - 0.5).max(axis=1) <= 0.5
     covered = np.where(inside & usable, areas, 0.0)
     covered = covered if covered.any() else np.where(usable, areas, 0.0)
-    following = mesh.following(chart.corners)
-    edges = mesh.points[mesh.corner_vertices[following]] - mesh.points[mesh.corner_vertices[chart.corners]]
+    edges = corner_positions[mesh.next_corners[chart.corners]] - corner_positions[chart.corners]
     squares = np.bincount(local, np.square(edges).sum(axis=1)) / np.bincount(local)
     corner_faces = (np.cumsum(usable) - 1)[local[kept]]
     return Gauge(
@@ -165,57 +148,52 @@ def make_gauge(
     )
 
 
-def _count_corners(mesh: ChartMesh, chart: Chart) -> np.ndarray:
-    return np.bincount(np.searchsorted(chart.faces, mesh.corner_faces[chart.corners]), minlength=len(chart.faces))
-
-
 def _sum_groups(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Sums of rows, shape (M, K), over groups: shape (N, K)."""
+    """Sum rows, shape (M, K), over groups: shape (N, K)."""
     return np.stack([np.bincount(groups, column) for column in values.T], axis=1)
 
 
 def _center(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Rows, shape (M, K), less the means of their groups."""
+    """Subtract the means of groups from their rows, shape (M, K)."""
     return values - (_sum_groups(values, groups) / np.bincount(groups)[:, None])[groups]
 
 
 def _sum_products(first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Sums of outer products of rows, shape (M, 2) each, over groups: shape (N, 2, 2)."""
+    """Sum outer products of rows, shape (M, 2) each, over groups: shape (N, 2, 2)."""
     products = (first[:, :, None] * second[:, None, :]).reshape(-1, 4)
     return _sum_groups(products, groups).reshape(-1, 2, 2)
 
 
 def _flatten_faces(offsets: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Corners in the planes of their faces, shape (M, 2), from offsets, shape (M, 3), and the faces' areas, (N,)."""
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    following = np.arange(1, len(groups) + 1)
-    following[np.append(starts[1:], len(groups)) - 1] = starts
-    normals = _sum_groups(np.cross(offsets, offsets[following]), groups)
+    """Project offsets of corners, shape (M, 3), to the planes of faces: shape (M, 2), and the faces' areas, (N,)."""
+    normals = _sum_groups(np.cross(offsets, offsets[find_next_corners(groups)]), groups)
     areas = np.linalg.norm(normals, axis=1)
     normals /= np.where(areas > 0.0, areas, 1.0)[:, None]
     least = np.eye(3)[np.abs(normals).argmin(axis=1)]
     across = np.cross(normals, least)
-    across /= np.maximum(np.linalg.norm(across, axis=1), 0.5)[:, None]  # 0.8 at least, or 0 where there is no normal
+    across /= np.maximum(np.linalg.norm(across, axis=1), 0.5)[:, None]  # the norm is 0.8 or more, or 0 with no normal
     up = np.cross(normals, across)
     flat = np.stack([np.einsum("ki,ki->k", offsets, axis[groups]) for axis in (across, up)], axis=1)
     return flat, 0.5 * areas
 
 
 def _invert(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Inverses of matrices, shape (N, 2, 2), and which of them have one; the others are left zero."""
+    """Invert matrices, shape (N, 2, 2): their inverses, zero if there is none, and whether there is one, shape (N,)."""
     determinants = np.linalg.det(matrices)
     usable = np.isfinite(determinants)
-    usable &= np.abs(determinants) > LEAST_SHAPE * np.square(np.where(usable[:, None, None], matrices, 0.0)).sum((1, 2))
+    usable &= np.abs(determinants) > MIN_FLATNESS * np.square(np.where(usable[:, None, None], matrices, 0.0)).sum(
+        (1, 2)
+    )
     inverses = np.zeros_like(matrices)
     inverses[usable] = np.linalg.inv(matrices[usable])
     return inverses, usable
 
 
 def _round_to_zero_sums(coefficients: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Coefficients in single precision whose sums over groups, which are zero but for rounding, are exactly zero."""
+    """Round coefficients to single precision so that their sums over groups, zero but for rounding, are exactly 0."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     largest = np.maximum.reduceat(np.abs(coefficients), starts)
-    steps = 2.0 ** (np.ceil(np.log2(largest)) - EXACT_STEPS)
+    steps = 2.0 ** (np.ceil(np.log2(largest)) - EXACT_BITS)
     rounded = np.round(coefficients / steps[groups]) * steps[groups]
     rounded[starts] -= np.bincount(groups, rounded)
     return rounded.astype(np.float32)
@@ -223,25 +201,25 @@ def _round_to_zero_sums(coefficients: np.ndarray, groups: np.ndarray) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class GaugeLayer:
-    """Gauges that share no vertex, so that they are read and smoothed together.
+    """Gauges that share no vertex, so that one pass reads and smooths them together.
 
     Attributes
     ----------
     faces, corners, corner_faces, coefficients
-        As of `Gauge`, of all its gauges.
+        As in `Gauge`, of all gauges.
     numbers : int array, shape (N,)
-        Of each face's pattern: below 0 where the pattern has one amount, above 0 where each vertex has its own.
+        Number of each face's pattern, positive if each vertex has its own amount, negative if the pattern has one.
     shares : float32 array, shape (M,)
-        What a corner's face counts for. Where each vertex has its own amount, at the corner's vertex: their mean is 1.
-        Where the pattern has one: in all of it, so that their sum is 1.
+        Weight of the face of each corner: with amounts of vertices, at the vertex, with mean 1; with one amount, in
+        the pattern, with sum 1.
     vertices : int array, shape (U,)
-        Of the faces, ascending.
+        Vertices of the faces, ascending.
     corner_vertices : int array, shape (M,)
         Index of each corner's vertex in `vertices`.
     weights : float32 array, shape (U,)
-        Weight of each neighbor in a step of smoothing, where the vertex itself has 1.
+        Weight of each neighbor of a vertex in a step of smoothing; the vertex itself has 1.
     steps : int
-        Of smoothing.
+        Steps of smoothing.
     """
 
     faces: np.ndarray
@@ -257,22 +235,8 @@ class GaugeLayer:
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """All that is stored on a mesh."""
+        """The arrays that a mesh stores."""
         return self.faces, self.corners, self.coefficients, self.numbers, self.shares, self.vertices, self.weights
-
-
-def assign_gauge_layers(mesh: ChartMesh, gauges: Sequence[Gauge]) -> list[int]:
-    """Give each gauge the first layer on which no earlier gauge has any of its vertices: the layers' indices."""
-    layers: list[np.ndarray] = []
-    result = []
-    for gauge in gauges:
-        vertices = mesh.corner_vertices[gauge.corners]
-        index = next((number for number, taken in enumerate(layers) if not taken[vertices].any()), len(layers))
-        if index == len(layers):
-            layers.append(np.zeros(len(mesh.points), bool))
-        layers[index][vertices] = True
-        result.append(index)
-    return result
 
 
 def make_layer(mesh: ChartMesh, gauges: Sequence[Gauge], numbers: Sequence[int], spreads: Sequence[str]) -> GaugeLayer:
@@ -281,15 +245,15 @@ def make_layer(mesh: ChartMesh, gauges: Sequence[Gauge], numbers: Sequence[int],
     Parameters
     ----------
     numbers : sequence of int
-        Of their patterns.
+        Numbers of the patterns.
     spreads : sequence of str
-        Of each, one of `SPREADS`.
+        One of `SPREADS` for each pattern.
 
     Notes
     -----
     A step of smoothing with weight w and k neighbors at distance h adds k w h^2 / 2 / (1 + k w) to the variance along
-    any direction: k is 4 on quads and 6 on triangles. The steps are as many as the widest smoothing needs at w = 1; for
-    the others, and where faces are larger, w is smaller.
+    any direction: k is 4 on quads and 6 on triangles. The widest smoothing sets the number of steps, at w = 1; narrower
+    smoothing, and larger faces, have a smaller w.
     """
     starts = np.cumsum([0, *(len(gauge.faces) for gauge in gauges)])
     sizes = np.concatenate([gauge.sizes for gauge in gauges])
@@ -301,7 +265,7 @@ def make_layer(mesh: ChartMesh, gauges: Sequence[Gauge], numbers: Sequence[int],
     variances = np.where(is_local, np.concatenate([gauge.variances for gauge in gauges]), 0.0)
     weights, steps = _find_weights(variances, sizes, starts)
     areas = np.concatenate([gauge.areas for gauge in gauges])[corner_faces]
-    local = areas * (counts / np.maximum(np.bincount(corner_vertices, areas), LEAST_AREA))[corner_vertices]
+    local = areas * (counts / np.maximum(np.bincount(corner_vertices, areas), MIN_AREA))[corner_vertices]
     whole = (np.concatenate([gauge.shares for gauge in gauges]) / sizes)[corner_faces]
     return GaugeLayer(
         faces=np.concatenate([gauge.faces for gauge in gauges]),
@@ -318,17 +282,17 @@ def make_layer(mesh: ChartMesh, gauges: Sequence[Gauge], numbers: Sequence[int],
 
 
 def _find_weights(variances: np.ndarray, sizes: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, int]:
-    """Weights of smoothing for faces, shape (N,), and its steps; `starts`: each gauge's first face, and their end."""
-    valences = np.where(sizes == 3, 6.0, 4.0)
+    """Find weights of smoothing for faces, shape (N,), and its steps; `starts`: first faces of gauges, and the end."""
+    valences = np.where(sizes == 3, 6.0, 4.0)  # neighbors of a vertex in a regular mesh of such faces
     needed = 2.0 * variances * (1.0 + 1.0 / valences)
     common = [np.quantile(needed[start:end], COMMON_FACES) for start, end in itertools.pairwise(starts)]
-    steps = min(int(np.ceil(max(common) - 1e-9)), MOST_STEPS)
-    reach = np.minimum(variances, 0.5 * steps * valences / (valences + 1.0))  # what w = 1 gives
+    steps = min(int(np.ceil(max(common) - 1e-9)), MAX_STEPS)
+    reach = np.minimum(variances, 0.5 * steps * valences / (valences + 1.0))  # w = 1 reaches no farther
     return np.minimum(2.0 * reach / np.maximum(valences * (steps - 2.0 * reach), 1e-9), 1.0), steps
 
 
 def measure_compression(layer: GaugeLayer, points: np.ndarray) -> np.ndarray:
-    """Measure how much the skin is pushed together: at each vertex as a share, negative where it is stretched.
+    """Measure the compression of the skin at its vertices, negative for stretch.
 
     Parameters
     ----------
@@ -338,7 +302,7 @@ def measure_compression(layer: GaugeLayer, points: np.ndarray) -> np.ndarray:
     Returns
     -------
     float64 array, shape (V,)
-        0 where no pattern of the layer lies. Smoothed over each pattern, or the mean over it where it has one amount.
+        Smoothed over each pattern, or its mean if the pattern has one amount; 0 outside of the patterns.
     """
     count = len(layer.vertices)
     posed = points[layer.vertices][layer.corner_vertices].astype(np.float64)
@@ -362,27 +326,6 @@ def measure_compression(layer: GaugeLayer, points: np.ndarray) -> np.ndarray:
 
 
 def _find_edges(corner_points: np.ndarray, corner_faces: np.ndarray) -> np.ndarray:
-    """Edges of faces, each once: int array, shape (E, 2)."""
-    starts = np.flatnonzero(np.diff(corner_faces, prepend=-1))
-    following = np.arange(1, len(corner_points) + 1)
-    following[np.append(starts[1:], len(corner_points)) - 1] = starts
-    sides = np.sort(np.stack([corner_points, corner_points[following]], axis=1), axis=1)
+    """List the edges of faces, each once: int array, shape (E, 2)."""
+    sides = np.sort(np.stack([corner_points, corner_points[find_next_corners(corner_faces)]], axis=1), axis=1)
     return np.unique(sides, axis=0)
-
-
-def respond_to_compression(driver: str, response: Response, compression: np.ndarray | float) -> np.ndarray:
-    """Find how much of a pattern compression brings out.
-
-    Parameters
-    ----------
-    driver : str
-        One of `DRIVERS`: stretch counts where that drives the pattern.
-    compression : float array, shape (...)
-        As a share, negative where the skin is stretched.
-
-    Returns
-    -------
-    float64 array, shape (...)
-        Amounts, as of `respond`.
-    """
-    return respond(response, -np.asarray(compression) if driver == "STRETCH" else compression)

@@ -1,7 +1,7 @@
-"""Skin patterns: height maps that come and go with the joints' angles.
+"""Skin patterns: height maps on the skin that appear and disappear with the angles of joints.
 
-Suzuki & Oshita, "Pattern-based skin deformation of human model". A pattern is a height map laid on the skin; the
-angle of a joint sets how much of it is seen. Angles are in radians and 0 at rest, heights in the object's units.
+Suzuki & Oshita, "Pattern-based skin deformation of human model". A pattern is a height map laid on the skin, and the
+angle of a joint sets how much of it shows. Angles are in radians and 0 at rest, heights in the object's units.
 """
 
 from __future__ import annotations
@@ -19,26 +19,23 @@ AXES = ("X", "Y", "Z")
 LAWS = ("RANGE", "LOG")
 DIRECTIONS = ("POSITIVE", "NEGATIVE", "BOTH")
 
-BASES = {"WRINKLE": 0.5, "BULGE": 0.0, "BONE": 0.0}
-"""Gray value of each kind where the skin is flat."""
+BASES = {"WRINKLE": 0.5, "BULGE": 0.0, "BONE": 0.0}  # gray values of flat skin
 
-LEAST_DIVISOR = 1e-6
-"""Divisors are at least this."""
+MIN_DIVISOR = 1e-6
 
-SHARPEST_EDGE = 1e-4
-"""Width of an edge that is not softened, as a fraction of the height map."""
+MIN_EDGE = 1e-4  # width of an edge that is not softened, as a share of the height map
 
 
 @dataclass(frozen=True)
 class Response:
-    """How much of a pattern an angle brings out.
+    """The amount of a pattern at each angle.
 
     Attributes
     ----------
     law : str
-        "RANGE": 0 at `start`, 1 from `full` on, smooth between. "LOG", the paper's: `gain * log(angle - start + 1)`.
+        "RANGE": 0 up to `start`, 1 above `full`, smooth between. "LOG", the paper's: `gain * log(angle - start + 1)`.
     direction : str
-        Sign of the rotation that counts: "POSITIVE", "NEGATIVE" or "BOTH".
+        Direction of the rotations that show the pattern: "POSITIVE", "NEGATIVE" or "BOTH".
     start, full : float
         Angles, radians.
     gain : float
@@ -59,7 +56,7 @@ class Response:
             raise SkinningError(problem)
 
     def _find_problem(self) -> str:
-        """A message on numbers that make no sense; empty where they do."""
+        """Describe numbers that make no sense; empty if there are none."""
         if find_unusable(np.array((self.start, self.full, self.gain))).any():
             return "The angles and the gain of a pattern must be numbers, and not too large: set them again"
         if self.law == "RANGE" and self.full <= self.start:
@@ -72,18 +69,18 @@ class Response:
 
 @dataclass(frozen=True)
 class Relief:
-    """What the gray values of a pattern's height map mean.
+    """The heights that the gray values of a height map stand for.
 
     Attributes
     ----------
     kind : str
         "WRINKLE", "BULGE" or "BONE".
     strength : float
-        Height of a full step of gray, from 0 to 1, in the object's units.
+        Height of white above black, in the object's units.
     softness : float
-        Width of the edge over which the pattern fades out, as a fraction of half of the height map.
+        Width of the edge over which the pattern fades out, as a share of half of the height map.
     depth : float
-        Of a bone: how deep it lies at rest. At 1 it is just under the skin, at 0, the paper's, in full view.
+        Depth of a bone at rest: 1 is just under the skin; 0, as in the paper, is fully visible.
     """
 
     kind: str
@@ -101,22 +98,12 @@ class Relief:
 
 
 def respond(response: Response, angles: np.ndarray | float) -> np.ndarray:
-    """Find how much of a pattern angles bring out.
-
-    Parameters
-    ----------
-    angles : float array, shape (...)
-        Radians.
-
-    Returns
-    -------
-    float64 array, shape (...)
-        Amounts: 0 for nothing, 1 for all of the pattern.
+    """Find the amounts of a pattern at angles, shape (...), radians: float64 array, 0 for nothing, 1 for all of it.
 
     Notes
     -----
-    "LOG" is the factor k log(theta + 1) of equations 1 to 3, theta counted from the start angle. It has a corner there;
-    "RANGE" joins with its first two derivatives zero at both ends.
+    "LOG" is the factor k log(theta + 1) of equations 1 to 3, with theta relative to the start angle, where it has a
+    corner. "RANGE" has zero first and second derivatives at both ends.
     """
     rotated = np.asarray(angles, np.float64)
     rotated = {"POSITIVE": rotated, "NEGATIVE": -rotated, "BOTH": np.abs(rotated)}[response.direction]
@@ -127,11 +114,17 @@ def respond(response: Response, angles: np.ndarray | float) -> np.ndarray:
 
 
 def _rise(heights: np.ndarray, amount: float | np.floating | np.ndarray, depth: float, scratch: np.ndarray) -> None:
-    """Clip heights over the skin to 0 to 1, in place; softly where they come out, by how deep the rest still lies."""
+    """Clip heights over the skin to 0 to 1, in place, and round them where they emerge.
+
+    Notes
+    -----
+    The clip max(h, 0) becomes (h + w)^2 / 4w for |h| < w. The width w is depth times amount (1 - amount), so that a
+    bone keeps its exact shape at both ends.
+    """
     share = np.clip(amount, 0.0, 1.0)
     width = share * (1.0 - share) * depth
     np.add(heights, width, out=scratch)
-    scratch /= np.maximum(2.0 * width, LEAST_DIVISOR)
+    scratch /= np.maximum(2.0 * width, MIN_DIVISOR)
     np.clip(scratch, 0.0, 1.0, out=scratch)
     np.square(scratch, out=scratch)
     scratch *= width
@@ -142,7 +135,7 @@ def _rise(heights: np.ndarray, amount: float | np.floating | np.ndarray, depth: 
 
 
 def soften_edges(coordinates: np.ndarray, softness: float) -> np.ndarray:
-    """Find what is left of a pattern near its edges: 0 on them and outside, 1 farther in.
+    """Find the share of a pattern that shows near its edges: 0 on them and outside, 1 farther inside.
 
     Parameters
     ----------
@@ -153,17 +146,17 @@ def soften_edges(coordinates: np.ndarray, softness: float) -> np.ndarray:
 
     Returns
     -------
-    array, shape (...,)
+    array, shape (...)
     """
     inside = np.minimum(coordinates, 1.0 - coordinates).min(axis=-1)
-    return smooth_step(inside / max(0.5 * softness, SHARPEST_EDGE))
+    return smooth_step(inside / max(0.5 * softness, MIN_EDGE))
 
 
 def sample_values(values: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
     """Sample a height map, shape (H, W), bottom row first, at (s, t), shape (N, 2), by cubic B-splines: shape (N,).
 
-    Slopes are smooth, so that no grid of pixels shows in close-up, as it does where values are interpolated linearly.
-    Beyond the centers of its outermost pixels the height map goes on with their values.
+    Slopes are smooth, so that no grid of pixels shows in close-up, as linear interpolation would show it. Beyond the
+    centers of the outermost pixels, their values continue.
     """
     height, width = values.shape
     columns, across = _find_taps(coordinates[:, 0], width)
@@ -172,13 +165,13 @@ def sample_values(values: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
 
 
 def _blend(taps: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Blend four arrays, shape (N,), by weights, shape (4, N), whose sum is 1: exact where all are the same."""
+    """Blend four arrays, shape (N,), by weights, shape (4, N), whose sum is 1; exact if all four are equal."""
     base = taps[1]
     return base + sum(weights[index] * (taps[index] - base) for index in (0, 2, 3))
 
 
 def _find_taps(coordinates: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The four pixels along an axis that a sample is made of, and their weights: two arrays, shape (4, N)."""
+    """Find the four pixels along an axis that a sample blends, and their weights: two arrays, shape (4, N)."""
     at = np.clip(coordinates * count - 0.5, -1.0, float(count))
     first = np.floor(at)
     x = at - first
@@ -189,20 +182,20 @@ def _find_taps(coordinates: np.ndarray, count: int) -> tuple[np.ndarray, np.ndar
 
 @dataclass(frozen=True)
 class LaidPattern:
-    """A pattern laid on some of a number of samples: pixels of a map, or points of a mesh.
+    """A pattern laid on samples: pixels of a map, or points of a mesh.
 
     Attributes
     ----------
     window : tuple of slices
-        Which of the samples, rows and columns.
+        Rows and columns of the map that it reaches.
     values : float32 array, the window's shape
-        Gray values there, less what the kind's law takes off: the base, or a bone's depth.
+        Gray values minus the base of the kind, or minus the depth of a bone.
     gains : float32 array, the window's shape
-        Height of a full step of gray, in the object's units: the strength, 0 where the pattern does not reach.
+        Height of white above black, in the object's units: the strength, faded to 0 outside of the pattern.
     shapes : float32 array, the window's shape
-        Heights at amount 1, as long as no value is clipped.
+        Heights at amount 1, if no value is clipped.
     inside : tuple of int arrays, shape (N,)
-        Row and column in the window of each sample that it was laid on, in their order.
+        Row and column in the window of each sample, in their order.
     """
 
     relief: Relief
@@ -213,7 +206,7 @@ class LaidPattern:
     inside: tuple[np.ndarray, np.ndarray]
 
     def spread(self, amounts: np.ndarray) -> np.ndarray:
-        """Amounts of the samples that it was laid on, shape (N,), as `draw_heights` takes them: the window's shape."""
+        """Arrange amounts of the samples, shape (N,), in the window's shape, as `draw_heights` needs them."""
         spread = np.zeros(self.values.shape, np.float32)
         spread[self.inside] = amounts
         return spread
@@ -221,13 +214,7 @@ class LaidPattern:
 
 @dataclass(frozen=True)
 class HeightMap:
-    """Patterns laid on a map of height H and width W.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        (H, W), or (1, N) for N points.
-    """
+    """Patterns laid on a map of shape (H, W), or on N points as a map of shape (1, N)."""
 
     shape: tuple[int, int]
     patterns: tuple[LaidPattern, ...]
@@ -243,20 +230,16 @@ def lay_pattern(
     image : array, shape (h, w)
         Gray values, 0 to 1, bottom row first.
     shape : tuple of int
-        Of the map, (H, W).
+        Shape of the map, (H, W).
     samples : int array, shape (N,)
-        The samples of the map that the pattern touches, counted row by row from the bottom, each once.
+        Samples of the map that the pattern touches, row by row from the bottom, without duplicates.
     coordinates : array, shape (N, 2)
-        (s, t) in the image of each of them.
-
-    Returns
-    -------
-    LaidPattern
+        (s, t) in the image for each sample.
 
     Raises
     ------
     SkinningError
-        Where the image has not two dimensions.
+        If the image does not have two dimensions.
     """
     if image.ndim != 2 or image.size == 0:
         raise SkinningError(
@@ -275,26 +258,22 @@ def lay_pattern(
 
 
 def draw_heights(heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> np.ndarray:
-    """Draw the heights of all patterns at their amounts, bottom row first, in the object's units.
+    """Draw the heights of patterns at their amounts: float32 array, shape (H, W), bottom row first, object units.
 
     Parameters
     ----------
     amounts : sequence of float or float32 array
-        Of each pattern, see `respond`; an array of its window's shape where amounts differ over it.
-
-    Returns
-    -------
-    float32 array, shape (H, W)
+        For each pattern, see `respond`. An array has the shape of the pattern's window.
 
     Raises
     ------
     SkinningError
-        Where there are more or fewer amounts than patterns.
+        If the number of amounts differs from that of patterns.
 
     Notes
     -----
-    Each pattern's values are clipped to 0 to 1 (equations 1 to 3), its base taken off, its edge softened. The heights
-    of patterns that overlap are added, so that their order does not matter; the sum is not clipped.
+    The values of each pattern are clipped to 0 to 1 (equations 1 to 3), reduced by the base, and softened at the edge.
+    Heights of overlapping patterns add up, in any order, and the sum is not clipped.
     """
     if len(amounts) != len(heights.patterns):
         raise SkinningError(
@@ -302,7 +281,7 @@ def draw_heights(heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> n
         )
     drawn = np.zeros(heights.shape, np.float32)
     largest = max((pattern.values.size for pattern in heights.patterns), default=0)
-    scratch = np.empty((2, largest), np.float32)
+    scratch = np.empty((2, largest), np.float32)  # shared by all patterns: allocating takes as long as drawing
     for pattern, amount in zip(heights.patterns, amounts, strict=True):
         shape = pattern.values.shape
         raised, spare = scratch[:, : pattern.values.size].reshape(2, *shape)
@@ -312,13 +291,13 @@ def draw_heights(heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> n
 
 
 def _raise_laid(pattern: LaidPattern, amount: np.float32 | np.ndarray, out: np.ndarray, scratch: np.ndarray) -> None:
-    """Heights of one pattern, whose values have the base or depth taken off already.
+    """Write the heights of one pattern to `out`.
 
     Notes
     -----
     Equation 3 is printed as a product, as equation 2; the text says twice that the heights are raised by a constant
-    amount, so that a bone keeps its shape. This follows the text. `depth` goes beyond it: at 0 a bone is in full view
-    at rest and a cliff rises around it, at 1 it rises through the skin, which rounds where it comes out.
+    amount, so that a bone keeps its shape. This follows the text. `depth` goes beyond it: at 0 a bone is fully visible
+    at rest and a cliff rises around it, at 1 it rises through the skin, rounded where it emerges.
     """
     kind = pattern.relief.kind
     if kind == "BONE":
@@ -334,7 +313,7 @@ def _raise_laid(pattern: LaidPattern, amount: np.float32 | np.ndarray, out: np.n
 
 
 def measure_range(heights: HeightMap) -> float:
-    """Find the largest height, up or down, that patterns can give together, in the object's units; 0 for no pattern."""
+    """Find the largest height, up or down, that patterns can reach together, in the object's units."""
     total = np.zeros(heights.shape, np.float32)
     for pattern in heights.patterns:
         total[pattern.window] += np.abs(pattern.gains) * np.float32(1.0 - BASES[pattern.relief.kind])
@@ -342,17 +321,5 @@ def measure_range(heights: HeightMap) -> float:
 
 
 def displace_points(points: np.ndarray, normals: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """Move points along their normals: equation 4, P_out = P_in + N h.
-
-    Parameters
-    ----------
-    points, normals : arrays, shape (V, 3)
-        Normals of length 1.
-    heights : array, shape (V,)
-        In the points' units.
-
-    Returns
-    -------
-    array, shape (V, 3)
-    """
+    """Move points, shape (V, 3), along unit normals by heights, shape (V,): equation 4, P_out = P_in + N h."""
     return points + normals * heights[:, None]

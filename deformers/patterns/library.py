@@ -1,87 +1,70 @@
-"""Eleven skin patterns, drawn as height maps: folds, muscles that bulge, and bones that show through the skin."""
+"""The eleven skin patterns of the paper, drawn as height maps: folds, bulging muscles, and bones under the skin."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from ..errors import SkinningError
 from ..geometry.vectors import smooth_step
 from .heights import BASES
-from .shapes import (
-    ARCH,
-    BELLY,
-    BLADE_BORDER,
-    BLADE_PLATE,
-    BLADE_SPINE,
-    COLLAR,
-    GENTLE,
-    NECK,
-    RIBS,
-    STEEP,
-    WRIST,
-    draw_bones,
-    draw_folds,
-    draw_muscle,
-)
+from .shapes import RELIEFS
 
 ReliefFormula = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Heights by (x, y), as `Preset` describes them."""
+# heights from the base, to any scale, at x, shape (1, W), and y, shape (H, 1), in widths of the map from its middle
 
-LEAST_RESOLUTION = 8
+MIN_RESOLUTION = 8
 
-MARGIN = 1 / 16
-"""Fraction of a map's width and height, on each side, that stays at the base: half a pixel of the smallest map."""
+MARGIN = 1 / 16  # share of each side of a map that stays at the base: half a pixel of the smallest map
 
-STEPS = 65535
-"""Heights of a map are whole numbers of 1/STEPS from its base, which is what a 16-bit image holds."""
+STEPS = 65535  # heights are whole numbers of 1/STEPS from the base, as 16-bit images store them
 
-REFERENCE_RESOLUTION = 256
-"""Columns of the map on which a pattern's highest point is found, so that maps of all sizes are scaled alike."""
+REFERENCE_RESOLUTION = 256  # the highest point of a pattern is found at this one, so that all maps have the same scale
 
-DEEPEST_FOLD = 0.485
-"""Depth of the deepest fold on that map. A larger map samples more of its bottom, and must not cut it off at 0."""
+DEEPEST_FOLD = 0.485  # below 0.5, because larger maps sample deeper points that must not be clipped
 
 
 @dataclass(frozen=True)
-class Preset:
-    """A pattern and its usual settings; directions are as seen from outside of the body, which stands upright.
+class PatternDefaults:
+    """Usual settings of a pattern. Directions are as seen from outside of a body that stands upright.
 
     Attributes
     ----------
     kind : str
-        "WRINKLE" (base 0.5, above it out, below it in), "BULGE" or "BONE" (base 0, out).
+        "WRINKLE" (base 0.5, out above it and in below it), "BULGE" or "BONE" (base 0, out).
     description : str
-        Where on the body it goes.
+        Location on the body.
     width : float
-        Extent along u on the body, as a fraction of the body's height.
+        Extent along u on the body, as a share of the body's height.
     aspect : float
-        Extent along v over extent along u.
+        Height over width.
     strength : float
-        Height from 0 to 1 at the full amount, as a fraction of `width`.
+        Height of white above black, as a share of `width`.
     axis : str
-        Axis of the bone about which a rotation drives it: "X", "Y" (twist) or "Z".
+        Axis of the bone whose rotation drives the pattern: "X", "Y" (twist) or "Z".
     start, full : float
-        Angles at which it begins and is complete, in radians.
-    region : str
-        The joint that usually drives it.
-    relief : callable
-        (x, y) to heights from the base, to any scale: x of shape (1, W) and y of shape (H, 1) are measured from the
-        middle of the map in widths of it, so that |x| <= 1/2 and |y| <= aspect/2.
+        Angles at which the pattern starts to appear and is fully visible, radians.
     """
 
     label: str
     kind: str
     description: str
-    width: float
-    aspect: float
-    strength: float
-    axis: str
-    start: float
-    full: float
+    width: float = 0.1
+    aspect: float = 1.0
+    strength: float = 0.05
+    axis: str = "X"
+    start: float = 0.0
+    full: float = np.pi / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset(PatternDefaults):
+    """A pattern that is drawn by a formula; `region` names the joint that usually drives it."""
+
     region: str
     relief: ReliefFormula
 
@@ -94,30 +77,28 @@ def draw_preset(key: str, resolution: int = 256) -> np.ndarray:
     key : str
         A key of `PRESETS`.
     resolution : int
-        Columns of the map, at least 8. The shape does not depend on it.
+        Columns of the map, at least 8.
 
     Returns
     -------
     float32 array, shape (H, W)
-        0..1, the bottom row first. W is the resolution and H follows from the aspect, but is never below 8. All of the
-        border is exactly at the base. Values differ from the base by multiples of 1/65535.
+        0 to 1, bottom row first. W is the resolution, and H follows from the aspect but is at least 8. The border is
+        exactly at the base. Values differ from the base by multiples of 1/65535.
 
     Raises
     ------
     SkinningError
-        If there is no such pattern or the map would be too small.
+        If there is no such pattern, or the map would be too small.
 
     Notes
     -----
     The patterns are those of figure 3 of Suzuki and Oshita, "Pattern-based skin deformation of human model", who
-    painted them by hand. Ours are formulas. No 16-bit height is exactly 0.5: a wrinkle's lie half a step between.
+    painted them by hand. Ours are formulas. No 16-bit height is exactly 0.5: heights of wrinkles are half a step off.
     """
     if key not in PRESETS:
         raise SkinningError(f"There is no skin pattern '{key}': choose one of {', '.join(PRESETS)}")
-    if resolution < LEAST_RESOLUTION:
-        raise SkinningError(
-            f"A skin pattern of {resolution} pixels is too small: use {LEAST_RESOLUTION} pixels or more"
-        )
+    if resolution < MIN_RESOLUTION:
+        raise SkinningError(f"A skin pattern of {resolution} pixels is too small: use {MIN_RESOLUTION} pixels or more")
     preset = PRESETS[key]
     highest = DEEPEST_FOLD if preset.kind == "WRINKLE" else 1.0
     steps = np.rint(_draw_relief(key, resolution) * (highest / _find_peak(key) * STEPS))
@@ -125,16 +106,16 @@ def draw_preset(key: str, resolution: int = 256) -> np.ndarray:
 
 
 def _draw_relief(key: str, resolution: int) -> np.ndarray:
-    """A pattern's relief at the middles of a map's pixels, brought to 0 toward the border: shape (H, W)."""
+    """Draw a pattern at the middles of pixels, faded to 0 at the border: shape (H, W)."""
     preset = PRESETS[key]
-    rows = max(LEAST_RESOLUTION, round(resolution * preset.aspect))
+    rows = max(MIN_RESOLUTION, round(resolution * preset.aspect))
     u, v = _find_centers(resolution)[None, :], _find_centers(rows)[:, None]
     window = [smooth_step((0.5 - MARGIN - np.abs(axis)) / MARGIN) for axis in (u, v)]
     return preset.relief(u, v * preset.aspect) * window[0] * window[1]
 
 
 def _find_centers(count: int) -> np.ndarray:
-    """Middles of pixels between -1/2 and 1/2, exactly symmetric: shape (count,)."""
+    """Find the middles of pixels between -1/2 and 1/2, exactly symmetric: shape (count,)."""
     return (2.0 * np.arange(count) + 1.0 - count) / (2.0 * count)
 
 
@@ -143,92 +124,72 @@ def _find_peak(key: str) -> float:
     return float(np.abs(_draw_relief(key, REFERENCE_RESOLUTION)).max())
 
 
-def _make_sides(key: str, left: Preset) -> dict[str, Preset]:
-    """The left side's preset, whose texts have {side} where the right's differ, and its mirror image."""
-    sides = {}
-    for word, relief in (("left", left.relief), ("right", partial(_mirror, left.relief))):
-        texts = {name: getattr(left, name).format(side=word) for name in ("description", "region")}
-        sides[f"{key}_{word[0].upper()}"] = replace(left, label=f"{left.label} {word.title()}", relief=relief, **texts)
-    return sides
+def _make_presets() -> dict[str, Preset]:
+    """Make the presets of `ITEMS` and `NUMBERS`. A row with {side} in its texts gives a left and a right preset."""
+    presets = {}
+    for key, label, *texts in ITEMS:
+        (kind, *numbers), relief = NUMBERS[key], RELIEFS[key]
+        if "{side}" not in texts[1]:
+            presets[key] = Preset(label, kind, texts[0], *numbers, region=texts[1], relief=relief)
+            continue
+        for side, drawn in (("left", relief), ("right", partial(_mirror, relief))):
+            text, region = (each.format(side=side) for each in texts)
+            preset = Preset(f"{label} {side.title()}", kind, text, *numbers, region=region, relief=drawn)
+            presets[f"{key}_{side[0].upper()}"] = preset
+    return presets
 
 
 def _mirror(relief: ReliefFormula, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return relief(-x, y)
 
 
-PRESETS = {
-    "FOLDS_BELLY": Preset(
+# key, label, description, region
+ITEMS = (
+    (
+        "FOLDS_BELLY",
         "Belly Folds",
-        "WRINKLE",
         "Deep creases and rolls of skin across a belly or waist that bends or twists",
-        *(0.18, 0.62, 0.075, "X", 0.15, 1.0),
         "lower spine (bone of the belly)",
-        partial(draw_folds, folds=BELLY),
     ),
-    "FOLDS_NECK": Preset(
-        "Neck Folds",
-        "WRINKLE",
-        "Large folds around the front or the back of a bent neck",
-        *(0.085, 0.6, 0.055, "X", 0.1, 0.7),
-        "neck (neck or head bone)",
-        partial(draw_folds, folds=NECK),
-    ),
-    "FOLDS_WRIST": Preset(
+    ("FOLDS_NECK", "Neck Folds", "Large folds around the front or the back of a bent neck", "neck (neck or head bone)"),
+    (
+        "FOLDS_WRIST",
         "Wrist Folds",
-        "WRINKLE",
         "Fine creases across the inside of a wrist, or smaller ones across a finger joint",
-        *(0.036, 0.5, 0.035, "X", 0.2, 1.2),
         "wrist (hand bone)",
-        partial(draw_folds, folds=WRIST),
     ),
-    "BULGE_STEEP": Preset(
+    (
+        "BULGE_STEEP",
         "Steep Bulge",
-        "BULGE",
         "The round belly of an upper arm or calf muscle; the pointed end is the tendon",
-        *(0.095, 0.6, 0.1, "X", 0.3, 2.2),
         "elbow (forearm bone) or ankle (foot bone)",
-        partial(draw_muscle, muscle=STEEP),
     ),
-    "BULGE_GENTLE": Preset(
-        "Gentle Bulge",
-        "BULGE",
-        "The broad bulge of a thigh above a bent knee",
-        *(0.18, 0.62, 0.05, "X", 0.3, 1.9),
-        "knee (shin bone)",
-        partial(draw_muscle, muscle=GENTLE),
-    ),
-    **_make_sides(
+    ("BULGE_GENTLE", "Gentle Bulge", "The broad bulge of a thigh above a bent knee", "knee (shin bone)"),
+    (
         "COLLAR_BONE",
-        Preset(
-            "Collar Bone",
-            "BONE",
-            "The {side} collar bone, from the breastbone to the shoulder",
-            *(0.105, 0.46, 0.045, "X", 0.1, 0.7),
-            "{side} shoulder (collar bone or upper arm bone)",
-            partial(draw_bones, lying=(COLLAR,)),
-        ),
+        "Collar Bone",
+        "The {side} collar bone, from the breastbone to the shoulder",
+        "{side} shoulder (collar bone or upper arm bone)",
     ),
-    **_make_sides(
+    (
         "RIBS",
-        Preset(
-            "Ribs",
-            "BONE",
-            "The {side} lower ribs and the edge of the rib cage, from the chest to the flank",
-            *(0.13, 1.1, 0.025, "X", 0.2, 0.9),
-            "chest (upper spine bone), or {side} shoulder (upper arm bone)",
-            partial(draw_bones, lying=(ARCH, *RIBS)),
-        ),
+        "Ribs",
+        "The {side} lower ribs and the edge of the rib cage, from the chest to the flank",
+        "chest (upper spine bone), or {side} shoulder (upper arm bone)",
     ),
-    **_make_sides(
-        "SHOULDER_BLADE",
-        Preset(
-            "Shoulder Blade",
-            "BONE",
-            "The {side} shoulder blade, on the back",
-            *(0.085, 1.35, 0.075, "X", 0.2, 0.8),
-            "{side} shoulder (upper arm bone)",
-            partial(draw_bones, lying=(BLADE_SPINE,), upright=(BLADE_BORDER, BLADE_PLATE)),
-        ),
-    ),
+    ("SHOULDER_BLADE", "Shoulder Blade", "The {side} shoulder blade, on the back", "{side} shoulder (upper arm bone)"),
+)
+
+# kind, width, aspect, strength, axis, start, full
+NUMBERS: dict[str, tuple[Any, ...]] = {
+    "FOLDS_BELLY": ("WRINKLE", 0.18, 0.62, 0.075, "X", 0.15, 1.0),
+    "FOLDS_NECK": ("WRINKLE", 0.085, 0.6, 0.055, "X", 0.1, 0.7),
+    "FOLDS_WRIST": ("WRINKLE", 0.036, 0.5, 0.035, "X", 0.2, 1.2),
+    "BULGE_STEEP": ("BULGE", 0.095, 0.6, 0.1, "X", 0.3, 2.2),
+    "BULGE_GENTLE": ("BULGE", 0.18, 0.62, 0.05, "X", 0.3, 1.9),
+    "COLLAR_BONE": ("BONE", 0.105, 0.46, 0.045, "X", 0.1, 0.7),
+    "RIBS": ("BONE", 0.13, 1.1, 0.025, "X", 0.2, 0.9),
+    "SHOULDER_BLADE": ("BONE", 0.085, 1.35, 0.075, "X", 0.2, 0.8),
 }
-"""The paper's eleven patterns."""
+
+PRESETS = _make_presets()

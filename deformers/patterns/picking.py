@@ -1,4 +1,4 @@
-"""The posed skin under a ray, and where on it patterns are seen: what lies under the mouse."""
+"""The posed skin under the mouse: the point that a ray hits, and the positions of patterns on it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ import numpy as np
 from ..errors import SkinningError
 from .chart_mesh import ChartMesh
 from .charts import Chart
-from .surface_points import SurfacePoint
+from .surface_points import SurfacePoint, find_barycentric
 
-CENTER = np.array([0.5, 0.5])
-"""Middle of a height map, (s, t)."""
-
-EDGE_TOLERANCE = 1e-6
-"""How far beside a triangle a point may lie, as a fraction of the triangle's height, and still be on it."""
+EDGE_TOLERANCE = 1e-6  # of the height of a triangle: a point on an edge must be in one of the two triangles
 
 
 @dataclass(frozen=True)
@@ -30,11 +26,11 @@ class PosedSkin:
     triangles : int array, shape (T, 3)
         Vertices, counter-clockwise seen from outside.
     corners : int array, shape (T, 3)
-        The triangles' corners, as indices of the mesh's corners.
+        The same triangles as corners of the mesh.
     charts : tuple of float32 arrays, shape (C, 3)
-        Layers of charts: (s, t) of each corner and the pattern's number.
+        Layers of charts: (s, t) and the number of the pattern at each corner.
     rest : float64 array, shape (V, 3), or None
-        Positions at rest, object space; None where modifiers do not keep them.
+        Positions at rest, object space; None if a modifier does not keep them.
     """
 
     points: np.ndarray
@@ -46,16 +42,16 @@ class PosedSkin:
 
 @dataclass(frozen=True)
 class SkinHit:
-    """Where a ray meets the skin.
+    """The point in which a ray meets the skin: float64 arrays, shape (3,), object space.
 
     Attributes
     ----------
-    point : float64 array, shape (3,)
-        On the posed skin, object space.
-    normal : float64 array, shape (3,)
-        Of its triangle, unit length, object space.
-    rest : float64 array, shape (3,)
-        The same point at rest, object space.
+    point : array
+        On the posed skin.
+    normal : array
+        Unit normal of the triangle.
+    rest : array
+        The point at rest.
     """
 
     point: np.ndarray
@@ -65,45 +61,32 @@ class SkinHit:
 
 @dataclass(frozen=True)
 class ShownPoint:
-    """Where a point of a pattern's height map is seen on the posed skin.
+    """A point of a pattern's height map on the posed skin.
 
     Attributes
     ----------
     point : float64 array, shape (3,)
         Object space.
     sides : float64 array, shape (2, 3)
-        The height map's lower and left side there, object space.
+        Lower and left side of the height map as they would be there, object space.
     """
 
     point: np.ndarray
     sides: np.ndarray
 
 
-def find_barycentric(shapes: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Barycentric coordinates of a point of the plane, shape (2,), in triangles, shape (T, 3, 2): shape (T, 3)."""
-    offsets = shapes - point
-    first, second = np.roll(offsets, -1, axis=1), np.roll(offsets, -2, axis=1)
-    areas = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return areas / areas.sum(axis=1, keepdims=True)
-
-
 def cast_ray(skin: PosedSkin, origin: np.ndarray, direction: np.ndarray) -> SkinHit | None:
-    """Find where a ray first meets the skin.
+    """Find the first point in which a ray meets the skin; None if it misses.
 
     Parameters
     ----------
     origin, direction : float arrays, shape (3,)
-        Of the ray, object space. The direction may have any length but 0.
-
-    Returns
-    -------
-    SkinHit, or None where the ray passes by
+        The ray, object space. The direction may have any length but 0.
 
     Raises
     ------
     SkinningError
-        Where positions at rest are not known.
+        If positions at rest are unknown.
     """
     crossed = cross_triangles(skin.points, skin.triangles, origin, direction)
     if crossed is None:
@@ -121,28 +104,27 @@ def cast_ray(skin: PosedSkin, origin: np.ndarray, direction: np.ndarray) -> Skin
 def cross_triangles(
     points: np.ndarray, triangles: np.ndarray, origin: np.ndarray, direction: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Find where a ray first meets triangles.
+    """Find the first of some triangles, int array, shape (T, 3), that a ray meets; None if it misses all.
 
     Parameters
     ----------
     points : float array, shape (V, 3)
-    triangles : int array, shape (T, 3)
     origin, direction : float arrays, shape (3,)
-        Of the ray, in the space of the points. The direction may have any length but 0.
+        The ray, in the space of the points. The direction may have any length but 0.
 
     Returns
     -------
     ends : int array, shape (3,)
         Vertices of the triangle.
     weights : float64 array, shape (3,)
-        Barycentric coordinates in it.
-    None where the ray passes by.
+        Barycentric coordinates of the point in it.
 
     Notes
     -----
-    All triangles are tested at once. The skin changes between most rays, as a pattern that is dragged displaces it, and
-    a tree of its triangles takes longer to build than this: see `bridge.meshes.rays`.
+    All triangles are tested at once. The skin changes between most rays, because a dragged pattern displaces it, and
+    building a tree of its triangles takes longer than this test: see `bridge.meshes.rays`.
     """
+    # seen along the ray, the triangles that it crosses contain the origin
     direction = np.asarray(direction, np.float64) / np.linalg.norm(direction)
     axis = np.eye(3)[np.abs(direction).argmin()]
     first = np.cross(direction, axis) / np.linalg.norm(np.cross(direction, axis))
@@ -161,48 +143,23 @@ def cross_triangles(
 
 
 def cast_ray_at_rest(mesh: ChartMesh, origin: np.ndarray, direction: np.ndarray) -> SkinHit | None:
-    """Find where a ray first meets a mesh at rest: see `cast_ray`.
+    """Find the first point in which a ray meets a mesh at rest, as `cast_ray` does.
 
     Parameters
     ----------
     origin, direction : float arrays, shape (3,)
-        Object space.
+        The ray, object space.
     """
     return cast_ray(PosedSkin(mesh.points, mesh.triangle_points, mesh.triangles, (), mesh.points), origin, direction)
 
 
 def carry_ray(to_object: np.ndarray, origin: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bring a ray from world to object space.
-
-    Parameters
-    ----------
-    to_object : float array, shape (4, 4)
-        From world to object space.
-    origin, direction : float arrays, shape (3,)
-        World space.
-
-    Returns
-    -------
-    origin, direction : float64 arrays, shape (3,)
-        Object space; the direction keeps no length.
-    """
+    """Transform a ray by the matrix from world to object space, shape (4, 4); the length of its direction changes."""
     return to_object[:3, :3] @ np.asarray(origin) + to_object[:3, 3], to_object[:3, :3] @ np.asarray(direction)
 
 
 def find_pattern_triangles(skin: PosedSkin, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Find the triangles of the posed skin that a pattern lies on.
-
-    Parameters
-    ----------
-    number : int
-        Of the pattern.
-
-    Returns
-    -------
-    triangles : int array, shape (N,)
-    shapes : float64 array, shape (N, 3, 2)
-        (s, t) of their corners.
-    """
+    """Find the triangles under the pattern of a number, int array, shape (N,), and their (s, t), shape (N, 3, 2)."""
     for layer in skin.charts:
         owned = np.abs(layer[:, 2] - number) < 0.5
         if owned.any():
@@ -211,23 +168,23 @@ def find_pattern_triangles(skin: PosedSkin, number: int) -> tuple[np.ndarray, np
     return np.empty(0, np.intp), np.empty((0, 3, 2))
 
 
-def find_shown(skin: PosedSkin, number: int, where: Sequence[float] | np.ndarray = CENTER) -> list[ShownPoint]:
-    """Find where a point of a pattern's height map is seen.
+def find_shown(skin: PosedSkin, number: int, at: Sequence[float] = (0.5, 0.5)) -> list[ShownPoint]:
+    """Find a point of a pattern's height map on the posed skin.
 
     Parameters
     ----------
     number : int
-        Of the pattern.
-    where : float array, shape (2,)
+        The pattern's number.
+    at : sequence of 2 floats
         (s, t) in the height map.
 
     Returns
     -------
     list of ShownPoint
-        One, or more under modifiers that multiply the mesh; none where the pattern does not lie on it.
+        Several under modifiers that multiply the mesh, none if the pattern is not on it.
     """
     triangles, shapes = find_pattern_triangles(skin, number)
-    weights = find_barycentric(shapes, np.asarray(where))
+    weights = find_barycentric(shapes, np.asarray(at))
     inside = (weights >= -EDGE_TOLERANCE).all(axis=1)
     found = []
     for triangle, shape, weight in zip(triangles[inside], shapes[inside], weights[inside], strict=True):
@@ -238,16 +195,10 @@ def find_shown(skin: PosedSkin, number: int, where: Sequence[float] | np.ndarray
 
 
 def covers(mesh: ChartMesh, chart: Chart, point: SurfacePoint) -> bool:
-    """Whether a surface point lies within the height map that a chart lays on the mesh.
-
-    Parameters
-    ----------
-    point : SurfacePoint
-        Of the same mesh.
-    """
+    """Whether a surface point of the mesh is within the height map that a chart lays on it."""
     corners = mesh.triangles[point.triangle]
     index = np.minimum(np.searchsorted(chart.corners, corners), len(chart.corners) - 1)
     if (chart.corners[index] != corners).any():
         return False
-    where = point.weights @ chart.coordinates[index]
-    return bool(((where >= 0) & (where <= 1)).all())
+    coordinates = point.weights @ chart.coordinates[index]
+    return bool(((coordinates >= 0) & (coordinates <= 1)).all())

@@ -9,70 +9,62 @@ from ..geometry.vectors import nearest_weights
 from .chart_mesh import ChartMesh
 from .charts import Chart
 
-MOST_PIXELS = 1_000_000
-"""Pixels that are tested at a time."""
+MAX_TESTED = 1_000_000  # pixels at a time, to bound memory
 
 
 def rasterize_corners(
     mesh: ChartMesh, chart: Chart, width: int, height: int, margin: float = 2.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the pixels that a chart covers in an image that fills the UV map, and where they are on the mesh.
+    """Find the pixels that a chart covers in an image that fills the UV map, and their positions on the mesh.
 
     Parameters
     ----------
     width, height : int
-        Pixels of the image, which fills UVs from 0 to 1.
+        Size of the image in pixels. It fills UVs from 0 to 1.
     margin : float
-        Pixels up to this far outside of a face get what the face has at its edge, for filters that look across a seam.
-        Pixels inside of a face are never overwritten by its neighbors.
+        Pixels up to this far outside of a face repeat its edge, for filters that read across a seam. A pixel inside of
+        a face always belongs to that face.
 
     Returns
     -------
     pixels : int array, shape (P,)
         row * width + column, ascending; row 0 is the lowest.
     corners : int array, shape (P, 3)
-        Corners of the mesh that each lies between.
+        The corners of the mesh around each pixel.
     weights : float64 array, shape (P, 3)
-        Barycentric coordinates of its center there.
+        Barycentric coordinates of its center.
 
     Raises
     ------
     SkinningError
-        Where the mesh has no UV map, or the image no pixels.
+        If the mesh has no UV map, or the image has no pixels.
     """
-    if mesh.uv is None or mesh.rims is None:
-        raise SkinningError("The mesh has no UV map: unwrap it, or remove the height map")
+    uv_map = mesh.need_uv_map()
     if width < 1 or height < 1 or not margin >= 0:
         raise SkinningError(
             f"A height map of {width} x {height} pixels with a margin of {margin} cannot be drawn: choose "
             "numbers above 0"
         )
-    values = _spread(mesh, chart)
+    values = chart.spread_coordinates(mesh)
     touched = np.zeros(len(mesh.face_starts), bool)
     touched[chart.faces] = True
     corners = mesh.triangles[touched[mesh.triangle_faces]]
     extent = np.array([width, height])
-    positions = mesh.uv * extent - 0.5
+    positions = uv_map.corners * extent - 0.5
     parts = _draw_triangles(corners, positions, values, extent, 0.0)
-    rims = chart.corners[mesh.rims[chart.corners]]
-    after = mesh.following(rims)
-    areas = _cross(positions[chart.corners], positions[mesh.following(chart.corners)])
+    rims = chart.corners[uv_map.rims[chart.corners]]
+    after = mesh.next_corners[rims]
+    areas = _cross(positions[chart.corners], positions[mesh.next_corners[chart.corners]])
     areas = np.bincount(mesh.corner_faces[chart.corners], areas, len(mesh.face_starts))[mesh.corner_faces[rims]]
-    sides = np.stack([rims, after, after], axis=1)
+    sides = np.stack([rims, after, after], axis=1)  # edges, as triangles without an area
     parts += _draw_triangles(sides, positions, values, extent, margin, np.sign(areas))
     pixels, distances, corners, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    # several triangles may claim a pixel: the nearest gets it
     order = np.lexsort((distances, pixels))
     order = order[np.flatnonzero(np.diff(pixels[order], prepend=-1))]
     coordinates = np.einsum("pc,pci->pi", weights[order], values[corners[order]])
     order = order[((coordinates >= 0) & (coordinates <= 1)).all(axis=1)]
     return pixels[order], corners[order], weights[order]
-
-
-def _spread(mesh: ChartMesh, chart: Chart) -> np.ndarray:
-    """A chart's coordinates at all corners of the mesh, shape (C, 2); zero where it does not reach."""
-    values = np.zeros((len(mesh.corner_vertices), 2))
-    values[chart.corners] = chart.coordinates
-    return values
 
 
 def _draw_triangles(
@@ -83,10 +75,15 @@ def _draw_triangles(
     margin: float,
     signs: np.ndarray | None = None,
 ) -> list[tuple[np.ndarray, ...]]:
-    """Pixels within a margin of triangles, corners of shape (T, 3), that are at positions and have (s, t), (C, 2) each.
+    """List pixels within a margin of triangles: their indices, squared distances, corners, barycentric coordinates.
 
-    Lists of the pixels' indices, squared distances, corners and barycentric coordinates. With `signs`, shape (T,), only
-    those to the right of the triangles' first side where it is 1, to the left where -1.
+    Parameters
+    ----------
+    corners : int array, shape (T, 3)
+    positions, values : float arrays, shape (C, 2)
+        Position in the image, in pixels, and (s, t) of each corner of the mesh.
+    signs : float array, shape (T,), optional
+        1 for pixels to the right of the first side of a triangle only, -1 for pixels to its left only.
     """
     shapes = positions[corners]
     low, high = _find_boxes(shapes, values[corners])
@@ -95,7 +92,7 @@ def _draw_triangles(
     spans = np.maximum(high - low + 1, 0)
     counts = spans.prod(axis=1)
     parts = []
-    for part in np.split(np.arange(len(counts)), np.flatnonzero(np.diff(np.cumsum(counts) // MOST_PIXELS)) + 1):
+    for part in np.split(np.arange(len(counts)), np.flatnonzero(np.diff(np.cumsum(counts) // MAX_TESTED)) + 1):
         triangles = np.repeat(part, counts[part])
         rank = np.arange(len(triangles)) - np.repeat(np.cumsum(counts[part]) - counts[part], counts[part])
         points = low[triangles] + np.stack([rank % spans[triangles, 0], rank // spans[triangles, 0]], axis=1)
@@ -112,7 +109,7 @@ def _draw_triangles(
 
 
 def _find_boxes(shapes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Boxes about the parts of triangles, shape (T, 3, 2), where (s, t) is from 0 to 1: low and high, shape (T, 2)."""
+    """Find boxes about the parts of triangles, shape (T, 3, 2), with (s, t) in 0 to 1: low and high, shape (T, 2)."""
     low, high = shapes.min(axis=1), shapes.max(axis=1)
     edges, steps = shapes[:, 1:] - shapes[:, :1], values[:, 1:] - values[:, :1]
     whole = np.abs(np.linalg.det(steps)) > 1e-9 * np.square(steps).sum(axis=(1, 2))

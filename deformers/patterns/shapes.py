@@ -1,43 +1,35 @@
-"""What skin patterns show, as formulas of heights: folds, muscles that bulge, and bones that show through the skin.
+"""Formulas of heights for skin patterns: folds, bulging muscles, and bones under the skin.
 
-Heights are from the base, to any scale. x of shape (1, W) and y of shape (H, 1) are measured from the middle of the map
-in shares of its width; so are all lengths.
+Heights are relative to the base, to any scale. Positions x, shape (1, W), and y, shape (H, 1), are relative to the
+middle of the map. They and all lengths are in widths of the map.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ..geometry.vectors import smooth_step
 
-SWELL = 0.8
-"""Height of the swells beside a crease, as a fraction of its depth."""
+SWELL_HEIGHT = 0.8  # of the skin beside a crease, as a share of the crease's depth
 
-WEAR = 0.5
-"""How round the bottom of a crease is, as a fraction of its half width: 0 would be a knife's cut."""
-
-
-# --- Lines and profiles ---
+CREASE_ROUNDING = 0.5  # of the bottom, as a share of the half width: 0 would be the cut of a knife
 
 
 def _interpolate(
     positions: np.ndarray, start: float, end: float, knots: tuple[tuple[float, ...], ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Natural cubic splines through evenly spaced knots, straight beyond their ends.
+    """Interpolate by natural cubic splines, straight beyond their ends: values and slopes, shape (C, ...).
 
     Parameters
     ----------
-    positions : float array, any shape
+    positions : float array, shape (...)
     start, end : float
-        Positions of the first and the last knot.
+        Positions of the first and the last knot; the others are evenly spaced.
     knots : C rows of K values
         At least 3 knots.
-
-    Returns
-    -------
-    values, slopes : float arrays, shape (C, ...)
     """
     heights = np.array(knots)
     last = heights.shape[1] - 1
@@ -57,12 +49,12 @@ def _interpolate(
 
 
 def _fade(positions: np.ndarray, start: float, end: float, rise: float, fall: float) -> np.ndarray:
-    """0 outside of start..end, 1 inside, and smooth over the lengths of the rise and the fall."""
+    """Rise from 0 to 1 after the start, and fall to 0 before the end, over the given lengths."""
     return smooth_step((positions - start) / rise) * smooth_step((end - positions) / fall)
 
 
 def _unite(heights: list[np.ndarray]) -> np.ndarray:
-    """The highest of several heights, none negative, with the seams between them rounded off."""
+    """Take the highest of several heights, none negative, with rounded seams: the 4-norm."""
     total = np.zeros(())
     for height in heights:
         square = height * height
@@ -70,15 +62,12 @@ def _unite(heights: list[np.ndarray]) -> np.ndarray:
     return np.sqrt(np.sqrt(total))
 
 
-# --- Folds ---
-
-
 @dataclass(frozen=True)
 class Fold:
-    """A crease between two swells, drawn out to nothing at both ends; lengths in shares of the map's width.
+    """A crease between two swells that fades out at both ends.
 
-    `middle` and `depth` are evenly spaced from `start` to `end`. `width`: from the bottom of the crease to 1/e of its
-    depth. `above`, `below`: reach of the swells.
+    `middle` (its y) and `depth` are evenly spaced from `start` to `end`. `width`: from the bottom of the crease to 1/e
+    of its depth. `above`, `below`: reach of the swells.
     """
 
     start: float
@@ -91,19 +80,7 @@ class Fold:
 
 
 def draw_folds(x: np.ndarray, y: np.ndarray, folds: tuple[Fold, ...]) -> np.ndarray:
-    """Draw creases that run into each other where they meet, and swells that add up to rolls of skin between them.
-
-    Parameters
-    ----------
-    x : float array, shape (1, W)
-    y : float array, shape (H, 1)
-        Positions, in widths of the map from its middle.
-
-    Returns
-    -------
-    float array, shape (H, W)
-        Heights, to any scale.
-    """
+    """Draw creases that join where they meet, and swells that add up to rolls of skin between them: shape (H, W)."""
     creases, swells = [], np.zeros(())
     for fold in folds:
         (middle, depth), (slope, _) = _interpolate(x, fold.start, fold.end, (fold.middle, fold.depth))
@@ -112,12 +89,15 @@ def draw_folds(x: np.ndarray, y: np.ndarray, folds: tuple[Fold, ...]) -> np.ndar
         depth = depth * taper
         away = (y - middle) / np.hypot(1.0, slope)
         across = away / (fold.width * (0.4 + 0.6 * taper))
-        creases.append((1.0 + SWELL) * depth * np.exp(WEAR - np.sqrt(across * across + WEAR * WEAR)))
+        creases.append(
+            (1.0 + SWELL_HEIGHT) * depth * np.exp(CREASE_ROUNDING - np.sqrt(across * across + CREASE_ROUNDING**2))
+        )
         across = away / np.where(away > 0.0, fold.above, fold.below)
-        swells = swells + SWELL * depth * np.exp(-across * across)
+        swells = swells + SWELL_HEIGHT * depth * np.exp(-across * across)
     return swells - _unite(creases)
 
 
+# the deep fold at the navel, one below and one above it; small ones that branch off toward the flanks
 BELLY = (
     Fold(-0.43, 0.43, (0.085, 0.033, 0.009, 0.024, 0.1), (0.8, 0.98, 1.0, 0.95, 0.8), 0.024, 0.085, 0.08),
     Fold(-0.41, 0.42, (-0.05, -0.118, -0.144, -0.132, -0.035), (0.6, 0.8, 0.9, 0.86, 0.6), 0.022, 0.085, 0.06),
@@ -127,8 +107,8 @@ BELLY = (
     Fold(-0.4, -0.15, (0.125, 0.115, 0.112, 0.118), (0.15, 0.22, 0.22, 0.15), 0.013, 0.03, 0.028),
     Fold(0.02, 0.4, (-0.145, -0.139, -0.127, -0.12), (0.4, 0.5, 0.4, 0.3), 0.013, 0.03, 0.03),
 )
-"""The deep fold at the navel, one below and one above it; small ones that branch off toward the flanks."""
 
+# rings that sag in the middle; the third is broken in two
 NECK = (
     Fold(-0.3, 0.26, (0.2, 0.168, 0.164, 0.2), (0.4, 0.54, 0.53, 0.4), 0.015, 0.05, 0.05),
     Fold(-0.43, 0.43, (0.125, 0.073, 0.05, 0.069, 0.14), (0.7, 0.94, 1.0, 0.92, 0.7), 0.018, 0.06, 0.055),
@@ -136,8 +116,8 @@ NECK = (
     Fold(-0.06, 0.42, (-0.05, -0.038, 0.0, 0.055), (0.4, 0.58, 0.65, 0.5), 0.014, 0.045, 0.045),
     Fold(-0.37, 0.39, (-0.085, -0.146, -0.147, -0.075), (0.6, 0.82, 0.83, 0.6), 0.017, 0.06, 0.055),
 )
-"""Rings that sag in the middle; the third is broken in two."""
 
+# the two long creases at the root of the hand, and fine ones beside them
 WRIST = (
     Fold(-0.43, 0.43, (0.06, 0.085, 0.07, 0.085, 0.055), (0.7, 0.95, 0.9, 1.0, 0.7), 0.0115, 0.034, 0.032),
     Fold(-0.42, 0.4, (0.005, 0.02, 0.01, -0.015), (0.7, 0.85, 0.94, 0.6), 0.011, 0.03, 0.032),
@@ -147,19 +127,15 @@ WRIST = (
     Fold(-0.32, 0.16, (-0.118, -0.132, -0.145, -0.158), (0.3, 0.44, 0.43, 0.3), 0.009, 0.026, 0.028),
     Fold(0.0, 0.4, (0.068, 0.061, 0.041, 0.02), (0.3, 0.5, 0.44, 0.3), 0.0085, 0.018, 0.018),
 )
-"""The two long creases at the root of the hand, and fine ones beside them."""
-
-
-# --- Muscles ---
 
 
 @dataclass(frozen=True)
 class Muscle:
-    """A muscle's belly; lengths in shares of the map's width.
+    """The belly of a muscle.
 
-    `peak`: where along x it is highest. `left`, `right`: its reach from there along x. `across`, `middle`: its reach
-    along y and the course of its middle, evenly spaced from -0.45 to 0.45. `fullness`: 0 for a gentle swelling, 1 for
-    a round one. `groove`: depth of the valley between its two heads.
+    `peak`: x of its highest point. `left`, `right`: its reach along x from there. `across`, `middle`: its reach along y
+    and the y of its middle, evenly spaced from -0.45 to 0.45. `fullness`: 0 is a gentle swelling, 1 a round one.
+    `groove`: depth of the valley between its two heads.
     """
 
     peak: float
@@ -172,19 +148,7 @@ class Muscle:
 
 
 def draw_muscle(x: np.ndarray, y: np.ndarray, muscle: Muscle) -> np.ndarray:
-    """Draw a muscle's belly, which falls off all around its peak and is parted lengthwise where it has two heads.
-
-    Parameters
-    ----------
-    x : float array, shape (1, W)
-    y : float array, shape (H, 1)
-        Positions, in widths of the map from its middle.
-
-    Returns
-    -------
-    float array, shape (H, W)
-        Heights, to any scale.
-    """
+    """Draw a muscle that falls off all around its peak, with a groove between its two heads: shape (H, W)."""
     (reach, middle), _ = _interpolate(x, -0.45, 0.45, (muscle.across, muscle.middle))
     away = (y - middle) / reach
     along = (x - muscle.peak) / np.where(x > muscle.peak, muscle.right, muscle.left)
@@ -199,15 +163,12 @@ STEEP = Muscle(0.08, 0.52, 0.34, (0.175, 0.22, 0.25, 0.25, 0.19), (0.022, 0.012,
 GENTLE = Muscle(0.01, 0.46, 0.42, (0.215, 0.245, 0.262, 0.262, 0.23), (-0.006, 0.006, 0.006, 0.0, -0.012), 0.25, 0.0)
 
 
-# --- Bones ---
-
-
 @dataclass(frozen=True)
 class Bar:
-    """A bone below the skin that it lifts; lengths in shares of the map's width.
+    """A bone that lifts the skin over it.
 
-    The last four are evenly spaced over `span`: the course of its middle, its height, and how far the skin that it
-    lifts reaches above and below it. It rises from the skin and falls back to it over the two lengths of `fades`.
+    The last four are evenly spaced over `span`: the y of its middle, its height, and the reach of the lifted skin above
+    and below it. It rises from the skin and falls back to it over the two lengths of `fades`.
     """
 
     span: tuple[float, float]
@@ -219,7 +180,7 @@ class Bar:
 
 
 def _draw_bar(x: np.ndarray, y: np.ndarray, bar: Bar) -> np.ndarray:
-    """Relief of a bone that runs along x, or along y with x and y exchanged."""
+    """Draw a bone along x, or along y with x and y exchanged."""
     knots = (bar.middle, bar.height, bar.above, bar.below)
     (middle, height, above, below), (slope, *_) = _interpolate(x, *bar.span, knots)
     away = (y - middle) / np.hypot(1.0, slope)
@@ -229,24 +190,11 @@ def _draw_bar(x: np.ndarray, y: np.ndarray, bar: Bar) -> np.ndarray:
 
 
 def draw_bones(x: np.ndarray, y: np.ndarray, lying: tuple[Bar, ...], upright: tuple[Bar, ...] = ()) -> np.ndarray:
-    """Draw bones of the left side of the body.
-
-    Parameters
-    ----------
-    x : float array, shape (1, W)
-    y : float array, shape (H, 1)
-        Positions, in widths of the map from its middle.
-    lying, upright : tuples of Bar
-        Bones along x, and bones along y.
-
-    Returns
-    -------
-    float array, shape (H, W)
-        Heights, to any scale.
-    """
+    """Draw bones of the left side of the body, lying along x and upright along y: shape (H, W)."""
     return _unite([_draw_bar(x, y, bar) for bar in lying] + [_draw_bar(y, x, bar) for bar in upright])
 
 
+# from the breastbone, where it is thick, forward, then back and up to the shoulder
 COLLAR = Bar(
     span=(-0.44, 0.44),
     fades=(0.2, 0.34),
@@ -255,8 +203,8 @@ COLLAR = Bar(
     above=(0.065, 0.08, 0.065, 0.053, 0.05, 0.052, 0.058, 0.07, 0.075),
     below=(0.075, 0.09, 0.09, 0.095, 0.1, 0.098, 0.09, 0.085, 0.08),
 )
-"""From the breastbone, where it is thick, forward, then back and up to the shoulder."""
 
+# the rim of the rib cage, from below the breastbone down to the flank
 ARCH = Bar(
     span=(-0.44, 0.26),
     fades=(0.3, 0.25),
@@ -265,8 +213,8 @@ ARCH = Bar(
     above=(0.12, 0.14, 0.15, 0.14, 0.13, 0.12, 0.1),
     below=(0.08, 0.08, 0.075, 0.07, 0.07, 0.065, 0.06),
 )
-"""The rim of the rib cage, from below the breastbone down to the flank."""
 
+# the fifth to the tenth: from the flank down and forward, then up again into the arch
 RIBS = tuple(
     Bar(
         span=(start, end),
@@ -285,8 +233,8 @@ RIBS = tuple(
         (0.0, 0.42, 0.2, 0.78, (-0.335, -0.35, -0.318, -0.238, -0.15)),
     )
 )
-"""The fifth to the tenth: from the flank down and forward, then up again into the arch."""
 
+# the ridge that runs from the tip of the shoulder to the blade's inner border
 BLADE_SPINE = Bar(
     span=(-0.44, 0.36),
     fades=(0.42, 0.4),
@@ -295,8 +243,8 @@ BLADE_SPINE = Bar(
     above=(0.14, 0.13, 0.12, 0.13, 0.15),
     below=(0.17, 0.2, 0.21, 0.22, 0.22),
 )
-"""The ridge that runs from the tip of the shoulder to the blade's inner border."""
 
+# the inner border of the blade, upward from the lower tip; `above` is toward the backbone
 BLADE_BORDER = Bar(
     span=(-0.585, 0.56),
     fades=(0.3, 0.36),
@@ -305,8 +253,8 @@ BLADE_BORDER = Bar(
     above=(0.06, 0.12, 0.125, 0.115, 0.115, 0.12, 0.12),
     below=(0.06, 0.16, 0.19, 0.18, 0.17, 0.17, 0.16),
 )
-"""Its inner border, upward from the lower tip; `above` is toward the backbone."""
 
+# the body of the blade under the muscles, which falls off toward the armpit
 BLADE_PLATE = Bar(
     span=(-0.585, 0.5),
     fades=(0.5, 0.45),
@@ -315,4 +263,14 @@ BLADE_PLATE = Bar(
     above=(0.06, 0.145, 0.165, 0.17, 0.18, 0.2),
     below=(0.06, 0.24, 0.39, 0.5, 0.57, 0.52),
 )
-"""Its body under the muscles, which falls off toward the armpit."""
+
+RELIEFS = {
+    "FOLDS_BELLY": partial(draw_folds, folds=BELLY),
+    "FOLDS_NECK": partial(draw_folds, folds=NECK),
+    "FOLDS_WRIST": partial(draw_folds, folds=WRIST),
+    "BULGE_STEEP": partial(draw_muscle, muscle=STEEP),
+    "BULGE_GENTLE": partial(draw_muscle, muscle=GENTLE),
+    "COLLAR_BONE": partial(draw_bones, lying=(COLLAR,)),
+    "RIBS": partial(draw_bones, lying=(ARCH, *RIBS)),
+    "SHOULDER_BLADE": partial(draw_bones, lying=(BLADE_SPINE,), upright=(BLADE_BORDER, BLADE_PLATE)),
+}

@@ -1,4 +1,4 @@
-"""Strokes: lines that are laid on a surface, and how the surface beside them is laid in the plane."""
+"""Strokes: lines laid on a surface, and the surface beside them laid in the plane."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from ..errors import SkinningError
 from ..geometry.neighbors import find_nearest, group_points
 from ..geometry.unfolding import project
 from ..geometry.vectors import measure_lengths, nearest_weights, normalize
+from .chart_mesh import ChartMesh
 
-STEP = 0.5
-"""Length of a stroke's steps, as a fraction of the radius of the triangles about it."""
+STEP = 0.5  # of a stroke, in radii of the triangles near it, so that no crossed triangle is missed
 
-MOST_STEPS = 1000
-"""Steps of a stroke."""
+MAX_STEPS = 1000
 
-MOST_POINTS = 24
-"""Points that are stored of a stroke."""
+MAX_POINTS = 24  # that a file stores of a stroke
 
 
 @dataclass(frozen=True)
@@ -30,9 +28,9 @@ class Stroke:
     points : float64 array, shape (K, 3)
         On the surface, object space.
     normals : float64 array, shape (K, 3)
-        Of the surface there, unit length.
+        Unit normals of the surface.
     triangles : int array, shape (K,)
-        On which each point lies.
+        The triangle under each point.
     lengths : float64 array, shape (K,)
         Length of the stroke up to each point, ascending from 0.
     """
@@ -44,28 +42,22 @@ class Stroke:
 
     @property
     def length(self) -> float:
-        """Of all of it."""
+        """Total length."""
         return float(self.lengths[-1])
 
     def find_middle(self) -> tuple[np.ndarray, np.ndarray]:
-        """The point half way along the stroke, float64 array, shape (3,), and the offset of its step there, (3,)."""
+        """Find the point half way along the stroke, float64 array, shape (3,), and the offset of its step, (3,)."""
         half = 0.5 * self.length
-        middle = np.array([np.interp(half, self.lengths, self.points[:, axis]) for axis in range(3)])
         step = np.clip(np.searchsorted(self.lengths, half) - 1, 0, len(self.points) - 2)
-        return middle, self.points[step + 1] - self.points[step]
+        return _interpolate(np.array([half]), self.lengths, self.points)[0], self.points[step + 1] - self.points[step]
 
     def flatten(self, points: np.ndarray) -> np.ndarray:
-        """Lay points beside the stroke in the plane.
-
-        Parameters
-        ----------
-        points : float array, shape (N, 3)
-            Object space.
+        """Lay points beside the stroke, float array, shape (N, 3), object space, in the plane.
 
         Returns
         -------
         complex array, shape (N,)
-            Real: along the stroke, from its middle. Imaginary: to its left. Object units.
+            Real: distance along the stroke from its middle. Imaginary: distance to its left. Object units.
         """
         steps, spans = np.diff(self.points, axis=0), np.diff(self.lengths)
         nearest = find_nearest(points, self.points, 1)[0][:, 0]
@@ -81,101 +73,88 @@ class Stroke:
         normals = normalize(normals - tangents * np.einsum("ni,ni->n", normals, tangents)[:, None])
         base = self.points[best] + share[:, None] * steps[best]
         aside = project(points - base, normals, tangents)
+        # beside the line the distance counts, not its projection: it would shrink at the corners of the line
         ends = ((best == 0) & (share <= 0)) | ((best == len(steps) - 1) & (share >= 1))
         aside = np.where(ends, aside, 1j * np.copysign(np.abs(aside), aside.imag))
         return self.lengths[best] + share * spans[best] - 0.5 * self.length + aside
 
 
-def trace_stroke(
-    line: np.ndarray,
-    smooth: float,
-    points: np.ndarray,
-    triangles: np.ndarray,
-    normals: np.ndarray,
-    centers: np.ndarray,
-    radii: np.ndarray,
-) -> Stroke:
-    """Lay a line on a surface, in steps so short that it visits the triangles it crosses.
+def trace_stroke(mesh: ChartMesh, line: np.ndarray, smoothing: float) -> Stroke:
+    """Lay a line on a surface, in steps short enough to visit the triangles that it crosses.
 
     Parameters
     ----------
     line : float array, shape (K, 3)
         Near the surface, object space.
-    smooth : float
-        Length over which the line is smoothed, object units: a hand trembles, and beside a kink the plane folds.
-    points, triangles, normals, centers, radii : arrays, shapes (V, 3), (T, 3), (V, 3), (T, 3), (T,)
-        The surface, as `ChartMesh` has it.
-
-    Returns
-    -------
-    Stroke
+    smoothing : float
+        Length over which the line is smoothed, object units: hands tremble, and the plane folds beside a kink.
 
     Raises
     ------
     SkinningError
-        Where the line has no length.
+        If the line has no length.
     """
     spans = measure_lengths(np.diff(line, axis=0))
     total = spans.sum()
     if total <= 0:
         raise SkinningError("The stroke has no length: draw it longer")
-    gap = min(measure_lengths(centers - end).min() for end in line[[0, -1]])
-    around = np.maximum(line.min(axis=0) - centers, centers - line.max(axis=0)).max(axis=1)
-    near = np.flatnonzero(around <= radii + gap + spans.max())
-    step = max(float(np.median(radii[near])) * STEP, total / MOST_STEPS)
+    gap = min(measure_lengths(mesh.centers - end).min() for end in line[[0, -1]])
+    around = np.maximum(line.min(axis=0) - mesh.centers, mesh.centers - line.max(axis=0)).max(axis=1)
+    near = np.flatnonzero(around <= mesh.radii + gap + spans.max())
+    step = max(float(np.median(mesh.radii[near])) * STEP, total / MAX_STEPS)
     stops = np.linspace(0.0, total, int(np.ceil(total / step)) + 1)
-    lengths = np.concatenate([[0.0], np.cumsum(spans)])
-    samples = np.stack([np.interp(stops, lengths, line[:, axis]) for axis in range(3)], axis=1)
+    samples = _interpolate(stops, np.concatenate([[0.0], np.cumsum(spans)]), line)
     for _ in range(2):
-        samples = _smooth(samples, round(0.5 * smooth / stops[1]))
-    found, weights = _find_nearest_triangles(samples, points[triangles[near]], centers[near], radii[near])
-    laid = np.einsum("nc,nci->ni", weights, points[triangles[near[found]]])
+        samples = _smooth(samples, round(0.5 * smoothing / stops[1]))
+    found, weights = _find_nearest_triangles(mesh, samples, near)
+    laid = np.einsum("nc,nci->ni", weights, mesh.points[mesh.triangle_points[found]])
     moved = np.append(True, measure_lengths(np.diff(laid, axis=0)) > 1e-6 * total)
-    found, weights, laid = near[found[moved]], weights[moved], laid[moved]
+    found, weights, laid = found[moved], weights[moved], laid[moved]
     if len(laid) < 2:
         raise SkinningError("The stroke has no length on the mesh: draw it on the skin")
     lengths = np.concatenate([[0.0], np.cumsum(measure_lengths(np.diff(laid, axis=0)))])
-    return Stroke(laid, normalize(np.einsum("nc,nci->ni", weights, normals[triangles[found]])), found, lengths)
+    normals = np.einsum("nc,nci->ni", weights, mesh.normals[mesh.triangle_points[found]])
+    return Stroke(laid, normalize(normals), found, lengths)
 
 
-def resample(points: np.ndarray, count: int = MOST_POINTS) -> np.ndarray:
-    """Find points at even distances along a polyline.
+def _interpolate(stops: np.ndarray, lengths: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Interpolate rows of values, shape (K, n), known at lengths, shape (K,), at stops, shape (L,): shape (L, n)."""
+    return np.stack([np.interp(stops, lengths, column) for column in values.T], axis=1)
+
+
+def resample(points: np.ndarray, count: int = MAX_POINTS) -> np.ndarray:
+    """Find at most `count` points at even distances along a polyline: float64 array, shape (<= count, n).
 
     Parameters
     ----------
     points : float array, shape (K, n)
-        Positions, and after the first three numbers whatever else is interpolated with them.
-
-    Returns
-    -------
-    float64 array, shape (count, n)
-        Fewer points where there were fewer.
+        Positions, followed by values that are interpolated with them.
     """
     points = np.asarray(points, np.float64)
     lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points[:, :3], axis=0), axis=1))])
     stops = np.linspace(0.0, lengths[-1], min(count, len(points)))
-    return np.stack([np.interp(stops, lengths, column) for column in points.T], axis=1)
+    return _interpolate(stops, lengths, points)
 
 
 def measure_line(points: np.ndarray) -> float:
-    """Length of a polyline, shape (K, 3), as a stroke: the trembling of a hand does not make it longer."""
+    """Measure the length of a polyline, shape (K, 3), as a stroke, without the trembling of a hand."""
     return float(np.linalg.norm(np.diff(resample(points), axis=0), axis=1).sum())
 
 
 def draw_band(points: np.ndarray, aspect: float) -> np.ndarray:
-    """Draw a stroke's middle and the borders of what is laid along it.
+    """Draw a stroke and the borders of the pattern along it.
 
     Parameters
     ----------
     points : float array, shape (K, 6)
         Positions and unit normals of the surface, object space.
     aspect : float
-        Width of the band over the stroke's length.
+        Width of the pattern over the length of the stroke.
 
     Returns
     -------
     float64 array, shape (3, L, 3)
-        The middle, the left and the right border, object space.
+        Middle, left border and right border, object space.
     """
     drawn = resample(points)
     line, normals = drawn[:, :3], drawn[:, 3:]
@@ -186,17 +165,16 @@ def draw_band(points: np.ndarray, aspect: float) -> np.ndarray:
 
 
 def _smooth(samples: np.ndarray, reach: int) -> np.ndarray:
-    """Each sample, shape (K, 3), as the mean of those up to `reach` to both sides; of fewer toward the ends."""
+    """Average each sample, shape (K, 3), with up to `reach` samples to both sides, fewer toward the ends."""
     indices = np.arange(len(samples))
     reaches = np.minimum(reach, np.minimum(indices, indices[::-1]))
     sums = np.concatenate([np.zeros((1, 3)), np.cumsum(samples, axis=0)])
     return (sums[indices + reaches + 1] - sums[indices - reaches]) / (2 * reaches + 1)[:, None]
 
 
-def _find_nearest_triangles(
-    samples: np.ndarray, shapes: np.ndarray, centers: np.ndarray, radii: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The triangle nearest to each sample, shape (K,), and the barycentric coordinates of its nearest point, (K, 3)."""
+def _find_nearest_triangles(mesh: ChartMesh, samples: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find the triangle of `near` nearest to each sample, shape (K,), and weights of its nearest point, (K, 3)."""
+    shapes, centers, radii = mesh.points[mesh.triangle_points[near]], mesh.centers[near], mesh.radii[near]
     rows, columns = [], []
     for group in group_points(samples):
         middle = samples[group].mean(axis=0)
@@ -213,4 +191,4 @@ def _find_nearest_triangles(
     squares = np.square(np.einsum("nc,nci->ni", weights, shapes[column]) - samples[row]).sum(axis=1)
     order = np.lexsort((squares, row))
     best = order[np.flatnonzero(np.diff(row[order], prepend=-1))]
-    return column[best], weights[best]
+    return near[column[best]], weights[best]

@@ -1,4 +1,4 @@
-"""Points of the skin: found by UV or as the nearest to a position, and the directions of u, v and "up" there."""
+"""Surface points: found at a UV or as the nearest to a position, and the directions of u, v and "up" there."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 
 from ..errors import SkinningError, find_unusable
 from ..geometry.vectors import measure_lengths, nearest_weights, normalize
-from .chart_mesh import ChartMesh, meet_uv_box
+from .chart_mesh import ChartMesh
 
-UPRIGHT = 0.95
-"""Where a unit normal's Z is at most this, the surface is a wall, on which Z is up; elsewhere, Y is."""
+MAX_WALL_NORMAL_Z = 0.95  # on steeper surfaces Z is up; on a level one Z has no direction, and Y is up
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class SurfacePoint:
     Attributes
     ----------
     triangle : int
-        Of `ChartMesh.triangles`.
+        Index in `ChartMesh.triangles`.
     weights : float64 array, shape (3,)
         Barycentric coordinates in the triangle.
     position : float64 array, shape (3,)
@@ -31,9 +30,9 @@ class SurfacePoint:
         Unit length, smooth across faces, object space.
     uv : float64 array, shape (2,), or None
     island : int
-        The UV island; -1 without a UV map.
+        UV island, -1 without a UV map.
     overlaps : int
-        Other UV islands that have a face at this UV.
+        Number of other UV islands that have a face at this UV.
     """
 
     face: int
@@ -46,6 +45,18 @@ class SurfacePoint:
     overlaps: int = 0
 
 
+def find_barycentric(shapes: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Find barycentric coordinates of a point of the plane, shape (2,), in triangles, shape (T, 3, 2): shape (T, 3).
+
+    They are not finite for triangles without an area.
+    """
+    offsets = shapes - point
+    first, second = np.roll(offsets, -1, axis=1), np.roll(offsets, -2, axis=1)
+    areas = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return areas / areas.sum(axis=1, keepdims=True)
+
+
 def locate_uv(mesh: ChartMesh, uv: Sequence[float] | np.ndarray, near: np.ndarray | None = None) -> SurfacePoint:
     """Find the surface point at a UV.
 
@@ -53,16 +64,12 @@ def locate_uv(mesh: ChartMesh, uv: Sequence[float] | np.ndarray, near: np.ndarra
     ----------
     uv : float array, shape (2,)
     near : float array, shape (3,), or None
-        Where islands overlap, the surface point nearest to this position, object space, is taken; None: the first.
-
-    Returns
-    -------
-    SurfacePoint
+        Position, object space: if islands overlap at the UV, the nearest surface point is returned. None: the first.
 
     Raises
     ------
     SkinningError
-        Where the mesh has no UV map, or no face at this UV.
+        If the mesh has no UV map, or no face at this UV.
     """
     uv = _check_numbers(uv, (2,), "UV")
     found, weights = _find_at_uv(mesh, uv)
@@ -77,7 +84,7 @@ def locate_uv(mesh: ChartMesh, uv: Sequence[float] | np.ndarray, near: np.ndarra
 
 
 def locate_point(mesh: ChartMesh, position: Sequence[float] | np.ndarray) -> SurfacePoint:
-    """Find the surface point that is nearest to a position, float array, shape (3,), object space."""
+    """Find the surface point nearest to a position, float array, shape (3,), object space."""
     position = _check_numbers(position, (3,), "position")
     distances = measure_lengths(mesh.centers - position)
     near = np.flatnonzero(distances - mesh.radii <= (distances + mesh.radii).min() * (1 + 1e-9))
@@ -91,38 +98,26 @@ def locate_point(mesh: ChartMesh, position: Sequence[float] | np.ndarray) -> Sur
 
 
 def _find_at_uv(mesh: ChartMesh, uv: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The triangles at a UV, int array of shape (N,), and its barycentric coordinates in them, shape (N, 3)."""
-    near = np.flatnonzero(meet_uv_box(mesh, uv, uv))
-    x, y = np.moveaxis(mesh.uv[mesh.triangles[near]] - uv, 2, 0)  # type: ignore[index]
-    areas = np.roll(x, -1, axis=1) * np.roll(y, -2, axis=1) - np.roll(x, -2, axis=1) * np.roll(y, -1, axis=1)
-    total = areas.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weights = areas / total
+    """Find the triangles at a UV, int array, shape (N,), and its barycentric coordinates in them, shape (N, 3)."""
+    uv_map = mesh.need_uv_map()
+    near = np.flatnonzero(uv_map.meet_box(uv, uv))
+    weights = find_barycentric(uv_map.corners[mesh.triangles[near]], uv)
     hit = (weights >= -1e-9).all(axis=1)
     return near[hit], np.clip(weights[hit], 0.0, 1.0)
 
 
 def _make_point(mesh: ChartMesh, triangle: int, weights: np.ndarray, overlapping: np.ndarray) -> SurfacePoint:
-    corners = mesh.triangles[triangle]
-    ends = mesh.triangle_points[triangle]
-    face = int(mesh.triangle_faces[triangle])
-    island = -1 if mesh.islands is None else int(mesh.islands[face])
-    return SurfacePoint(
-        face=face,
-        triangle=triangle,
-        weights=weights,
-        position=weights @ mesh.points[ends],
-        normal=normalize(weights @ mesh.normals[ends]),
-        uv=None if mesh.uv is None else weights @ mesh.uv[corners],
-        island=island,
-        overlaps=_count_others(mesh, overlapping, island),
-    )
+    ends, face = mesh.triangle_points[triangle], int(mesh.triangle_faces[triangle])
+    point = SurfacePoint(face, triangle, weights, weights @ mesh.points[ends], normalize(weights @ mesh.normals[ends]))
+    if mesh.uv_map is None:
+        return point
+    uv, island = weights @ mesh.uv_map.corners[mesh.triangles[triangle]], int(mesh.uv_map.islands[face])
+    return replace(point, uv=uv, island=island, overlaps=_count_others(mesh, overlapping, island))
 
 
 def _count_others(mesh: ChartMesh, triangles: np.ndarray, island: int) -> int:
-    if mesh.islands is None:
-        return 0
-    return len(set(mesh.islands[mesh.triangle_faces[triangles]].tolist()) - {island})
+    islands = mesh.need_uv_map().islands
+    return len(set(islands[mesh.triangle_faces[triangles]].tolist()) - {island})
 
 
 def _check_numbers(values: Sequence[float] | np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
@@ -135,26 +130,24 @@ def _check_numbers(values: Sequence[float] | np.ndarray, shape: tuple[int, ...],
 
 
 def uv_frame(mesh: ChartMesh, point: SurfacePoint) -> np.ndarray:
-    """Find the directions of u and v on the surface about a point, and how long they are there.
+    """Find the directions of u and v on the surface about a point, and their lengths there.
 
     Returns
     -------
     float64 array, shape (2, 3)
-        dP/du and dP/dv, object units for one UV unit: of each component the median over the triangles of the island
-        that touch the point's face, so that one badly mapped triangle does not matter.
+        dP/du and dP/dv, object units for one UV unit. Each component is the median over the triangles of the island
+        that touch the face of the point, so that one badly mapped triangle does not matter.
 
     Raises
     ------
     SkinningError
-        Where the mesh has no UV map, or it has no area there.
+        If the mesh has no UV map, or it has no area there.
     """
-    if mesh.uv is None or mesh.islands is None:
-        raise SkinningError("The mesh has no UV map: unwrap it, or place the pattern on the surface")
+    uv_map = mesh.need_uv_map()
     used = np.zeros(len(mesh.points), bool)
     used[mesh.corner_points[mesh.corners_of(np.array([point.face]))]] = True
-    near = used[mesh.triangle_points].any(axis=1) & (mesh.islands[mesh.triangle_faces] == point.island)
-    corners = mesh.triangles[near]
-    flat, shapes = mesh.uv[corners], mesh.points[mesh.triangle_points[near]]
+    near = used[mesh.triangle_points].any(axis=1) & (uv_map.islands[mesh.triangle_faces] == point.island)
+    flat, shapes = uv_map.corners[mesh.triangles[near]], mesh.points[mesh.triangle_points[near]]
     flat_edges, edges = flat[:, 1:] - flat[:, :1], shapes[:, 1:] - shapes[:, :1]
     areas = flat_edges[:, 0, 0] * flat_edges[:, 1, 1] - flat_edges[:, 0, 1] * flat_edges[:, 1, 0]
     whole = np.abs(areas) > 1e-12 * np.square(flat_edges).sum(axis=(1, 2))
@@ -169,10 +162,9 @@ def surface_frame(point: SurfacePoint) -> np.ndarray:
     Returns
     -------
     float64 array, shape (2, 3)
-        Unit tangents: to the right, and up as far as the surface goes (object +Z; +Y where the surface is level), seen
-        from outside.
+        Unit tangents seen from outside: to the right, and up (toward object +Z, or +Y on a level surface).
     """
     normal = point.normal
-    up = np.array([0.0, 0.0, 1.0] if abs(normal[2]) <= UPRIGHT else [0.0, 1.0, 0.0])
+    up = np.array([0.0, 0.0, 1.0] if abs(normal[2]) <= MAX_WALL_NORMAL_Z else [0.0, 1.0, 0.0])
     up = normalize(up - normal * (up @ normal))
     return np.stack([np.cross(up, normal), up])

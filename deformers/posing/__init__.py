@@ -1,4 +1,4 @@
-"""Bones that follow a dragged point: of the skin, by deformation energy, or of a chain, joint by joint.
+"""Pose bones by a dragged point: of the skin, by deformation energy, or of a chain, joint by joint.
 
 Jacobson et al. 2012, "Fast automatic skinning transformations", and cyclic coordinate descent.
 """

@@ -1,4 +1,4 @@
-"""What posing is given: all bones of an armature as they are posed, and points of the skin that are held."""
+"""Inputs of posing: the posed bones of an armature, and points of the skin that are held."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ import numpy as np
 from ..errors import SkinningError, find_unusable
 from .limits import Hinge, RotationLimits
 
-LEAST_SCALE = 1e-9
-"""Columns of a bone's matrix that are shorter have no direction."""
+# Columns of a bone's matrix that are shorter do not have a direction.
+MIN_SCALE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class PosedBones:
-    """All bones of an armature as a drag finds them, armature space, float64.
+    """All bones of an armature at the start of a drag, float64, in armature space.
 
     Attributes
     ----------
     parents : int array, shape (B,)
-        -1 for a root; parents come before children.
+        -1 for a root. Parents come before children.
     posed : float array, shape (B, 4, 4)
-        The bones' matrices: head and axes. Scale is kept; a drag rotates, and moves what may move.
+        Matrices of the bones. A drag keeps their scale.
     rest_local : float array, shape (B, 3, 3)
-        Rotation of a bone's rest against its parent's rest, against the armature for a root. A bone's local rotation is
+        Rest rotation of a bone relative to its parent's, or to the armature for a root. A bone's local rotation is
         `inverse(parent's posed rotation @ rest_local) @ posed rotation`.
     free : bool array, shape (B,)
-        Whether a bone may rotate: not locked, not moved by a constraint, a driver or Blender's IK.
+        Whether a bone may rotate: it is not locked, nor moved by a constraint, a driver or Blender's IK.
     follows : bool array, shape (B,)
-        Whether a bone is carried rigidly by its parent. What does not follow stays where it is.
+        Whether a bone is carried rigidly by its parent. Others stay in place.
     may_move : bool array, shape (B,)
-        Whether a bone's location may change: roots, and others that are not connected, that are not locked.
+        Whether a bone's location may change: it is not locked, and a root or not connected.
     stiffness : float array, shape (B, 3), or None
-        How much each bone resists rotation about its own X, Y and Z, 0 to below 1, as Blender's IK stiffness: 0.99 all
-        but locks it. A bone that only twists has it about X and Z. None: 0.
+        Stiffness of each bone about its X, Y and Z, 0 to below 1, as Blender's IK stiffness: 0.99 nearly locks it. A
+        bone that only twists has it about X and Z. 0 by default.
     axes : float array, shape (B, 3, 3), or None
-        Axes about which limits and stiffness are, as columns, seen in the bones' own. None: the bones' own.
+        Axes of limits and stiffness, as columns, in the bones' own axes, which are the default.
     hinges : tuple of Hinge
         Joints that bend to one side.
     """
@@ -71,7 +71,7 @@ class PosedBones:
 
     @cached_property
     def _bare(self) -> np.ndarray:
-        """The bones' own rotations without their scale, shape (B, 3, 3)."""
+        """Rotations of the bones without their scale, shape (B, 3, 3)."""
         return remove_scale(self.posed[:, :3, :3])
 
     @cached_property
@@ -81,41 +81,41 @@ class PosedBones:
 
     @cached_property
     def frames(self) -> np.ndarray:
-        """Rotations in which local rotations are measured, as posed: the parent's times `rest_local`, (B, 3, 3)."""
+        """Posed rotations that local rotations are relative to: the parent's times `rest_local`, shape (B, 3, 3)."""
         above = np.concatenate([self._bare, np.eye(3)[None]])[self.parents]
         return above @ self.rest_local if self.axes is None else above @ self.rest_local @ self.axes
 
     @cached_property
     def local(self) -> np.ndarray:
-        """Local rotations, seen in `axes`, shape (B, 3, 3)."""
+        """Local rotations in `axes`, shape (B, 3, 3)."""
         return self.frames.transpose(0, 2, 1) @ self.rotations
 
     def stiffened(self, bones: np.ndarray | Sequence[int], least: np.ndarray | float) -> PosedBones:
-        """The same where some bones, int (N,) or bool (B,), resist at least so much about each axis, (3,), or all."""
+        """Raise the stiffness of bones, int (N,) or bool (B,), to at least this about each axis, (3,), or all axes."""
         stiffness = np.zeros((len(self.parents), 3)) if self.stiffness is None else np.array(self.stiffness, np.float64)
         stiffness[bones] = np.maximum(stiffness[bones], least)
         return replace(self, stiffness=stiffness)
 
     @property
     def heads(self) -> np.ndarray:
-        """What the bones rotate about, shape (B, 3)."""
+        """Heads of the bones, shape (B, 3)."""
         return self.posed[:, :3, 3]
 
 
 @dataclass(frozen=True, eq=False)
-class Handle:
+class DragHandle:
     """A point of the skin that is dragged, or pinned.
 
     Attributes
     ----------
     bones : int array, shape (N,)
-        What the point follows, indices of bones.
+        Bones that the point follows.
     weights : float array, shape (N,)
-        How much of each; their sum need not be 1. The bones of a point of a triangle are those of its corners.
+        Their weights, with any sum. A point of a triangle has the bones of its corners.
     position : float array, shape (3,)
-        Where it is when the drag begins, armature space.
+        Position at the start of the drag, in armature space.
     is_pin : bool
-        Whether it stays where it is.
+        Whether it is to stay in place.
     """
 
     bones: np.ndarray
@@ -131,19 +131,19 @@ class Handle:
 
     @property
     def shares(self) -> np.ndarray:
-        """Weights whose sum is 1, shape (N,)."""
+        """Normalized weights, shape (N,)."""
         return np.asarray(self.weights, np.float64) / np.sum(self.weights)
 
 
 def remove_scale(linear: np.ndarray) -> np.ndarray:
-    """Rotations of bones whose axes are perpendicular: columns of length 1, shape (N, 3, 3) to the same.
+    """Make the columns of matrices, shape (N, 3, 3), orthonormal: Y keeps its direction, then Z.
 
-    A mirrored bone keeps the direction of Y and Z. Sheared axes are made perpendicular, Y first, then Z.
+    A mirrored bone becomes a rotation with the same Y and Z.
     """
     x, y, z = (linear[:, :, axis] for axis in range(3))
     y = _unit(y, np.array([0.0, 1.0, 0.0]))
     side = np.cross(y, z)
-    flat = np.linalg.norm(side, axis=1) < LEAST_SCALE
+    flat = np.linalg.norm(side, axis=1) < MIN_SCALE
     side = np.where(flat[:, None], x - y * np.einsum("ni,ni->n", x, y)[:, None], side)
     spare = np.cross(y, np.eye(3)[np.abs(y).argmin(axis=1)])
     side = _unit(side, _unit(spare, spare))
@@ -152,24 +152,14 @@ def remove_scale(linear: np.ndarray) -> np.ndarray:
 
 def _unit(vectors: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.where(lengths > LEAST_SCALE, vectors / np.maximum(lengths, LEAST_SCALE), otherwise)
+    return np.where(lengths > MIN_SCALE, vectors / np.maximum(lengths, MIN_SCALE), otherwise)
 
 
-def carry(parents: np.ndarray, follows: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """Find which of some bones carries each bone, the nearest up the tree; -1 where none does.
+def find_carriers(parents: np.ndarray, follows: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """Find the moved bone that carries each bone, the nearest up the tree.
 
-    Parameters
-    ----------
-    parents : int array, shape (B,)
-    follows : bool array, shape (B,)
-        As in `PosedBones`.
-    moved : bool array, shape (B,)
-        The bones that move by themselves.
-
-    Returns
-    -------
-    int array, shape (B,)
-        Index among the moved bones, which are counted from the first.
+    `parents` and `follows` are as in `PosedBones`. `moved`, shape (B,), are the bones that move by themselves. The
+    result, int, shape (B,), is the index among them, or -1.
     """
     carriers = np.full(len(parents), -1)
     index = np.cumsum(moved) - 1
@@ -182,17 +172,9 @@ def carry(parents: np.ndarray, follows: np.ndarray, moved: np.ndarray) -> np.nda
 
 
 def list_path(parents: np.ndarray, follows: np.ndarray, bones: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Which bones carry some bones: these and their ancestors as far as bones follow.
+    """Find bones, int, shape (N,), and all bones that carry them: bool, shape (B,).
 
-    Parameters
-    ----------
-    parents : int array, shape (B,)
-    follows : bool array, shape (B,)
-    bones : int array, shape (N,)
-
-    Returns
-    -------
-    bool array, shape (B,)
+    `parents` and `follows` are as in `PosedBones`.
     """
     path = np.zeros(len(parents), bool)
     for start in bones:

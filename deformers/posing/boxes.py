@@ -1,4 +1,4 @@
-"""Steps within limits: the least of a quadratic function in a box."""
+"""Minimize quadratic functions within limits."""
 
 from __future__ import annotations
 
@@ -6,30 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-SHARES = (1.0, 0.5, 0.25, 0.1, 0.0)
-"""Of second derivatives that are tried: far from the best pose they may lead uphill."""
-
-LEAST_SHIFT = 1e-9
-"""First multiple of the mean of the diagonal that is added to it, where nothing else helps."""
-
-ROUNDS = 12
-"""How often unknowns are fixed to their limits, or let go again."""
-
 
 def add_definite(matrix: np.ndarray, bent: np.ndarray) -> np.ndarray:
-    """Add as much of a matrix to another as leaves it positive definite.
-
-    Parameters
-    ----------
-    matrix, bent : float64 arrays, shape (N, N)
-        Symmetric; the second may have eigenvalues of any sign.
-
-    Returns
-    -------
-    float64 array, shape (N, N)
-    """
-    shift = LEAST_SHIFT * float(np.trace(matrix)) / len(matrix)
-    for share in SHARES:
+    """Add as much of `bent` to `matrix`, symmetric, shape (N, N), as keeps the sum positive definite."""
+    shift = 1e-9 * float(np.trace(matrix)) / len(matrix)
+    # Far from the best pose, second derivatives may lead uphill.
+    for share in (1.0, 0.5, 0.25, 0.1, 0.0):
         if _is_definite(matrix + share * bent):
             return matrix + share * bent
     while not _is_definite(matrix):
@@ -49,7 +31,7 @@ def _is_definite(matrix: np.ndarray) -> bool:
 def solve_in_box(
     hessian: np.ndarray, gradient: np.ndarray, lower: np.ndarray, upper: np.ndarray
 ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """Find x of the least `x H x / 2 + g x` between limits.
+    """Find the x between limits that minimizes `x H x / 2 + g x`.
 
     Parameters
     ----------
@@ -57,22 +39,22 @@ def solve_in_box(
         Positive definite.
     gradient : float64 array, shape (N,)
     lower, upper : float64 arrays, shape (N,)
-        Not above 0, and not below.
+        At most 0, and at least 0.
 
     Returns
     -------
     solution : float64 array, shape (N,)
     solve : callable
-        Solves with the same matrix, those unknowns that were fixed left at 0: (N,) to (N,).
+        Solves with the same matrix, (N,) to (N,), with fixed unknowns at 0.
 
     Notes
     -----
-    An active set: what would break its limit is fixed there, and what would go back from its limit is let go, until
-    neither happens or `ROUNDS` are over.
+    Active set: unknowns beyond a limit are fixed to it, and unknowns that would leave their limit inward are freed,
+    until neither happens or after 12 rounds.
     """
     fixed = ((lower >= 0.0) & (gradient > 0.0)) | ((upper <= 0.0) & (gradient < 0.0)) | (upper - lower <= 0.0)
     solution, inverse, free = np.zeros(len(gradient)), np.zeros((0, 0)), np.flatnonzero(~fixed)
-    for _ in range(ROUNDS):
+    for _ in range(12):
         free = np.flatnonzero(~fixed)
         inverse = np.linalg.inv(hessian[np.ix_(free, free)])
         held = np.where(fixed, solution, 0.0)

@@ -1,4 +1,4 @@
-"""A chain of bones that reaches for a target, joint by joint: cyclic coordinate descent."""
+"""Chains of bones that reach for a target, joint by joint: cyclic coordinate descent."""
 
 from __future__ import annotations
 
@@ -7,27 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..algebra.rotations import matrices_from_vectors
 from ..errors import SkinningError, find_unusable
-from .bones import Handle, PosedBones
+from .bones import DragHandle, PosedBones
 from .boxes import solve_in_box
 from .held import HeldPoints
-from .joints import JointState, rotate
+from .joints import JointState
 from .limits import axes_of_angles, rotations_from_angles
 from .linkage import link_joints
-
-ROUNDS = 30
-"""From the last joint to the first so many times, unless told otherwise."""
-
-SLOW = 0.6
-"""After a round that leaves more than this share of the distance, all joints step at once."""
-
-STUCK = 0.98
-"""After two such rounds in turn that leave more than this share, there is another beginning."""
-
-LEAST_DAMPING = 1e-6
-"""Of a step of all joints, as a share of the mean of its matrix's diagonal; ten times as much in each further try."""
-
-TRIES = 4
 
 
 class Chain:
@@ -36,16 +23,16 @@ class Chain:
     Attributes
     ----------
     linkage : Linkage
-        The joints that rotate, from the first to the last.
+        Joints that rotate, from the first to the last.
     distance : float
-        Of the end from its target.
+        Distance of the end from its target.
     """
 
     def __init__(self, bones: PosedBones, joints: np.ndarray, position: np.ndarray, stiffness: np.ndarray) -> None:
         self.linkage = link_joints(bones, np.sort(joints))
         self._gives = 1.0 - np.clip(stiffness[np.sort(joints)], 0.0, 1.0)
         self._joints = JointState.begin(self.linkage)
-        end = Handle(np.array([joints.max()]), np.ones(1), position)
+        end = DragHandle(np.array([joints.max()]), np.ones(1), position)
         self._end = HeldPoints.hold(self.linkage, [end], np.ones(1), np.ones(1))
         self._position = position
         self._random = np.random.default_rng(1)
@@ -53,46 +40,47 @@ class Chain:
 
     @property
     def posed(self) -> np.ndarray:
-        """The bones' matrices as they are now, shape (B, 4, 4)."""
+        """Present matrices of the bones, shape (B, 4, 4)."""
         return self.linkage.pose(self._joints.place())
 
-    def move(self, target: np.ndarray, rounds: int = ROUNDS, tolerance: float = 1e-4) -> np.ndarray:
-        """Reach for a target from where the chain is.
+    def move(self, target: np.ndarray, rounds: int = 30, tolerance: float = 1e-4) -> np.ndarray:
+        """Reach for a target from the present pose.
 
         Parameters
         ----------
         target : float array, shape (3,)
-            Armature space.
+            In armature space.
         rounds : int
-            At most so many: over all joints in turn, or steps of all at once.
+            Largest number of sweeps over all joints, or of steps of all joints at once.
         tolerance : float
-            A distance that is near enough, in the unit of the points.
+            Sufficient distance, in the unit of the points.
 
         Returns
         -------
         float64 array, shape (B, 4, 4)
-            All bones' matrices.
+            Matrices of all bones.
 
         Raises
         ------
         SkinningError
-            Where the target is not a number.
+            If the target is not a number.
 
         Notes
         -----
-        Joint by joint from the last to the first (Wang & Chen 1991), each angle by itself where there are limits: the
+        Joint by joint from the last to the first (Wang & Chen 1991), and angle by angle for joints with limits: the
         best angle about one axis within its limits is known exactly, so a joint slides along a limit. Deviations, as
-        this alone is slow near a straight chain and may get stuck at limits: after a slow round all joints take a step
-        at once (damped least squares within the limits); after two rounds without progress, where the chain is long
-        enough, they begin anew from random angles within their limits. What is found so counts only if it reaches the
-        target: an end that cannot reach its target must not jump.
+        this alone is slow near a straight chain and may get stuck at limits: after a slow round, all joints take a step
+        at once (damped least squares within the limits). After two rounds without progress, they restart from random
+        angles within their limits if the chain is long enough. Such a result counts only if it reaches the target: an
+        end that cannot reach its target must not jump.
         """
+        slow, stuck = 0.6, 0.98  # shares of the distance that are left after a round
         target = np.asarray(target, np.float64)
         if find_unusable(target).any():
             raise SkinningError("The target is not a number, or is too far away: move the view closer to the character")
         self._joints = best = joints = self._joints.begin_event()
         least = distance = self._measure(joints, target)
-        begun, idle, together = True, 0, False
+        is_first, idle, together = True, 0, False
         corners = np.concatenate([self.linkage.heads, self._position[None]])
         reach = np.linalg.norm(np.diff(corners, axis=0), axis=1).sum()
         can_reach = np.linalg.norm(target - corners[0]) <= reach
@@ -101,12 +89,12 @@ class Chain:
                 break
             joints = self._step(joints, target) if together else self._sweep(joints, target)
             before, distance = distance, self._measure(joints, target)
-            if distance < least and (begun or distance <= tolerance):
+            if distance < least and (is_first or distance <= tolerance):
                 best, least = joints, distance
-            idle = idle + 1 if distance > STUCK * before else 0
-            together = not together and distance > SLOW * before
+            idle = idle + 1 if distance > stuck * before else 0
+            together = not together and distance > slow * before
             if idle >= 2 and can_reach:
-                joints, idle, begun, together = self._begin_anew(), 0, False, False
+                joints, idle, is_first, together = self._restart(), 0, False, False
                 distance = self._measure(joints, target)
         self._joints, self.distance = best, least
         return self.posed
@@ -115,7 +103,7 @@ class Chain:
         return float(np.linalg.norm(self._end.place(joints.place())[0] - target))
 
     def _sweep(self, joints: JointState, target: np.ndarray) -> JointState:
-        """Rotate each joint in turn, from the last to the first, so that the end comes as near as it can."""
+        """Rotate each joint in turn, from the last to the first, to bring the end as near as possible."""
         linkage, bones = self.linkage, self.linkage.bones
         moved, end = joints.place(), np.append(self._position, 1.0)
         changes, angles = joints.changes.copy(), joints.angles.copy()
@@ -139,12 +127,12 @@ class Chain:
                 sine = np.linalg.norm(axis)
                 if sine > 1e-12:
                     turn = axis / sine * np.arctan2(sine, now @ aim) * self._gives[joint]
-                    changes[joint] = rotate(turn[None])[0] @ changes[joint]
+                    changes[joint] = matrices_from_vectors(turn[None])[0] @ changes[joint]
             end[:3] = head + changes[joint] @ arm
         return replace(joints, changes=changes, angles=angles)
 
     def _step(self, joints: JointState, target: np.ndarray) -> JointState:
-        """Rotate all joints at once by damped least squares within their limits; the same where nothing is nearer."""
+        """Rotate all joints at once by damped least squares within their limits. Keep them if no step helps."""
         moved = joints.place()
         axes, lower, upper = joints.unknowns(moved)
         levers = self._end.find_levers(moved)
@@ -154,8 +142,8 @@ class Chain:
         offset = self._end.place(moved)[0] - target
         square, slope = slopes.T @ slopes, slopes.T @ offset
         bounds = [limit / np.maximum(weights, 1e-9) for limit in (lower, upper)]
-        damping = LEAST_DAMPING * max(float(np.trace(square)) / len(square), 1e-30)
-        for _ in range(TRIES):
+        damping = 1e-6 * max(float(np.trace(square)) / len(square), 1e-30)
+        for _ in range(4):
             change, _ = solve_in_box(square + damping * np.eye(len(square)), slope, *bounds)
             change *= weights * min(1.0, 1.0 / max(float(np.abs(change).max()), 1e-9))
             tried = joints.changed(change, moved)
@@ -164,13 +152,13 @@ class Chain:
             damping *= 30.0
         return joints
 
-    def _begin_anew(self) -> JointState:
-        """The joints at random angles within their limits."""
+    def _restart(self) -> JointState:
+        """Rotate the joints to random angles within their limits."""
         joints, count = self._joints, len(self.linkage.joints)
         lowest = np.maximum(joints.lowest, joints.angles - 1.5)
         highest = np.minimum(joints.highest, joints.angles + 1.5)
         angles = self._random.uniform(lowest, highest)
-        changes = rotate(self._random.normal(size=(count, 3)) * 0.7) @ joints.changes
+        changes = matrices_from_vectors(self._random.normal(size=(count, 3)) * 0.7) @ joints.changes
         which, bones = joints.limited, self.linkage.bones
         frames, before = bones.frames[self.linkage.joints], bones.local[self.linkage.joints]
         wanted = frames @ rotations_from_angles(angles, joints.limits.orders)
@@ -187,26 +175,21 @@ def aim_angles(
     aim: np.ndarray,
     gives: float = 1.0,
 ) -> np.ndarray:
-    """Euler angles within limits that bring an arm nearer to an aim: each angle in turn as near as it can.
+    """Find Euler angles, float64, shape (3,), within limits that rotate an arm nearer to an aim, angle by angle.
 
     Parameters
     ----------
-    angles : float array, shape (3,)
-        As they are, within the limits.
-    order : int array, shape (3,)
+    angles, order : float and int arrays, shape (3,)
+        Present angles, within the limits.
     limits : tuple of two float arrays, shape (3,)
-        Lowest and highest.
+        Lowest and highest angles.
     arm, aim : float arrays, shape (3,)
-        Vectors from the joint; the arm before it is rotated.
+        Vectors from the joint, the arm before it is rotated.
     gives : float
         Share of each rotation that is done.
-
-    Returns
-    -------
-    float64 array, shape (3,)
     """
     angles = np.array(angles, np.float64)
-    # The outer axes first: they carry the inner.
+    # The outer axes come first because they carry the inner axes.
     for axis in order[::-1]:
         direction = axes_of_angles(angles[None], order[None])[0, :, axis]
         now = rotations_from_angles(angles[None], order[None])[0] @ arm
@@ -224,21 +207,21 @@ def aim_angles(
 def begin_chain(
     bones: PosedBones, chain: Sequence[int] | np.ndarray, position: np.ndarray, stiffness: np.ndarray | None = None
 ) -> Chain:
-    """Begin to drag the end of a chain.
+    """Start to drag the end of a chain.
 
     Parameters
     ----------
     chain : int array, shape (N,)
         Bones from the last to the first.
     position : float array, shape (3,)
-        The end, which the last bone carries, armature space.
+        The end, which the last bone carries, in armature space.
     stiffness : float array, shape (B,), or None
-        How much each bone resists, 0 to 1, as Blender's IK stiffness. None: none does.
+        Stiffness of each bone, 0 to 1, as Blender's IK stiffness, 0 by default.
 
     Raises
     ------
     SkinningError
-        Where no bone of the chain is free.
+        If no bone of the chain is free.
     """
     chain = np.asarray(chain, int)
     joints = chain[bones.free[chain] & ~bones.limits.locked[chain].all(axis=1)]

@@ -1,4 +1,4 @@
-"""Parts of a skin that may share one rotation: vertices whose weights are alike."""
+"""Group vertices with similar weights: parts of a skin that may share one rotation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import numpy as np
 from ..algebra.products import multiply_rows
 from ..rig.rest import Weights
 
+# The centers of clusters are found from so many vertices.
 SAMPLE = 4_000
-"""Vertices from which the clusters' centers are found; all are then given to the nearest."""
-
-ROUNDS = 12
 
 
 def find_clusters(weights: Weights, areas: np.ndarray, bone_count: int, clusters: int) -> np.ndarray:
@@ -19,27 +17,27 @@ def find_clusters(weights: Weights, areas: np.ndarray, bone_count: int, clusters
     Parameters
     ----------
     weights : Weights
-        Each vertex's sum is 1.
+        Normalized weights.
     areas : float array, shape (V,)
-        How much each vertex counts.
+        Weights of the vertices in the clustering.
     clusters : int
-        At most so many.
+        Largest number of clusters.
 
     Returns
     -------
     int array, shape (V,)
-        From 0, none left out.
+        Labels from 0, without gaps.
 
     Notes
     -----
     Jacobson et al. 2012, section 3.3: k-means in the space of weights. Deviation: vertices count by their areas, so
-    that a face or a hand of many vertices does not take all clusters, and the first centers are those farthest from the
-    others, area by area (k-means++ without its chance).
+    that a face or a hand of many vertices does not take all clusters. The first centers are farthest from one another,
+    weighted by area (k-means++ without chance).
     """
-    chosen = _sample(areas)
+    chosen = np.arange(0, len(areas), -(-len(areas) // SAMPLE))  # the order of vertices passes through all parts
     rows = _densify(weights, chosen, bone_count)
     centers = _seed(rows, areas[chosen], clusters)
-    for _ in range(ROUNDS):
+    for _ in range(12):
         nearest = _find_nearest(rows, centers)
         totals = np.bincount(nearest, areas[chosen], minlength=len(centers))
         sums = np.zeros_like(centers)
@@ -56,11 +54,6 @@ def find_clusters(weights: Weights, areas: np.ndarray, bone_count: int, clusters
     return np.unique(labels, return_inverse=True)[1]
 
 
-def _sample(areas: np.ndarray) -> np.ndarray:
-    """Every so many-th vertex; the order of a mesh's vertices goes over all its parts."""
-    return np.arange(0, len(areas), -(-len(areas) // SAMPLE))
-
-
 def _densify(weights: Weights, vertices: np.ndarray, bone_count: int) -> np.ndarray:
     place = np.full(weights.vertices.max() + 1, -1)
     place[vertices] = np.arange(len(vertices))
@@ -71,7 +64,7 @@ def _densify(weights: Weights, vertices: np.ndarray, bone_count: int) -> np.ndar
 
 
 def _seed(rows: np.ndarray, areas: np.ndarray, clusters: int) -> np.ndarray:
-    """Rows that lie far from each other, with much area near them."""
+    """Choose rows that are far from one another, with much area near them."""
     distances = np.full(len(rows), np.inf)
     centers = [rows[areas.argmax()]]
     while len(centers) < clusters:

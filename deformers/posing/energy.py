@@ -1,4 +1,4 @@
-"""A skeleton that follows a dragged point of the skin so that the skin deforms least."""
+"""Let a skeleton follow a dragged point of the skin so that the skin deforms least."""
 
 from __future__ import annotations
 
@@ -8,82 +8,46 @@ import numpy as np
 
 from ..algebra.products import multiply_rows
 from ..errors import SkinningError, find_unusable
-from .bones import Handle, PosedBones
+from .bones import DragHandle, PosedBones
 from .boxes import add_definite, solve_in_box
 from .held import HeldPoints
 from .joints import JointState
 from .linkage import Linkage, link
-from .moments import State, bend, differentiate, evaluate, gather_moments
+from .moments import SkinState, bend, differentiate, evaluate, gather_moments
 from .skin import SkinEnergy
 
-ITERATIONS = 5
-"""Steps for an event, unless told otherwise."""
+# How strongly the dragged point and pins are held to their targets, in units of the skin's stiffness over its size
+# squared. A target out of reach moves pins by a thousandth of its distance, before `_step` corrects them.
+DRAG_STRENGTH, PIN_STRENGTH = 1e4, 1e5
 
-DRAG_STRENGTH = 1e4
-"""How strongly the dragged point is held to its target, in units of the skin's stiffness over its size squared."""
+# Stiffness of each joint by itself, as a share of the skin's, so that joints that do not deform the skin rotate least.
+MIN_STIFFNESS = 2e-3
 
-DRAG_FORCE = 10.0
-"""The most that the dragged point pulls, in units of the skin's stiffness over its size."""
-
-PIN_STRENGTH = 1e5
-"""How strongly pins are held: a target out of reach moves them by a thousandth of its distance, before `_correct`."""
-
-LEAST_STIFFNESS = 2e-3
-"""What a joint resists by itself, as a share of the skin's stiffness: joints that deform no skin rotate least."""
-
-LEAST_MOTION = 10.0
-"""What it costs to move the skin, by the area and the distance over the size squared, as a share of what it costs to
-deform it."""
-
-DAMPING = 1e-7
-"""What each unknown resists in a step, as a share of the skin's stiffness."""
-
-LARGEST_STEP = 0.25
-"""Radians by which a joint may rotate in a step, and share of the character's size by which it may move."""
-
-TRIES = 5
-"""Shorter steps that are tried where the energy rises."""
-
-SHORTER = 0.3
-"""Of what was tried before."""
-
-CORRECTIONS = 2
-"""Tries of each: the first as computed, then with the handles brought back to where the step should have led them."""
-
-SETTLED = 1e-5
-"""A step ends the iterations if no unknown changes more."""
-
-STRAIGHT, NUDGE = np.radians([6.0, 10.0])
-"""How far a hinge is bent at most that counts as straight, and how far it is bent where its limb is pushed together."""
-
-NUDGED = 3
-"""How many times as many steps there are then at most: the rest of the body has to find its place."""
-
-PUSH = 0.1
-"""Torque by angle with which a straight limb is pushed along itself before it gives way, in units of the skin's
-stiffness."""
+# Limit of a step: radians by which a joint rotates, or share of the character's size by which it moves.
+MAX_STEP = 0.25
 
 
 class Drag:
-    """One drag: from the press of the mouse to its release.
+    """A drag, from the press of the mouse to its release.
 
     Attributes
     ----------
     linkage : Linkage
-        The joints that move.
-    state : State
-        Of the energy, in the pose as it is now.
+        Joints that move.
+    state : SkinState
+        Energy of the present pose.
     begun, targets : float64 arrays, shape (H, 3)
-        Where the handles were, and their targets in the last event.
+        Positions of the handles at the start, and their targets in the last event.
     """
 
-    def __init__(self, skin: SkinEnergy, linkage: Linkage, handles: Sequence[Handle]) -> None:
+    def __init__(self, skin: SkinEnergy, linkage: Linkage, handles: Sequence[DragHandle]) -> None:
         self.linkage = linkage
-        self.moments = gather_moments(skin, linkage, LEAST_MOTION)
+        self.moments = gather_moments(skin, linkage, 10.0)
         self._unit, self._size = skin.stiffness, skin.size
         pins = np.array([handle.is_pin for handle in handles])
         strengths = np.where(pins, PIN_STRENGTH, DRAG_STRENGTH)
-        reaches = self._size * np.where(pins, 1.0, DRAG_FORCE / DRAG_STRENGTH)
+        max_force = 10.0  # of the dragged point, in units of the skin's stiffness over its size
+        reaches = self._size * np.where(pins, 1.0, max_force / DRAG_STRENGTH)
         self._held = HeldPoints.hold(linkage, handles, strengths * self._unit / self._size**2, reaches)
         self._joints = JointState.begin(linkage)
         self.state = evaluate(self.moments, self._joints.place())
@@ -93,17 +57,17 @@ class Drag:
 
     @property
     def energy(self) -> float:
-        """Of the deformation since the drag began: half the sum of `w |e' - R e|^2`."""
+        """Energy of the deformation since the start of the drag: half the sum of `w |e' - R e|^2`."""
         return max(self.state.energy, 0.0)
 
     @property
     def cost(self) -> float:
-        """What is made least: the energy, the handles' distances, and what the joints resist by themselves."""
+        """Minimized sum of the energy, the springs of the handles, and the resistance of the joints."""
         return self._cost(self._joints, self.state)
 
     @property
     def posed(self) -> np.ndarray:
-        """The bones' matrices as they are now, shape (B, 4, 4)."""
+        """Present matrices of the bones, shape (B, 4, 4)."""
         return self.linkage.pose(self.state.moved)
 
     @property
@@ -111,25 +75,25 @@ class Drag:
         """Distances of the handles from their targets, by linear blending, shape (H,)."""
         return np.linalg.norm(self._offsets(self.state), axis=1)
 
-    def move(self, targets: np.ndarray, iterations: int = ITERATIONS) -> np.ndarray:
-        """Follow targets, from where the last event has left the pose.
+    def move(self, targets: np.ndarray, iterations: int = 5) -> np.ndarray:
+        """Follow targets, from the pose of the last event.
 
         Parameters
         ----------
         targets : float array, shape (H, 3)
-            Where the handles shall be, in the order in which they were given, armature space.
+            Wanted positions of the handles, in armature space.
         iterations : int
-            Steps at most.
+            Largest number of steps.
 
         Returns
         -------
         float64 array, shape (B, 4, 4)
-            All bones' matrices.
+            Matrices of all bones.
 
         Raises
         ------
         SkinningError
-            Where targets are not numbers, or not as many as handles.
+            If targets are not numbers, or there are not as many as handles.
         """
         targets = np.asarray(targets, np.float64)
         if targets.shape != self.targets.shape:
@@ -140,7 +104,7 @@ class Drag:
         self._joints = self._joints.begin_event()
         begun, cost = (self._joints, self.state), self.cost
         if self._nudge():
-            for _ in range(NUDGED):
+            for _ in range(3):  # the rest of the body has to adapt
                 self._iterate(iterations)
                 if self.cost < cost:
                     return self.posed
@@ -149,70 +113,74 @@ class Drag:
         return self.posed
 
     def _iterate(self, iterations: int) -> None:
-        """Take steps, at most so many."""
+        """Take steps until nothing changes."""
         for _ in range(iterations):
             if not self._step():
                 break
 
-    def _offsets(self, state: State) -> np.ndarray:
+    def _offsets(self, state: SkinState) -> np.ndarray:
         """Vectors from the targets to the handles, shape (H, 3)."""
         return self._held.place(state.moved) - self.targets
 
-    def _cost(self, joints: JointState, state: State) -> float:
-        """What is made least: the energy, the handles' distances and what the joints resist by themselves."""
+    def _cost(self, joints: JointState, state: SkinState) -> float:
         held = self._held.evaluate(self._offsets(state))
-        return state.energy + held + LEAST_STIFFNESS * self._unit * joints.resistance
+        return state.energy + held + MIN_STIFFNESS * self._unit * joints.resistance
 
     def _step(self) -> bool:
-        """One step of Newton's method within the limits, shorter until the cost falls; whether it changed much."""
+        """Take a step of Newton's method within the limits, shorter until the cost falls. Returns whether to go on."""
         axes, lower, upper = self._joints.unknowns(self.state.moved)
         gradient, hessian, slopes, held = self._differentiate(axes)
         cost, offsets = self._cost(self._joints, self.state), self._offsets(self.state).ravel()
         whole, solve = solve_in_box(hessian, gradient, lower, upper)
         whole = self._shorten(whole)
-        for attempt in range(TRIES):
-            change = SHORTER**attempt * whole
+        for attempt in range(5):
+            change = 0.3**attempt * whole
             planned = slopes @ change
-            for _ in range(CORRECTIONS):
+            # As planned, then with the handles corrected to where the step should have led them.
+            for _ in range(2):
                 joints = self._joints.changed(change, self.state.moved)
                 state = evaluate(self.moments, joints.place())
                 if self._cost(joints, state) < cost:
                     self._joints, self.state = joints, state
-                    return self._joints.measure(change, self._size) > SETTLED
+                    return self._joints.measure(change, self._size) > 1e-5
                 surprise = self._offsets(state).ravel() - offsets - planned
                 change = self._shorten(np.clip(change - solve(held @ surprise), lower, upper))
         return False
 
     def _nudge(self) -> bool:
-        """Bend straight limbs that are pushed along themselves a little to their side; whether there are any.
+        """Bend straight limbs that are compressed along their length a little to their side. Returns whether any are.
 
-        Where the handles' springs push a limb together, their energy's second derivative by its angle is less than 0.
+        If the handles' springs compress a limb, the second derivative of their energy by its angle is negative.
         """
+        max_straight, bent = np.radians([6.0, 10.0])
+        min_torque = 0.1 * self._unit  # by angle, for a limb to give way
         angles = self._joints.angles
-        straight = [(joint, hinge) for joint, hinge in self._joints.hinges if hinge.flexion(angles[joint]) < STRAIGHT]
+        straight = [
+            (joint, hinge) for joint, hinge in self._joints.hinges if hinge.flexion(angles[joint]) < max_straight
+        ]
         if not straight:
             return False
         forces, _ = self._held.differentiate(self._offsets(self.state))
         pushes = np.einsum("hja,ha->j", self._held.find_levers(self.state.moved)[:, :, :3], forces)
-        nudges = {joint: hinge for joint, hinge in straight if pushes[joint] > PUSH * self._unit}
+        nudges = {joint: hinge for joint, hinge in straight if pushes[joint] > min_torque}
         if nudges:
-            self._joints = self._joints.bent(nudges, NUDGE)
+            self._joints = self._joints.bent(nudges, bent)
             self.state = evaluate(self.moments, self._joints.place())
         return bool(nudges)
 
     def _shorten(self, change: np.ndarray) -> np.ndarray:
-        """A change of the unknowns (N,) that takes no joint farther than `LARGEST_STEP`."""
-        return change * min(1.0, LARGEST_STEP / max(self._joints.measure(change, self._size), 1e-300))
+        """Shorten a change of the unknowns (N,) so that no joint moves farther than `MAX_STEP`."""
+        return change * min(1.0, MAX_STEP / max(self._joints.measure(change, self._size), 1e-300))
 
     def _differentiate(self, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """By the unknowns, (N,): the cost's gradient and Hessian, slopes of handles (3 H, N) and springs (N, 3 H)."""
+        """Gradient and Hessian of the cost by the N unknowns, and slopes of handles (3 H, N) and springs (N, 3 H)."""
         gradient, hessian, pulls = differentiate(self.moments, self.state)
         resisting, stiff = self._joints.differentiate_resistance(self.state.moved)
         own = np.arange(len(stiff))
-        gradient[own] += LEAST_STIFFNESS * self._unit * resisting
-        hessian[own, :, own] += LEAST_STIFFNESS * self._unit * stiff
+        gradient[own] += MIN_STIFFNESS * self._unit * resisting
+        hessian[own, :, own] += MIN_STIFFNESS * self._unit * stiff
         hessian = hessian.reshape(gradient.size, -1)
-        hessian[np.diag_indices(len(hessian))] += DAMPING * self._unit
+        hessian[np.diag_indices(len(hessian))] += 1e-7 * self._unit
         levers = self._held.find_levers(self.state.moved)
         offsets = self._offsets(self.state)
         forces, stiff = self._held.differentiate(offsets)
@@ -226,22 +194,24 @@ class Drag:
         return gradient.ravel() @ axes + forces.ravel() @ slopes, hessian, slopes, held
 
 
-def begin_drag(skin: SkinEnergy, bones: PosedBones, handles: Sequence[Handle], moving_root: bool | None = None) -> Drag:
-    """Begin a drag from the pose as it is: its energy is 0, whatever the pose.
+def begin_drag(
+    skin: SkinEnergy, bones: PosedBones, handles: Sequence[DragHandle], moving_root: bool | None = None
+) -> Drag:
+    """Start a drag from the present pose, whose energy counts as 0.
 
     Parameters
     ----------
     skin : SkinEnergy
-        Of `prepare_skin`, with the same bones.
-    handles : sequence of Handle
+        Result of `prepare_skin` for the same bones.
+    handles : sequence of DragHandle
         The dragged point and the pins.
     moving_root : bool or None
-        Whether the whole character may move. None: where there is a pin, or where nothing else can follow.
+        Whether the whole character may move. By default it may if there is a pin, or if nothing else can follow.
 
     Raises
     ------
     SkinningError
-        Where nothing is free to move, or the skin is one of other bones.
+        If nothing is free to move, or the skin has other bones.
     """
     if not handles:
         raise SkinningError("No point is dragged: choose a point")

@@ -1,4 +1,4 @@
-"""The unknowns of a drag: rotations of its joints, as Euler angles where they have limits, and shifts of its movers."""
+"""Unknowns of a drag: rotations of joints, as Euler angles for joints with limits, and shifts of movers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..algebra.dual_quaternions import rotations_from_quaternions
+from ..algebra.rotations import matrices_from_vectors
 from .limits import (
     SAME_ANGLE,
     Hinge,
@@ -20,43 +20,33 @@ from .limits import (
 )
 from .linkage import Linkage
 
-LEAST_VOLUME = 0.15
-"""Determinant of the axes of Euler angles below which steps are about fixed axes and then clamped: near gimbal lock."""
-
-STIFFEST = 0.999
-"""Stiffness of a bone that counts at most."""
-
-STIFFER = 50.0
-"""How much more a bone of stiffness 0.5 resists than one of stiffness 0."""
-
-
+# A hinge resists becoming straighter than its `least` this much more than other joints: a limb that is locked straight
+# would not bend any more.
 LOCKING = 2500.0
-"""How much more than other joints a hinge resists to become straighter than its `least`: a limb that is locked straight
-does not bend any more."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointState:
-    """The joints of a drag as they are now.
+    """Present rotations and shifts of the joints of a drag.
 
     Attributes
     ----------
     limits : RotationLimits
-        Of the joints. A joint that was outside when the drag began may stay there, but goes back alone.
+        A joint that is outside its limits at the start of the drag may stay there, but only move back.
     limited : bool array, shape (J,)
-        Which joints have limits.
+        Whether joints have limits.
     changes : float64 array, shape (J, 3, 3)
         As in `Linkage.place`.
     angles : float64 array, shape (J, 3)
-        Euler angles of the local rotations; of use where there are limits.
+        Euler angles of the local rotations, used for joints with limits.
     shifts : float64 array, shape (M, 3)
     lowest, highest : float64 arrays, shape (J, 3)
         Limits in this event.
     stiffness : float64 array, shape (J, 3, 3)
-        How much each joint resists rotation about any axis, in the pose of the beginning. Free about all axes it is the
-        identity.
+        Resistance of each joint to rotation about any axis, in the pose at the start of the drag. The identity if it is
+        free about all axes.
     hinges : tuple of (int, Hinge)
-        Those of the joints that bend to one side, each with its joint.
+        Joints that bend to one side.
     """
 
     linkage: Linkage
@@ -72,7 +62,7 @@ class JointState:
 
     @classmethod
     def begin(cls, linkage: Linkage) -> JointState:
-        """Joints as a drag finds them."""
+        """Joints at the start of a drag."""
         limits = linkage.bones.limits.take(linkage.joints)
         angles = angles_within(linkage.bones.local[linkage.joints], limits)
         count = len(linkage.joints)
@@ -84,7 +74,7 @@ class JointState:
         return cls(linkage, limits, limits.limited, changes, angles, shifts, *ends, stiffness, hinges)
 
     def begin_event(self) -> JointState:
-        """The same with limits that hold what is within them now."""
+        """Widen the limits to the present angles."""
         return replace(
             self,
             lowest=np.minimum(self.limits.lowest, self.angles),
@@ -92,41 +82,30 @@ class JointState:
         )
 
     def place(self) -> np.ndarray:
-        """What carries each group of bones, shape (J + 1, 4, 4)."""
+        """Transforms of the groups of bones, shape (J + 1, 4, 4)."""
         return self.linkage.place(self.changes, self.shifts)
 
     @property
     def resistance(self) -> float:
-        """What the joints resist by themselves: the sum of `(1 - cos(angle)) axis . stiffness axis`.
+        """Resistance of the joints: the sum of `(1 - cos(angle)) axis . stiffness axis`.
 
-        Hinges that are straighter than their `least` resist that, too, as springs.
+        Hinges that are straighter than their `least` also resist, as springs.
         """
         stiffness = self.stiffness
         traces = np.trace(stiffness, axis1=1, axis2=2)
         turned = np.trace(self.changes, axis1=1, axis2=2)
-        # With S = tr(K) / 2 - K this is tr(S) - tr(S C).
+        # With S = tr(K) / 2 - K, this is tr(S) - tr(S C).
         turning = (0.5 * traces * (1.0 - turned) + np.einsum("jab,jba->j", stiffness, self.changes)).sum()
         return float(turning) + 0.5 * LOCKING * sum(short**2 for _, _, short in self._locking)
 
     @cached_property
     def _locking(self) -> list[tuple[int, Hinge, float]]:
-        """Hinges, with their joints, that are straighter than they like, and by how much, radians."""
+        """Joints and hinges that are straighter than `least`, and by how much, radians."""
         shorts = [(joint, hinge, hinge.least - hinge.flexion(self.angles[joint])) for joint, hinge in self.hinges]
         return [found for found in shorts if found[2] > 0.0]
 
     def differentiate_resistance(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of `resistance`.
-
-        Parameters
-        ----------
-        moved : float64 array, shape (J + 1, 4, 4)
-
-        Returns
-        -------
-        gradient : float64 array, shape (J, 3)
-        hessian : float64 array, shape (J, 3, 3)
-            Of each joint by itself; at least what it is where nothing has rotated.
-        """
+        """Gradient (J, 3) of `resistance`, and a Hessian (J, 3, 3), at least that without any rotation."""
         stiffness, above = self.stiffness, moved[self.linkage.above, :3, :3]
         half = 0.5 * np.trace(stiffness, axis1=1, axis2=2)[:, None, None] * np.eye(3)
         c = self.changes @ (half - stiffness)
@@ -140,33 +119,29 @@ class JointState:
 
     @cached_property
     def _by_angle(self) -> tuple[np.ndarray, np.ndarray]:
-        """Axes of the Euler angles in the pose of the beginning, (J, 3, 3), and which joints are changed by them."""
+        """Axes of the Euler angles at the start, (J, 3, 3), and which joints are changed by them."""
         axes = self.linkage.frames @ axes_of_angles(self.angles, self.limits.orders)
-        clear = np.abs(np.linalg.det(axes)) > LEAST_VOLUME
-        single = self.limits.locked.sum(axis=1) > 0  # one or two angles are left, whatever their axes
+        clear = np.abs(np.linalg.det(axes)) > 0.15  # not near gimbal lock, where steps are clamped instead
+        single = self.limits.locked.sum(axis=1) > 0  # one or two angles are left, with any axes
         return axes, self.limited & (clear | single)
 
     @cached_property
     def _chosen(self) -> np.ndarray:
-        """Which of all 3 J + 3 M rotations and shifts are unknowns."""
+        """Which of the 3 J + 3 M rotations and shifts are unknowns."""
         angular = self._by_angle[1][:, None]
         locked = angular & (self.highest - self.lowest <= SAME_ANGLE) & self.limits.locked
         free = self.linkage.bones.free[self.linkage.joints][:, None] & ~locked
         return np.concatenate([free.ravel(), np.ones(self.shifts.size, bool)])
 
     def unknowns(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What a step changes.
-
-        Parameters
-        ----------
-        moved : float64 array, shape (J + 1, 4, 4)
+        """Find the unknowns of a step, for transforms of the groups, shape (J + 1, 4, 4).
 
         Returns
         -------
         axes : float64 array, shape (3 J + 3 M, N)
-            What each unknown does to small rotations of the joints and to shifts of the movers, armature space.
+            Small rotations of the joints and shifts of the movers by each unknown, in armature space.
         lower, upper : float64 arrays, shape (N,)
-            How far each may go from where it is.
+            Limits of the change of each.
         """
         count, movers = len(self.changes), self.linkage.movers
         own, angular = self._by_angle
@@ -186,7 +161,7 @@ class JointState:
         )
 
     def measure(self, change: np.ndarray, size: float) -> float:
-        """How far a change (N,) takes the joint that it takes farthest: radians, or shares of the character's size."""
+        """Largest motion of a joint by a change (N,): radians, or shares of the character's size."""
         whole = np.zeros(len(self._chosen))
         whole[self._chosen] = change
         turns, shifts = np.split(whole.reshape(-1, 3), [len(self.changes)])
@@ -195,18 +170,9 @@ class JointState:
         return float(np.linalg.norm(np.concatenate([turns, shifts / size]), axis=1).max(initial=0.0))
 
     def changed(self, change: np.ndarray, moved: np.ndarray) -> JointState:
-        """The joints after a step.
+        """Change the unknowns by (N,). Their axes were found for `moved`, shape (J + 1, 4, 4).
 
-        Parameters
-        ----------
-        change : float64 array, shape (N,)
-            Of the unknowns.
-        moved : float64 array, shape (J + 1, 4, 4)
-            Where the unknowns' axes were found.
-
-        Notes
-        -----
-        Near gimbal lock a joint with limits rotates about fixed axes; its Euler angles are then clamped.
+        Near gimbal lock, a joint with limits rotates about fixed axes, and its Euler angles are clamped then.
         """
         whole = np.zeros(len(self._chosen))
         whole[self._chosen] = change
@@ -214,7 +180,7 @@ class JointState:
         angular = self._by_angle[1]
         above = moved[self.linkage.above, :3, :3]
         local = (above.transpose(0, 2, 1) @ turns[:, :, None])[:, :, 0]
-        changes = rotate(local) @ self.changes
+        changes = matrices_from_vectors(local) @ self.changes
         angles = np.clip(self.angles + np.where(angular[:, None], turns, 0.0), self.lowest, self.highest)
         clamped = self.limited & ~angular
         if clamped.any():
@@ -225,7 +191,7 @@ class JointState:
         return replace(self, changes=changes, shifts=self.shifts + shifts).with_angles(angles)
 
     def bent(self, hinges: Mapping[int, Hinge], flexion: float) -> JointState:
-        """The same with some hinges, by their joints, bent so far to their side, radians, in this event at least."""
+        """Bend hinges, by their joints, to at least this angle on their side, radians, in this event."""
         angles, lowest, highest = self.angles.copy(), self.lowest.copy(), self.highest.copy()
         for joint, hinge in hinges.items():
             angles[joint, hinge.axis] = hinge.angle(flexion)
@@ -233,7 +199,7 @@ class JointState:
         return replace(self, lowest=lowest, highest=highest).with_angles(angles)
 
     def with_angles(self, angles: np.ndarray) -> JointState:
-        """The same with other Euler angles, shape (J, 3), of the joints that have limits."""
+        """Replace the Euler angles, shape (J, 3), of joints with limits."""
         which = self.limited
         if not which.any():
             return replace(self, angles=angles)
@@ -244,18 +210,11 @@ class JointState:
 
 
 def _find_stiffness(linkage: Linkage) -> np.ndarray:
-    """`JointState.stiffness`."""
+    """Find `JointState.stiffness`."""
+    factor, most = 50.0, 0.999  # how much more a bone of stiffness 0.5 resists; a limit of stiffness
     bones, own = linkage.bones, np.ones((len(linkage.joints), 3))
     if bones.stiffness is not None:
-        given = np.clip(bones.stiffness[linkage.joints], 0.0, STIFFEST)
-        own = own + STIFFER * given / (1.0 - given)
+        given = np.clip(bones.stiffness[linkage.joints], 0.0, most)
+        own = own + factor * given / (1.0 - given)
     axes = bones.rotations[linkage.joints]
     return (axes * own[:, None]) @ axes.transpose(0, 2, 1)
-
-
-def rotate(vectors: np.ndarray) -> np.ndarray:
-    """Rotations about vectors by their lengths, radians, shape (N, 3) to (N, 3, 3)."""
-    angles = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return rotations_from_quaternions(
-        np.concatenate([np.cos(0.5 * angles), 0.5 * np.sinc(angles / (2.0 * np.pi)) * vectors], axis=1)
-    )

@@ -1,4 +1,4 @@
-"""Limits of bones' rotations as Euler angles in the bone's own order, as Blender's Limit Rotation has them."""
+"""Limits of bones' rotations as Euler angles in the bone's own order, as in Blender's Limit Rotation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ import numpy as np
 
 from ..errors import SkinningError
 
-NEAR_LOCK = 1e-6
-"""Cosine of the middle angle below which the first and the last axis count as one (gimbal lock)."""
-
-UNLOCKED = float(np.radians(5.0))
-"""How far a hinge likes to stay bent to its side."""
-
+# An angle may exceed a limit by so many radians, and the limits of a locked axis may differ by it.
 SAME_ANGLE = 1e-9
-"""Radians by which an angle may pass a limit, and by which a locked axis's limits may differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +20,9 @@ class RotationLimits:
     Attributes
     ----------
     orders : int array, shape (B, 3)
-        Axes in the order in which they are rotated about: (0, 1, 2) is Blender's "XYZ", `Rz @ Ry @ Rx`.
+        Order of the axes: (0, 1, 2) is Blender's "XYZ", `Rz @ Ry @ Rx`.
     lowest, highest : float arrays, shape (B, 3)
-        Radians about X, Y and Z; -inf and inf where an axis is free. A locked axis has both at its angle now.
+        Radians about X, Y and Z; -inf and inf for a free axis, both the present angle for a locked axis.
     """
 
     orders: np.ndarray
@@ -48,58 +42,58 @@ class RotationLimits:
 
     @property
     def limited(self) -> np.ndarray:
-        """Which bones have a limit on any axis, bool (B,)."""
+        """Whether bones have a limit on any axis, bool (B,)."""
         return np.asarray((np.isfinite(self.lowest) | np.isfinite(self.highest)).any(axis=1))
 
     @property
     def locked(self) -> np.ndarray:
-        """Which axes cannot rotate, bool (B, 3)."""
+        """Whether axes are locked, bool (B, 3)."""
         return self.highest - self.lowest <= SAME_ANGLE
 
     def take(self, bones: np.ndarray | Sequence[int]) -> RotationLimits:
-        """Those of some bones, int array of shape (N,)."""
+        """Limits of some bones, int, shape (N,)."""
         return RotationLimits(self.orders[bones], self.lowest[bones], self.highest[bones])
 
 
 @dataclass(frozen=True)
 class Hinge:
-    """A joint that bends to one side, as elbows and knees do.
+    """A joint that bends to one side, such as an elbow.
 
     Attributes
     ----------
     bone : int
-        The lower of the two bones that are joined there.
+        The lower of the two joined bones.
     axis : int
-        Which Euler angle bends it.
+        Index of the Euler angle that bends it.
     sign : float
-        1 if this angle grows as it bends to its side, else -1.
+        1 if this angle grows with the bend, otherwise -1.
     straight : float
-        The angle, times the sign, at which it is straight, radians.
+        Angle times sign at which it is straight, radians.
     least : float
-        How far it likes to stay bent, radians: else it locks.
+        It resists bending less than this, radians, because a straight limb locks.
     """
 
     bone: int
     axis: int
     sign: float
     straight: float
-    least: float = UNLOCKED
+    least: float = float(np.radians(5.0))
 
     def flexion(self, angles: np.ndarray) -> float:
-        """How far it is bent to its side where its Euler angles are (3,), radians; negative on the other side."""
+        """Bend for Euler angles (3,), radians, negative on the other side."""
         return float(self.sign * angles[self.axis] - self.straight)
 
     def angle(self, flexion: float) -> float:
-        """The Euler angle at which it is bent so far."""
+        """Euler angle of a bend."""
         return self.sign * (flexion + self.straight)
 
     def begun(self, angles: np.ndarray) -> Hinge:
-        """The same in a drag that begins at Euler angles (3,): a limb that is straight already may stay so."""
+        """Let a limb that is straight at the start of a drag, at Euler angles (3,), stay straight."""
         return replace(self, least=min(self.least, self.flexion(angles)))
 
 
 def rotate_about_axes(angles: np.ndarray) -> np.ndarray:
-    """Rotations about X, Y and Z each, shape (N, 3) to (N, 3, 3, 3): the second index is the axis."""
+    """Rotations about X, Y and Z by angles (N, 3): shape (N, 3, 3, 3), the second index is the axis."""
     cos, sin = np.cos(angles), np.sin(angles)
     rotations = np.zeros((len(angles), 3, 3, 3))
     for axis in range(3):
@@ -112,34 +106,16 @@ def rotate_about_axes(angles: np.ndarray) -> np.ndarray:
 
 
 def rotations_from_angles(angles: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Rotations of Euler angles.
-
-    Parameters
-    ----------
-    angles : float array, shape (N, 3)
-        Radians about X, Y and Z, whatever the order.
-    orders : int array, shape (N, 3)
-
-    Returns
-    -------
-    float64 array, shape (N, 3, 3)
-    """
+    """Convert Euler angles about X, Y and Z, radians, shape (N, 3), in orders (N, 3) to rotations, (N, 3, 3)."""
     rows, turns = np.arange(len(angles)), rotate_about_axes(angles)
     first, second, third = (turns[rows, orders[:, place]] for place in range(3))
     return third @ second @ first
 
 
 def axes_of_angles(angles: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """What each Euler angle rotates about, as it grows.
+    """Axes of Euler angles in orders, shape (N, 3) each: float64, shape (N, 3, 3).
 
-    Parameters
-    ----------
-    angles, orders : arrays, shape (N, 3)
-
-    Returns
-    -------
-    float64 array, shape (N, 3, 3)
-        Column a is the unit vector of axis a, in the space in which the rotation's result is.
+    Column a is the unit vector of axis a, in the space of the rotated vectors.
     """
     rows, turns = np.arange(len(angles)), rotate_about_axes(angles)
     third = turns[rows, orders[:, 2]]
@@ -152,17 +128,9 @@ def axes_of_angles(angles: np.ndarray, orders: np.ndarray) -> np.ndarray:
 
 
 def angles_from_rotations(rotations: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Both triples of Euler angles of each rotation, from -pi to pi (the second up to 2 pi).
+    """Find both triples of Euler angles of rotations (N, 3, 3) in orders (N, 3): float64, shape (2, N, 3).
 
-    Parameters
-    ----------
-    rotations : float array, shape (N, 3, 3)
-    orders : int array, shape (N, 3)
-
-    Returns
-    -------
-    float64 array, shape (2, N, 3)
-        About X, Y and Z. In gimbal lock the last angle of the order is 0 in the first of both.
+    They are from -pi to pi, the second triple up to 2 pi. In gimbal lock, the last angle of the first triple is 0.
     """
     rows = np.arange(len(rotations))
     i, j, k = orders.T
@@ -172,7 +140,7 @@ def angles_from_rotations(rotations: np.ndarray, orders: np.ndarray) -> np.ndarr
         return rotations[rows, row, column]
 
     cosine = np.hypot(entry(i, i), entry(j, i))
-    locked = cosine < NEAR_LOCK
+    locked = cosine < 1e-6
     first = np.where(locked, np.arctan2(-sign * entry(j, k), entry(j, j)), np.arctan2(sign * entry(k, j), entry(k, k)))
     second = np.arctan2(-sign * entry(k, i), cosine)
     third = np.where(locked, 0.0, np.arctan2(sign * entry(j, i), entry(i, i)))
@@ -185,41 +153,19 @@ def angles_from_rotations(rotations: np.ndarray, orders: np.ndarray) -> np.ndarr
 
 
 def nearest_angles(rotations: np.ndarray, orders: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """The Euler angles of rotations that are nearest to some angles, whole turns included.
-
-    Parameters
-    ----------
-    rotations : float array, shape (N, 3, 3)
-    orders : int array, shape (N, 3)
-    near : float array, shape (N, 3)
-
-    Returns
-    -------
-    float64 array, shape (N, 3)
-    """
+    """Find the Euler angles of rotations (N, 3, 3) in orders (N, 3) nearest to other angles (N, 3), with full turns."""
     both = angles_from_rotations(rotations, orders)
     both += 2.0 * np.pi * np.round((near - both) / (2.0 * np.pi))
     return both[np.abs(both - near).sum(axis=2).argmin(axis=0), np.arange(len(rotations))]
 
 
 def angles_within(rotations: np.ndarray, limits: RotationLimits) -> np.ndarray:
-    """The Euler angles of rotations that break limits least; of those that break none, the smallest.
-
-    Parameters
-    ----------
-    rotations : float array, shape (N, 3, 3)
-    limits : RotationLimits
-        Of the same bones, N.
-
-    Returns
-    -------
-    float64 array, shape (N, 3)
-    """
+    """Find the Euler angles of rotations (N, 3, 3) that exceed the limits of N bones least, and then the smallest."""
     both = angles_from_rotations(rotations, limits.orders)
     both -= 2.0 * np.pi * np.round(both / (2.0 * np.pi))
     turns = 2.0 * np.pi * np.array([0.0, -1.0, 1.0])[:, None, None, None]
     excess = np.abs(both + turns - np.clip(both + turns, limits.lowest, limits.highest))
-    # The least excess counts; a whole turn more is taken only where that lessens it.
+    # The least excess counts. A full turn is added only if it reduces the excess.
     best = (np.round(excess, 12) + 1e-7 * np.abs(turns)).argmin(axis=0)
     both = both + turns[best, 0, 0, 0]
     excess = np.abs(both - np.clip(both, limits.lowest, limits.highest))

@@ -1,4 +1,4 @@
-"""Which bones a drag moves, and where they carry all others."""
+"""The bones that a drag moves, and the bones that they carry."""
 
 from __future__ import annotations
 
@@ -9,30 +9,27 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import SkinningError
-from .bones import Handle, PosedBones, carry, list_path
-
-WHOLE = 0.98
-"""Share of the skin's area that a bone carries, with all below it, if it carries the whole character."""
+from .bones import DragHandle, PosedBones, find_carriers, list_path
 
 
 @dataclass(frozen=True, eq=False)
 class Linkage:
-    """The joints that a drag rotates, J of them, and the groups of bones that they carry.
+    """The J joints that a drag rotates, and the groups of bones that they carry.
 
-    Group j is what joint j carries and no other below it; the last group, J, stays where it is.
+    Group j contains the bones whose nearest joint up the tree is j. The last group, J, stays in place.
 
     Attributes
     ----------
     joints : int array, shape (J,)
         Bones, parents before children.
     above : int array, shape (J,)
-        The group that carries each joint.
+        Group that carries each joint.
     groups : int array, shape (B + 1,)
-        The group of each bone. The last, which carries vertices without weights, stays.
+        Group of each bone. The last entry, for vertices without weights, stays in place.
     carried : float64 array, shape (J, J + 1)
-        1 where a joint carries a group, else 0.
+        1 if a joint carries a group, otherwise 0.
     movers : int array, shape (M,)
-        Joints whose location changes, too.
+        Joints whose location also changes.
     """
 
     bones: PosedBones
@@ -44,33 +41,24 @@ class Linkage:
 
     @property
     def heads(self) -> np.ndarray:
-        """What the joints rotate about as the drag begins, shape (J, 3)."""
+        """Heads of the joints at the start of the drag, shape (J, 3)."""
         return self.bones.heads[self.joints]
 
     @cached_property
     def frames(self) -> np.ndarray:
-        """The joints' `PosedBones.frames`, shape (J, 3, 3)."""
+        """`PosedBones.frames` of the joints, shape (J, 3, 3)."""
         return self.bones.frames[self.joints]
 
     @cached_property
     def homes(self) -> np.ndarray:
-        """What takes the joints' rotations as the drag begins back, from armature space to their frames, (J, 3, 3)."""
+        """Inverses of the joints' rotations at the start, from armature space to their frames, shape (J, 3, 3)."""
         return self.bones.local[self.joints].transpose(0, 2, 1) @ self.frames.transpose(0, 2, 1)
 
     def place(self, changes: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-        """Carry the joints along.
+        """Find the transforms of the groups since the start of the drag, shape (J + 1, 4, 4).
 
-        Parameters
-        ----------
-        changes : float64 array, shape (J, 3, 3)
-            Rotation of each joint since the drag began, seen in the pose of its beginning.
-        shifts : float64 array, shape (M, 3)
-            Of the movers, seen the same way.
-
-        Returns
-        -------
-        float64 array, shape (J + 1, 4, 4)
-            What carries each group from where it was when the drag began.
+        Rotations of the joints, (J, 3, 3), and shifts of the movers, (M, 3), since the start are in the pose at the
+        start.
         """
         own = np.zeros((len(changes), 4, 4))
         own[:, :3, :3] = changes
@@ -84,34 +72,34 @@ class Linkage:
         return moved
 
     def place_heads(self, moved: np.ndarray) -> np.ndarray:
-        """Where the joints' heads are, shape (J, 3), where groups are moved, shape (J + 1, 4, 4)."""
+        """Heads of the joints, shape (J, 3), for transforms of the groups, shape (J + 1, 4, 4)."""
         return (moved[:-1, :3, :3] @ self.heads[:, :, None])[:, :, 0] + moved[:-1, :3, 3]
 
     def pose(self, moved: np.ndarray) -> np.ndarray:
-        """All bones' matrices, shape (B, 4, 4), where the groups are moved, shape (J + 1, 4, 4)."""
+        """Matrices of all bones, shape (B, 4, 4), for transforms of the groups, shape (J + 1, 4, 4)."""
         return moved[self.groups[:-1]] @ self.bones.posed
 
 
-def link(bones: PosedBones, handles: Sequence[Handle], areas: np.ndarray, moving_root: bool | None) -> Linkage:
-    """Find what moves so that the handles may follow their targets.
+def link(bones: PosedBones, handles: Sequence[DragHandle], areas: np.ndarray, moving_root: bool | None) -> Linkage:
+    """Find the joints that let handles follow their targets.
 
     Parameters
     ----------
     areas : float array, shape (B + 1,)
         Area of the skin that each bone carries by itself.
     moving_root : bool or None
-        Whether the whole character may move. None: where there is a pin, or where nothing else can follow.
+        Whether the whole character may move. By default it may if there is a pin, or if nothing else can follow.
 
     Raises
     ------
     SkinningError
-        Where nothing is free to move.
+        If nothing is free to move.
 
     Notes
     -----
-    The joints are the free bones from the handles up. What carries the whole skin costs no energy to rotate: it is held
-    unless the character may move. Then it moves by the lowest bone that carries the whole skin and is not locked, and
-    what is above that bone is held.
+    The joints are the free bones from the handles up. Rotating a bone that carries the whole skin does not cost energy,
+    so these bones are held unless the character may move. Then it moves by the lowest such bone that is not locked, and
+    the bones above are held.
     """
     path = list_path(bones.parents, bones.follows, np.unique(np.concatenate([handle.bones for handle in handles])))
     rotating = path & bones.free & ~bones.limits.locked.all(axis=1)
@@ -137,18 +125,13 @@ def link(bones: PosedBones, handles: Sequence[Handle], areas: np.ndarray, moving
 
 
 def link_joints(bones: PosedBones, joints: np.ndarray, movers: np.ndarray | None = None) -> Linkage:
-    """Find what some joints carry.
+    """Find the groups that joints, bones (J,), ascending, carry.
 
-    Parameters
-    ----------
-    joints : int array, shape (J,)
-        Bones, ascending.
-    movers : int array, shape (M,), or None
-        Those of the joints whose location changes, too. None: no joint's does.
+    The location of `movers`, (M,), also changes, by default of none.
     """
     moved = np.zeros(len(bones.parents), bool)
     moved[joints] = True
-    carriers = carry(bones.parents, bones.follows, moved)
+    carriers = find_carriers(bones.parents, bones.follows, moved)
     parents = np.where(bones.follows[joints], bones.parents[joints], -1)
     above = np.where(parents >= 0, carriers[parents], -1)
     carried = np.zeros((len(joints), len(joints) + 1))
@@ -167,9 +150,9 @@ def link_joints(bones: PosedBones, joints: np.ndarray, movers: np.ndarray | None
 
 
 def _carries_all(bones: PosedBones, areas: np.ndarray) -> np.ndarray:
-    """Which bones carry the whole skin with all below them, bool (B,)."""
+    """Whether bones with all bones below them carry nearly the whole skin, bool (B,)."""
     below = np.array(areas[:-1], np.float64)
     for bone in range(len(below) - 1, -1, -1):
         if bones.parents[bone] >= 0 and bones.follows[bone]:
             below[bones.parents[bone]] += below[bone]
-    return below >= WHOLE * max(float(areas.sum()), np.finfo(float).tiny)
+    return below >= 0.98 * max(float(areas.sum()), np.finfo(float).tiny)

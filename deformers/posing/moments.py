@@ -1,4 +1,4 @@
-"""The deformation energy as a function of what moves in a drag, with its derivatives."""
+"""The deformation energy as a function of the moving groups of a drag, with its derivatives."""
 
 from __future__ import annotations
 
@@ -11,27 +11,25 @@ from ..algebra.small_inverses import invert_three
 from .linkage import Linkage
 from .skin import SkinEnergy
 
+# The Levi-Civita symbol: a cross product as a tensor
 AXIAL = np.zeros((3, 3, 3))
 for _first, _second, _third in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
     AXIAL[_first, _second, _third], AXIAL[_first, _third, _second] = 1.0, -1.0
 
-LEAST_SPREAD = 1e-9
-"""Added to the moments of a cluster, as a share of them: edges along one line leave its rotation open."""
-
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over the edges that a drag may deform, of groups of bones.
+    """Sums over the edges that a drag may deform, by groups of bones.
 
     Attributes
     ----------
     pairs : float64 array, shape (G, 4, G, 4)
-        Sum of `w a_g a_h`, where `a_g` (4,) is what group g has of an edge when the drag begins, homogeneous.
+        Sum of `w a_g a_h`, where `a_g` (4,) is group g's part of an edge at the start of the drag, homogeneous.
     crossed : float64 array, shape (G, C, 4, 3)
-        For each cluster the sum of `w a_g e`, where e is the edge when the drag begins. The last is that of the
-        vertices, whose motion costs, too: its rotation is held.
+        Sum of `w a_g e` for each cluster, where e is the edge at the start. The last cluster contains the vertices,
+        whose motion also costs. Its rotation is held.
     spread : float64 array, shape (C, 3, 3)
-        For each cluster the sum of `w e e`.
+        Sum of `w e e` for each cluster.
     """
 
     linkage: Linkage
@@ -43,15 +41,8 @@ class Moments:
 def gather_moments(skin: SkinEnergy, linkage: Linkage, rest: float) -> Moments:
     """Add up a skin's moments by the groups of bones that a drag moves as one.
 
-    Parameters
-    ----------
-    rest : float
-        What it costs to move a vertex, as a share of what it costs to deform, by the character's size.
-
-    Notes
-    -----
-    Clusters whose bones are all in one group do not deform and are left out. What moves vertices costs as a cluster of
-    points instead of edges, whose rotation is held, the last one.
+    Clusters whose bones are all in one group do not deform and are left out. `rest` is the cost of moving vertices
+    relative to deforming the skin, by the character's size.
     """
     bones = linkage.bones
     since = np.concatenate([bones.posed, np.eye(4)[None]]) @ np.linalg.inv(skin.posed)
@@ -76,25 +67,23 @@ def gather_moments(skin: SkinEnergy, linkage: Linkage, rest: float) -> Moments:
 
 
 def _fold(fold: np.ndarray, moments: np.ndarray) -> np.ndarray:
-    """Moments of N bones, shape (N, 4, N, 4), as those of n groups by (n, 4, N, 4): shape (n, n, 4, 4)."""
+    """Convert moments of N bones, shape (N, 4, N, 4), to n groups, shape (n, n, 4, 4), by a map (n, 4, N, 4)."""
     flat = fold.reshape(4 * len(fold), -1)
     folded = flat @ moments.reshape(flat.shape[1], -1) @ flat.T
     return folded.reshape(len(fold), 4, len(fold), 4).transpose(0, 2, 1, 3)
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """The energy of one pose and what its derivatives need.
+class SkinState:
+    """The energy of one pose, with intermediate results for its derivatives.
 
     Attributes
     ----------
     moved : float64 array, shape (G, 4, 4)
-    pairs : float64 array, shape (G, 4, G, 4)
-        `Moments.pairs`, carried.
-    crossed : float64 array, shape (G, C, 4, 3)
-        `Moments.crossed`, carried.
+    pairs, crossed : float64 arrays, shapes (G, 4, G, 4) and (G, C, 4, 3)
+        `Moments` transformed by `moved`.
     rotations : float64 array, shape (C, 3, 3)
-        Of the clusters, those of the least energy.
+        Rotations of the clusters with the least energy.
     energy : float
         Half the sum of `w |e' - R e|^2`.
     """
@@ -106,8 +95,8 @@ class State:
     energy: float
 
 
-def evaluate(moments: Moments, moved: np.ndarray) -> State:
-    """The energy where groups are moved, shape (G, 4, 4), with the best rotation of each cluster.
+def evaluate(moments: Moments, moved: np.ndarray) -> SkinState:
+    """Evaluate the energy for transforms of the groups, shape (G, 4, 4), with the best rotation of each cluster.
 
     Notes
     -----
@@ -127,31 +116,31 @@ def evaluate(moments: Moments, moved: np.ndarray) -> State:
     now = np.trace(pairs.sum(axis=(0, 2))[:3, :3])
     before = np.trace(moments.spread.sum(axis=0))
     energy = 0.5 * float(now + before) - float(scales[:-1].sum()) - float(unmoved)
-    return State(moved, pairs, crossed, left @ right, energy)
+    return SkinState(moved, pairs, crossed, left @ right, energy)
 
 
-def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gradient and Hessian of the energy, the clusters' rotations eliminated.
+def differentiate(moments: Moments, state: SkinState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gradient and Hessian of the energy, with the clusters' rotations eliminated.
 
     Returns
     -------
     gradient : float64 array, shape (J + M, 3)
-        By small rotations of the joints about their heads as they are now, then by shifts of the movers.
+        By small rotations of the joints about their present heads, then by shifts of the movers.
     hessian : float64 array, shape (J + M, 3, J + M, 3)
-        Without what comes of `pulls`.
+        Without the part of `pulls`.
     pulls : float64 array, shape (J, 3, 3)
         Sum of `w v_j (e' - R e)^T`: see `bend`.
 
     Notes
     -----
-    An edge e' changes by `u x v_j` with a rotation of joint j, where v_j is the part of e' that the joint
-    carries, seen from its head. So the Hessian's blocks are `tr(Q) - Q^T` of `Q = sum w v_j v_k^T`. The clusters' small
-    rotations are unknowns, too; they are eliminated by their 3 x 3 blocks (Schur complement).
+    An edge e' changes by `u x v_j` with a rotation of joint j, where v_j is the part of e' that the joint carries,
+    relative to its head. So the Hessian's blocks are `tr(Q) - Q^T` of `Q = sum w v_j v_k^T`. The clusters' small
+    rotations are also unknowns, and eliminated by their 3 x 3 blocks (Schur complement).
     """
     linkage, movers = moments.linkage, moments.linkage.movers
     count, size = len(linkage.joints), len(linkage.joints) + 1
     heads = linkage.place_heads(state.moved)
-    # What joints j and k carry of the same edges, v_j and v_k, with the shares that they carry as the fourth entry.
+    # The parts v_j and v_k of the same edges that joints j and k carry, with the carried shares as the fourth entry.
     rows = _add_up(linkage, state.pairs.reshape(size, -1)).reshape(count, 4, size, 4)
     whole = rows.sum(axis=2)[:, :, :3]
     both = multiply_rows(rows.transpose(0, 1, 3, 2).reshape(-1, size), linkage.carried.T)
@@ -172,19 +161,20 @@ def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarra
 
 
 def _add_up(linkage: Linkage, values: np.ndarray) -> np.ndarray:
-    """Values of groups (G, N) added up by what each joint carries: (J, N)."""
+    """Add up values of groups (G, N) that each joint carries: (J, N)."""
     sums = np.empty((len(linkage.carried), values.shape[1]))
     multiply_columns(linkage.carried, values, sums)
     return sums
 
 
 def bend(linkage: Linkage, pulls: np.ndarray) -> np.ndarray:
-    """The part of a Hessian that comes of second derivatives: of points that rotate while they are pulled.
+    """Part of a Hessian from second derivatives, for points that rotate while they are pulled.
 
     Parameters
     ----------
     pulls : float64 array, shape (J, 3, 3)
-        For each joint the sum of `v_k r^T`: v_k is what it carries of a point, seen from its head, r the residual.
+        Sum of `v_k r^T` for each joint: v_k is the part of a point that it carries, relative to its head, r the
+        residual.
 
     Returns
     -------
@@ -192,7 +182,7 @@ def bend(linkage: Linkage, pulls: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    For a joint j above k the second derivative of a point is `u_j x (u_k x v_k)`; times r, that is the block
+    For a joint j above k, the second derivative of a point is `u_j x (u_k x v_k)`. Times r, this is the block
     `v_k r^T - tr(v_k r^T)`.
     """
     count = len(pulls)
@@ -206,7 +196,7 @@ def bend(linkage: Linkage, pulls: np.ndarray) -> np.ndarray:
 
 
 def _turn(products: np.ndarray) -> np.ndarray:
-    """Blocks `tr(Q) - Q^T` of products Q between what joints carry, shape (J, 3, K, 3), in the same order."""
+    """Blocks `tr(Q) - Q^T` of products Q between the parts that joints carry, shape (J, 3, K, 3)."""
     trace = products[:, 0, :, 0] + products[:, 1, :, 1] + products[:, 2, :, 2]
     blocks = -products.transpose(0, 3, 2, 1)
     for axis in range(3):
@@ -214,19 +204,16 @@ def _turn(products: np.ndarray) -> np.ndarray:
     return blocks
 
 
-def _eliminate(linkage: Linkage, state: State, edges: np.ndarray) -> np.ndarray:
-    """What the clusters' rotations take off the Hessian: shape (3 J + 3 M, 3 J + 3 M).
+def _eliminate(linkage: Linkage, state: SkinState, edges: np.ndarray) -> np.ndarray:
+    """Reduction of the Hessian by the clusters' rotations, shape (3 J + 3 M, 3 J + 3 M).
 
-    Parameters
-    ----------
-    edges : float64 array, shape (J, C, 4, 3)
-        Sum of `w v_j (R e)^T`, and in the last row that of shares.
+    `edges`, shape (J, C, 4, 3), are sums of `w v_j (R e)^T`, with the shares in the last row.
     """
     movers = linkage.movers
     inner = state.crossed.sum(axis=0)[:, :3] @ state.rotations.transpose(0, 2, 1)
     trace = np.trace(inner, axis1=1, axis2=2)[:, None, None] * np.eye(3)
-    inverses = invert_three(trace * (1.0 + LEAST_SPREAD) - inner)
-    inverses[-1] = 0.0  # what costs to move has no rotation
+    inverses = invert_three(trace * (1.0 + 1e-9) - inner)  # edges along one line leave the rotation open
+    inverses[-1] = 0.0  # the rotation of the vertices is held
     links = edges[:, :, :3].transpose(0, 3, 1, 2).copy()
     traces = links[:, 0, :, 0] + links[:, 1, :, 1] + links[:, 2, :, 2]
     for axis in range(3):

@@ -1,4 +1,4 @@
-"""How much the skin resists: its deformation energy, gathered once into small matrices of bones."""
+"""Deformation energy of a skin, gathered once into small matrices of bones."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Cluster:
     bones : int array, shape (N,)
         Bones that move any of these edges.
     moments : float64 array, shape (N, 4, N, 4)
-        Sum over the edges of `strength * a_n a_m`, where `a_n` (4,) is what bone n has of the edge, homogeneous.
+        Sum over the edges of `strength * a_n a_m`, where `a_n` (4,) is bone n's part of the edge, homogeneous.
     masses : float64 array, shape (N, 4, N, 4)
-        The same of the cluster's vertices, each by its area.
+        Such a sum over the cluster's vertices, weighted by their areas.
     """
 
     bones: np.ndarray
@@ -33,15 +33,14 @@ class Cluster:
 
 @dataclass(frozen=True, eq=False)
 class SkinEnergy:
-    """The deformation energy of a skin as a function of its bones' matrices. Kept from drag to drag.
+    """The deformation energy of a skin as a function of its bones' matrices. It serves for many drags.
 
     Attributes
     ----------
     posed : float64 array, shape (B + 1, 4, 4)
-        The bones' matrices where the points were as given. The last, a bone that never moves, carries vertices without
-        weights.
+        Matrices of the bones for the given points. The last, a bone that never moves, carries vertices without weights.
     areas : float64 array, shape (B + 1,)
-        Area of the skin that each bone carries, shared by weights.
+        Area of the skin that each bone carries, divided by weights.
     size : float
         Twice the distance of the farthest point from their mean.
     stiffness : float
@@ -58,31 +57,31 @@ class SkinEnergy:
 def prepare_skin(
     points: np.ndarray, triangles: np.ndarray, weights: Weights, posed: np.ndarray, clusters: int = 32
 ) -> SkinEnergy:
-    """Gather a skin's deformation energy into matrices of its bones: slow, once for a skin and its weights.
+    """Gather a skin's deformation energy into matrices of its bones. This is slow, and done once for a skin.
 
     Parameters
     ----------
     points : float array, shape (V, 3)
-        Armature space, all meshes of the character together: at rest, or as they are posed.
+        All meshes of the character, at rest or posed, in armature space.
     triangles : int array, shape (T, 3)
     weights : Weights
         Their joints are indices of bones.
     posed : float array, shape (B, 4, 4)
-        The bones' matrices where the points are as given: at rest, or posed.
+        Matrices of the bones for these points.
     clusters : int
-        How many rotations the skin is allowed, of which each vertex takes one.
+        Number of rotations of the skin. Each vertex takes one.
 
     Raises
     ------
     SkinningError
-        Where there is nothing to compute with: no faces, no weights, positions that are not numbers.
+        If faces or weights are missing, or positions are not numbers.
 
     Notes
     -----
     Jacobson et al. 2012, eq. 3 to 8: E = sum over clusters c and their edges e of w |e' - R_c e|^2, with cotangent
-    weights w. With linear blending an edge is linear in the bones' matrices, so that all sums over edges are gathered
-    here. An edge between two clusters counts half in each. Deviation: the matrices are kept for each cluster, in the
-    space of the points as given; so any pose may be the one from which the energy is measured.
+    weights w. With linear blending, an edge is linear in the bones' matrices, so all sums over edges are gathered here.
+    An edge between two clusters counts half in each. Deviation: the matrices of each cluster are stored in the space of
+    the given points, so that the energy may be measured from any pose.
     """
     points, posed = np.asarray(points, np.float64), np.asarray(posed, np.float64)
     if find_unusable(points).any():
@@ -105,7 +104,7 @@ def prepare_skin(
         ends = labels[laplacian.edges] == label
         chosen = ends.any(axis=1)
         if not chosen.any():
-            continue  # vertices in no face
+            continue  # vertices without faces
         strengths = laplacian.strengths[chosen] * 0.5 * ends[chosen].sum(axis=1)
         masses = np.where(labels == label, laplacian.areas, 0.0)
         gathered.append(_gather(points, own, laplacian.edges[chosen], strengths, masses))
@@ -118,7 +117,7 @@ def prepare_skin(
 def _gather(
     points: np.ndarray, weights: Weights, edges: np.ndarray, strengths: np.ndarray, masses: np.ndarray
 ) -> Cluster:
-    """Moments of edges (E, 2), and of their vertices by masses (V,)."""
+    """Gather moments of edges (E, 2), and of their vertices with masses (V,)."""
     used, ends = np.unique(edges, return_inverse=True)
     place = np.full(len(points), -1)
     place[used] = np.arange(len(used))

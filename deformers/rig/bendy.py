@@ -1,4 +1,4 @@
-"""Weights of B-Bones: a bone's share of a vertex, divided among the ends of its segments."""
+"""Weights of B-Bones: a bone's weight of a vertex, divided among the ends of its segments."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .rest import Rest, Weights
 
 
 def straight_segment_indices(along: np.ndarray, segments: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which segment of a straight B-Bone each point belongs to.
+    """Segment of a straight B-Bone that each point belongs to.
 
     Parameters
     ----------
     along : float array, shape (N,)
-        Position along the bone at rest: 0 at the head, 1 at the tail; may lie beyond.
+        Position along the bone at rest: 0 at the head, 1 at the tail; may be beyond.
     segments : int, or int array, shape (N,)
 
     Returns
@@ -28,10 +28,10 @@ def straight_segment_indices(along: np.ndarray, segments: int | np.ndarray) -> t
 
 
 def divide_among_ends(rest: Rest) -> Weights:
-    """Weights of a character's joints and the ends of its rolled segments, if there are any, from those of the joints.
+    """Weights of a character's joints and of the ends of its rolled segments, if any, from those of the joints.
 
-    Each vertex divides its weight for a rolled bone between both ends of its segment, by where it is along the bone at
-    rest, so sums stay. Both ends are where the bone was in the order of weights.
+    Each vertex divides its weight for a rolled bone between both ends of its segment, by its position along the bone at
+    rest, so that sums stay. Both ends take the bone's place in the order of weights.
     """
     rolls, joints, weights = rest.joints.rolls, rest.joints, rest.weights
     if rolls is None:

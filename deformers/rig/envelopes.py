@@ -8,7 +8,7 @@ import numpy as np
 def envelope_weights(
     points: np.ndarray, head: np.ndarray, tail: np.ndarray, head_radius: float, tail_radius: float, distance: float
 ) -> np.ndarray:
-    """How much a bone's envelope influences each point.
+    """Influence of a bone's envelope on each point.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ def envelope_weights(
     head, tail : float arrays, shape (3,)
         Ends of the bone at rest, armature space.
     head_radius, tail_radius, distance : float
-        Radii of the bone's capsule, and over which distance its effect fades outside.
+        Radii of the bone's capsule, and width of the falloff outside.
 
     Returns
     -------

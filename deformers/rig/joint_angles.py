@@ -1,4 +1,4 @@
-"""Angles of joints against their rest, in radians, and how much of something they bring in."""
+"""Angles of joints from rest, in radians, and values driven by them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import numpy as np
 
 
 def split_swing_twist(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Split rotations of bones into a twist about the bone, axis Y, and the swing that comes after it.
+    """Split rotations of bones into a twist about the bone, axis Y, and the swing after it.
 
     Parameters
     ----------
     rotations : array, shape (..., 4)
-        Unit quaternions (w, x, y, z): the bone's rotation against its rest and its parent.
+        Unit quaternions (w, x, y, z): the bone's rotation relative to its rest and its parent.
 
     Returns
     -------
     swings : float64 array, shape (..., 3)
-        (w, x, z) of the swing's quaternion, w not negative, whose y is 0. They do not jump but where the bone points
-        back along itself.
+        (w, x, z) of the swing's quaternion, w not negative; its y is 0. They only jump if the bone points back along
+        itself.
     twists : float64 array, shape (...)
         Radians, from -pi to pi.
 
@@ -33,7 +33,7 @@ def split_swing_twist(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:
-    """Measure joints' rotations about their bones' axes: a twist about Y, and the two parts of the swing that is left.
+    """Measure joints' rotations about their bones' axes: the twist about Y, and the two parts of the swing.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:
     Returns
     -------
     float64 array, shape (..., 3)
-        About X, Y and Z, radians, from -pi to pi. Each is the whole angle where the others are zero; none jumps as long
-        as neither swing nor twist reaches pi. The parts of the swing are 2 asin of its vector's.
+        About X, Y and Z, radians, from -pi to pi. Each is the whole angle if the others are zero; none jumps as long as
+        neither swing nor twist reaches pi. The parts of the swing are 2 asin of its vector's.
     """
     swings, twists = split_swing_twist(rotations)
     x, z = 2.0 * np.arcsin(np.clip(np.moveaxis(swings[..., 1:], -1, 0), -1.0, 1.0))
@@ -52,17 +52,13 @@ def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:
 
 
 def evaluate_hat(angles: np.ndarray, hat: tuple[float | None, float, float | None]) -> np.ndarray:
-    """Values that rise from 0 at an angle up to 1 at the next and fall to 0 at a third.
+    """Values that rise from 0 at an angle to 1 at the next and fall to 0 at a third: float array, (F,).
 
     Parameters
     ----------
     angles : float array, shape (F,)
     hat : (float or None, float, float or None)
-        The three, ascending; None where it does not rise, or does not fall.
-
-    Returns
-    -------
-    float array, shape (F,)
+        The three, ascending; None for no rise, or no fall.
     """
     begin, top, end = hat
     values = np.ones_like(angles) if begin is None else (angles - begin) / max(top - begin, 1e-9)

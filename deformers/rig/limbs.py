@@ -1,6 +1,6 @@
-"""Which bones of a skeleton are limbs that take up a twist: forearms, shins, upper arms, thighs, and others.
+"""Limbs of a skeleton that take up a twist: forearms, shins, upper arms, thighs, and others.
 
-All is decided by where the joints are at rest, not by names, and for left and right together.
+They are found from rest positions of joints, not from names, and for left and right together.
 """
 
 from __future__ import annotations
@@ -14,63 +14,28 @@ from .rest import Joints, once_for_joints
 from .rolls import Rolls
 from .skeleton import Chains, distances_to_bones
 
-IN_LINE = np.radians(15.0)
-"""Between bones that may be counted as one."""
+# Largest bend between bones that count as one
+MAX_IN_LINE_BEND = np.radians(15.0)
 
-LONGER = 1.5
-"""How much longer bones counted as one may be than all before them, up to where the skeleton branches: the halves of a
-forearm are one, forearm and upper arm are not, though they lie in line as well."""
+# Bones that count as one may be this much longer than those before, up to a branch: the halves of a forearm are one,
+# forearm and upper arm are not, even if they are in line.
+MAX_GROWTH = 1.5
 
-MIRRORED = 0.02
-"""Distance, as a share of the skeleton's size, up to which a joint is the mirror image of another."""
+# Distance between a joint and another's mirror image, in sizes of the skeleton
+MAX_MIRROR_GAP = 0.02
 
-ALIKE = 0.05
-"""The same where those above both are mirror images already: rest poses are less even than that."""
+# Cosine between a bone's own axis and the limb
+MIN_ALONG = np.cos(np.radians(30.0))
 
-LEAST_LENGTH = 0.08
-"""Length of a limb's longer half, as a share of the skeleton's size: fingers and toes are shorter."""
-
-OF_LONGEST = 0.35
-"""Length of a limb, as a share of that of the longest, at least: hair, skirts and ears are no limbs."""
-
-GAP = 0.3
-"""Distance of a bone's tail from the next joint, as a share of its length, up to which it lies along the limb."""
-
-ALONG = np.cos(np.radians(30.0))
-"""Cosine between a bone's own axis and the limb, at least."""
-
-STRAIGHT = 0.1
-"""How far the joints inside of one half of a limb may be off its line, as a share of its length."""
-
-MERGED = 0.15
-"""What several bones in one half of a limb count against them."""
-
-LAST = 0.5
-"""Length of the last of several bones of a lower limb, as a share of the longest: hands are shorter."""
-
-REACHES = 2.0
-"""How much farther than all others a joint reaches that goes on, where several below a joint have joints below them."""
-
-COLLARS = (0.35, 0.5, 0.0), (0.7, 0.35, 0.0), (0.75, 0.6, np.radians(40.0))
-"""What is a collar bone, shoulder blade or half of a pelvis, in any of these rows: distance of its start from the plane
-between both sides, as a share of that of its end, at most; length up to its end, as a share of what is left of the
-limb, at most; bend against what follows, at least."""
-
-FOLDED = np.radians(150.0)
-"""Bend between both halves of a limb at rest, from which on they are controls, and no limb."""
-
+# A lower limb of several bones has rolled by log(1 - TAPER x) / log(1 - TAPER) at x.
 TAPER = 0.6
-"""Of a lower limb in several bones: it has turned log(1 - TAPER x) / log(1 - TAPER) of the way."""
 
+# Of each bone that rolls: more would differ by .1 mm up to half a turn. Limbs with a larger twist need more, or
+# neighbors would be blended that are too far apart.
 SEGMENTS, FINE_SEGMENTS = 4, 8
-"""Of each bone that rolls: more differ by .1 mm up to half a turn. Those of limbs that actions turn by that or farther:
-with fewer, neighbors are blended that are too far apart."""
 
-FAR_TWIST = np.radians(179.0)
-"""Twist in the actions from which on limbs have more segments."""
-
-LEAST_TWIST = np.radians(75.0)
-"""Twist in the actions from which on the bone before any other joint takes it up."""
+# In the actions, for the bone before any other joint to take it up
+MIN_TWIST = np.radians(75.0)
 
 TINY = 1e-12
 
@@ -84,20 +49,20 @@ class Limb:
     Attributes
     ----------
     kind : str
-        LOWER: the twist of what follows, as a hand's along the forearm. UPPER: the bones' own, as an upper arm's,
-        which is taken back where it begins. OTHER: that of what follows, because the actions twist it far.
+        LOWER: the twist of the next joint, such as a hand's along the forearm. UPPER: the bones' own, such as an upper
+        arm's, which is taken back at its start. OTHER: that of the next joint, because the actions twist it far.
     bones : tuple of int
         Their joints, from the trunk on.
     source : int
-        The joint whose twist it is.
+        The joint that twists.
     axis : float64 array, shape (3,)
-        Of that twist: a direction, armature space at rest.
+        Direction of the twist axis, armature space at rest.
     shares : float64 array, shape (bones, 2)
-        Of the twist at each bone's head and tail.
+        Shares of the twist at each bone's head and tail.
     twist : float
-        The largest in the actions, radians: the mean of both sides; 0 where the source's own axis is another.
+        The largest in the actions, radians, mean of both sides; 0 if the source has another axis.
     pair : int
-        The same for what is decided together, left and right.
+        Equal for left and right, which are decided together.
     """
 
     kind: str
@@ -110,21 +75,22 @@ class Limb:
 
     @property
     def segments(self) -> int:
-        """Of each of its bones, if they roll."""
-        return FINE_SEGMENTS if self.twist > FAR_TWIST else SEGMENTS
+        """Segments of each bone, if they roll."""
+        min_far_twist = np.radians(179.0)  # In the actions, for fine segments
+        return FINE_SEGMENTS if self.twist > min_far_twist else SEGMENTS
 
 
 @dataclass(frozen=True, eq=False)
 class LimbChain:
-    """Rows of joints from the trunk, or where the skeleton branches, to their ends, with the limbs in them.
+    """Rows of joints from the trunk, or a branch, to their ends, with the limbs in them.
 
     Attributes
     ----------
     joints : int array, shape (2, N)
         Of both sides.
     upper, lower, end : int
-        Where in the rows the upper limb and the lower limb begin, and where the latter ends: at the hand, or foot. What
-        comes before are collar bones, shoulder blades, halves of a pelvis.
+        Starts of the upper and the lower limb in the rows, and end of the latter at the hand or foot. Before them are
+        collar bones, shoulder blades, halves of a pelvis.
     length : float
         Of both limbs.
     """
@@ -137,12 +103,12 @@ class LimbChain:
 
 
 def plan_limbs(joints: Joints, may_roll: np.ndarray, twists: np.ndarray | None = None) -> tuple[Limb, ...]:
-    """The limbs of a skeleton that can take up twists.
+    """Find the limbs of a skeleton that can take up twists.
 
     Parameters
     ----------
     joints : Joints
-        Without segments. There are no limbs where they have no tails.
+        Without segments. None without tails.
     may_roll : bool array, shape (B,)
         Joints that are plain bones, one joint each.
     twists : float array, shape (B,), optional
@@ -151,7 +117,7 @@ def plan_limbs(joints: Joints, may_roll: np.ndarray, twists: np.ndarray | None =
     Returns
     -------
     tuple of Limb
-        No bone is in two of them. Those of one pair follow one another.
+        No bone is in two of them. Those of one pair are consecutive.
     """
     if joints.tails is None or not len(joints.parents):
         return ()
@@ -171,21 +137,21 @@ def plan_limbs(joints: Joints, may_roll: np.ndarray, twists: np.ndarray | None =
             continue
         made = [_make_limb(joints, kind, side, pair) for side in row]
         twist = _measure_twist(joints, made, twists)
-        if kind != OTHER or twist >= LEAST_TWIST:
+        if kind != OTHER or twist >= MIN_TWIST:
             free[row[:, :-1]] = False
             limbs += [replace(limb, twist=twist) for limb in made]
     return tuple(limbs)
 
 
 def _measure_twist(joints: Joints, limbs: Sequence[Limb], twists: np.ndarray) -> float:
-    """Mean of the largest twists of limbs' sources; 0 where they twist about another axis, as feet do."""
+    """Mean of the largest twists of limbs' sources; 0 if they twist about another axis, as feet do."""
     sources, axes = [limb.source for limb in limbs], np.array([limb.axis for limb in limbs])
-    is_along = np.einsum("si,si->s", joints.axes[sources], axes).mean() >= ALONG
+    is_along = np.einsum("si,si->s", joints.axes[sources], axes).mean() >= MIN_ALONG
     return float(twists[sources].mean()) if is_along else 0.0
 
 
 def make_rolls(limbs: Sequence[Limb]) -> Rolls | None:
-    """The rolls of limbs' bones; None where there are no limbs."""
+    """The rolls of limbs' bones; None without limbs."""
     if not limbs:
         return None
     counts = [len(limb.bones) for limb in limbs]
@@ -199,7 +165,7 @@ def make_rolls(limbs: Sequence[Limb]) -> Rolls | None:
 
 
 def _lie_along(joints: Joints, row: np.ndarray) -> bool:
-    """Whether bones lie along a limb, shape (sides, N + 1), the last the joint where it ends: in the mean of both."""
+    """Whether bones lie along a limb, shape (sides, N + 1) with the end joint last, in the mean of both sides."""
     centers, bones = np.asarray(joints.centers, np.float64), row[:, :-1]
     line = centers[row[:, -1]] - centers[row[:, 0]]
     gaps = np.linalg.norm(centers[row[:, 1:]] - np.asarray(joints.tails)[bones], axis=2)
@@ -208,10 +174,11 @@ def _lie_along(joints: Joints, row: np.ndarray) -> bool:
         np.einsum("sbi,si->sb", joints.axes[bones], line) / np.maximum(np.linalg.norm(line, axis=1), TINY)[:, None]
     )
     is_long = (lengths > TINY).all()
+    max_gap = 0.3  # Distance of a bone's tail from the next joint, in its lengths, for it to lie along the limb
     return bool(
         is_long
-        and ((gaps / np.maximum(lengths, TINY)).mean(axis=0) <= GAP).all()
-        and (cosines.mean(axis=0) >= ALONG).all()
+        and ((gaps / np.maximum(lengths, TINY)).mean(axis=0) <= max_gap).all()
+        and (cosines.mean(axis=0) >= MIN_ALONG).all()
     )
 
 
@@ -229,7 +196,7 @@ def _make_limb(joints: Joints, kind: str, row: np.ndarray, pair: int) -> Limb:
 
 
 def _list_others(joints: Joints, twists: np.ndarray, chains: Sequence[LimbChain]) -> Iterator[np.ndarray]:
-    """Bones before joints that the actions twist far, which are in no limb: rows as of limbs, shape (sides, N + 1)."""
+    """Bones before joints that the actions twist far, outside of limbs: rows as of limbs, shape (sides, N + 1)."""
     parents, mirrored = joints.parents, find_mirrored(joints)[0]
     heirs = _find_reaching_heirs(make_even(joints))
     in_limbs = np.zeros(len(parents), bool)
@@ -240,7 +207,7 @@ def _list_others(joints: Joints, twists: np.ndarray, chains: Sequence[LimbChain]
     for joint in order[(parents >= 0)[order] & ~in_limbs[order]].tolist():
         sides = [joint] if mirrored[joint] in (-1, joint) else sorted({joint, int(mirrored[joint])})
         goes_on = (heirs[parents[sides]] == sides).all()
-        if joint != sides[0] or not goes_on or twists[sides].mean() < LEAST_TWIST:
+        if joint != sides[0] or not goes_on or twists[sides].mean() < MIN_TWIST:
             continue
         rows = [[side] for side in sides]
         for _ in range(int(counts[sides].min())):
@@ -250,14 +217,14 @@ def _list_others(joints: Joints, twists: np.ndarray, chains: Sequence[LimbChain]
 
 @once_for_joints
 def find_limb_chains(joints: Joints) -> tuple[LimbChain, ...]:
-    """Arms and legs of a skeleton, each with its mirror image; none where there is no other side.
+    """Find arms and legs of a skeleton, each with its mirror image; none without two sides.
 
     Notes
     -----
-    A chain of mirrored joints begins at the trunk, or where the skeleton branches, and goes on with the child that
-    reaches farthest. Collar bones and the like are left out: they begin near the plane between both sides, or lead
-    outward and are bent against what follows. What follows is cut in two halves, upper and lower limb, each in line, so
-    that they are alike in length, long and of few bones.
+    A chain of mirrored joints begins at the trunk, or at a branch, and continues with the child that reaches farthest.
+    Collar bones and similar bones are left out: they begin near the plane between both sides, or lead outward and are
+    bent relative to the next bone. The rest is cut into two halves, upper and lower limb, each in line, with similar
+    lengths, long and of few bones.
     """
     mirrored, axis, middle = find_mirrored(joints)
     if joints.tails is None or not (mirrored != np.arange(len(mirrored)))[mirrored >= 0].any():
@@ -266,6 +233,7 @@ def find_limb_chains(joints: Joints) -> tuple[LimbChain, ...]:
     even = joints.centers
     side = even[:, axis] - middle + 0.5 * joints.lengths * joints.axes[:, axis]
     heirs = _find_reaching_heirs(joints)
+    min_half_length = 0.08  # Length of a limb's longer half, in sizes of the skeleton: fingers and toes are shorter.
     for start in np.flatnonzero((mirrored >= 0) & (mirrored != np.arange(len(mirrored))) & (side > 0.0)).tolist():
         parent = joints.parents[start]
         if parent >= 0 and heirs[parent] == start and mirrored[parent] not in (-1, parent):
@@ -276,34 +244,37 @@ def find_limb_chains(joints: Joints) -> tuple[LimbChain, ...]:
         parts = _cut_chain(even[row], np.abs(even[row, axis] - middle))
         if parts is not None:
             chain = LimbChain(np.array([row, mirrored[row]]), *parts)
-            if max(_measure_halves(even[row], *parts[:3])) >= LEAST_LENGTH * size:
+            if max(_measure_halves(even[row], *parts[:3])) >= min_half_length * size:
                 found.append(chain)
     return _drop_lesser(joints, found)
 
 
 def _drop_lesser(joints: Joints, chains: Sequence[LimbChain]) -> tuple[LimbChain, ...]:
-    """Those that are long against the longest, and do not hang on another: fingers, hair and skirts are left out."""
+    """Chains that are long relative to the longest and do not hang on another: not fingers, hair and skirts."""
     longest, kept = max((chain.length for chain in chains), default=0.0), []
+    min_of_longest = 0.35  # Length of a limb relative to the longest: hair, skirts and ears are shorter.
     for chain in sorted(chains, key=lambda each: -each.length):
         hangs = any(joints.chains.below[chain.joints[0, 0], other.joints[0, other.upper]] for other in kept)
-        if chain.length >= OF_LONGEST * longest and not hangs:
+        if chain.length >= min_of_longest * longest and not hangs:
             kept.append(chain)
     return tuple(kept)
 
 
 def _cut_chain(points: np.ndarray, away: np.ndarray) -> tuple[int, int, int, float] | None:
-    """Where upper limb, lower limb and what follows begin among joints in a row, and the length of both limbs.
+    """Starts of upper limb, lower limb and the rest in a row of joints, and the length of both limbs; None without
+    halves.
 
-    `away`: distances from the plane between both sides. None where there are not two halves.
+    `away`: distances from the plane between both sides.
     """
     start, best, found = _count_collars(points, away), np.inf, None
     total = float(np.linalg.norm(np.diff(points[start:], axis=0), axis=1).sum())
+    merge_cost = 0.15  # Cost of several bones in one half of a limb
     for lower in range(start + 1, len(points) - 1):
         for end in range(lower + 1, len(points)):
             first, second = _measure_halves(points, start, lower, end)
             if min(first, second) <= TINY or not _can_be_limb(points, start, lower, end):
                 continue
-            merged = MERGED * ((lower - start > 1) + (end - lower > 1))
+            merged = merge_cost * ((lower - start > 1) + (end - lower > 1))
             cost = abs(float(np.log(first / second))) + merged - (first + second) / total
             if cost < best:
                 best, found = cost, (start, lower, end, first + second)
@@ -316,20 +287,26 @@ def _can_be_limb(points: np.ndarray, start: int, lower: int, end: int) -> bool:
         return False
     lengths = np.linalg.norm(np.diff(points[lower : end + 1], axis=0), axis=1)
     bend = _find_angle(points[lower] - points[start], points[end] - points[lower])
-    return bool(bend <= FOLDED and lengths[-1] >= LAST * lengths.max())
+    min_last = 0.5  # Length of the last of several bones of a lower limb, relative to the longest: hands are shorter.
+    max_fold = np.radians(150.0)  # Bones whose halves are bent more at rest are controls, not a limb.
+    return bool(bend <= max_fold and lengths[-1] >= min_last * lengths.max())
 
 
 def _count_collars(points: np.ndarray, away: np.ndarray) -> int:
-    """How many bones of a row are no part of the limb: two are left to it, at least."""
+    """Number of bones before the limb, which keeps at least two."""
     steps, count = np.diff(points, axis=0), 0
     lengths = np.linalg.norm(steps, axis=1)
+    # A collar bone, shoulder blade or half of a pelvis satisfies one of these rows. Maximum: distance of its start
+    # from the plane between both sides, relative to its end; length up to its end, relative to the rest of the limb.
+    # Minimum: bend to the next bone.
+    collars = (0.35, 0.5, 0.0), (0.7, 0.35, 0.0), (0.75, 0.6, np.radians(40.0))
     while count + 2 < len(steps):
         before, left = lengths[: count + 1].sum(), lengths[count + 1 :].sum()
         outward = away[count] / max(away[count + 1], TINY)
         bend = _find_angle(steps[count], steps[count + 1])
         is_collar = any(
             outward < most_outward and before < most_before * left and bend >= least_bend
-            for most_outward, most_before, least_bend in COLLARS
+            for most_outward, most_before, least_bend in collars
         )
         if not is_collar:
             break
@@ -342,14 +319,17 @@ def _measure_halves(points: np.ndarray, start: int, lower: int, end: int) -> tup
 
 
 def _is_straight(points: np.ndarray) -> bool:
+    max_off_line = 0.1  # Distance of joints inside half a limb from its line, in its lengths
     return bool(
-        (distances_to_bones(points, points[0], points[-1]) <= STRAIGHT * np.linalg.norm(points[-1] - points[0])).all()
+        (
+            distances_to_bones(points, points[0], points[-1]) <= max_off_line * np.linalg.norm(points[-1] - points[0])
+        ).all()
     )
 
 
 @once_for_joints
 def make_even(joints: Joints) -> Joints:
-    """The joints in the mean with their mirror images: what is decided of one side then holds for the other.
+    """Average the joints with their mirror images, so that decisions for one side hold for the other.
 
     Parameters
     ----------
@@ -370,20 +350,21 @@ def make_even(joints: Joints) -> Joints:
 
 
 def _find_reaching_heirs(joints: Joints) -> np.ndarray:
-    """The joint below each that goes on: that reaches much farther than the others; -1 for none, shape (B,)."""
+    """The child of each joint that continues it, with much more reach than the others; -1 for none, shape (B,)."""
     parents, heirs, reaches = joints.parents, np.full(len(joints.parents), -1), measure_reaches(joints)
     is_leaf = np.bincount(parents[parents >= 0], minlength=len(parents)) == 0
+    min_reach_ratio = 2.0  # A limb continues with the child whose reach exceeds that of all others by this factor.
     for joint in np.flatnonzero(~is_leaf).tolist():
         children = np.flatnonzero(parents == joint)
         leading = children[~is_leaf[children]] if len(children) > 1 else children
         order = leading[np.argsort(-reaches[leading], kind="stable")]
-        if len(order) == 1 or (len(order) > 1 and reaches[order[0]] > REACHES * reaches[order[1]]):
+        if len(order) == 1 or (len(order) > 1 and reaches[order[0]] > min_reach_ratio * reaches[order[1]]):
             heirs[joint] = order[0]
     return heirs
 
 
 def measure_reaches(joints: Joints) -> np.ndarray:
-    """Length of the way from each joint to the farthest bone's end below it, along the skeleton, shape (B,)."""
+    """Length of the path from each joint to the farthest end of a bone below it, along the skeleton, shape (B,)."""
     centers = np.asarray(joints.centers, np.float64)
     steps = np.linalg.norm(centers - joints.chains.of_parents(centers, 0.0), axis=1) * (joints.parents >= 0)
     depths = joints.chains.sum(steps)
@@ -392,16 +373,16 @@ def measure_reaches(joints: Joints) -> np.ndarray:
 
 @once_for_joints
 def find_mirrored(joints: Joints) -> tuple[np.ndarray, int, float]:
-    """Each joint's mirror image, found from the roots down.
+    """Find each joint's mirror image, from the roots down.
 
     Returns
     -------
     mirrored : int array, shape (B,)
-        The joint itself where that is in the middle; -1 where there is none.
+        The joint itself in the middle; -1 for none.
     axis : int
         Of the plane between both sides, 0 to 2.
     middle : float
-        Where the plane is on it.
+        Coordinate of the plane on the axis.
     """
     _, axis, middle = find_paired(joints)
     centers = np.asarray(joints.centers, np.float64)
@@ -409,7 +390,9 @@ def find_mirrored(joints: Joints) -> tuple[np.ndarray, int, float]:
     both = np.concatenate([centers, tails], axis=1)
     images = both.copy()
     images[:, [axis, axis + 3]] = 2.0 * middle - images[:, [axis, axis + 3]]
-    mirrored, tolerance = np.full(len(centers), -1), ALIKE * measure_size(joints)
+    # Larger below joints that are mirror images already, since rest poses are less symmetric
+    max_mirror_gap_below = 0.05
+    mirrored, tolerance = np.full(len(centers), -1), max_mirror_gap_below * measure_size(joints)
     parents, level = joints.parents, [(np.flatnonzero(joints.parents < 0),) * 2]
     while level:
         ours, theirs = level.pop()
@@ -427,12 +410,12 @@ def find_mirrored(joints: Joints) -> tuple[np.ndarray, int, float]:
 
 
 def count_in_line(joints: Joints) -> np.ndarray:
-    """How many bones before each joint are counted as one, because they are in line, shape (B,); 0 for a root.
+    """Number of bones before each joint that are in line and count as one, shape (B,); 0 for a root.
 
     Notes
     -----
-    A bone is in line with the joint if it bends by `IN_LINE` at most from there, and if all together are at most
-    `LONGER` times as long as what is before them.
+    A bone is in line with the joint if it bends from there by at most `MAX_IN_LINE_BEND`, and if all together are at
+    most `MAX_GROWTH` times as long as the bones before them.
     """
     parents, centers = joints.parents, np.asarray(joints.centers, np.float64)
     heirs = find_heirs(parents)
@@ -447,15 +430,15 @@ def count_in_line(joints: Joints) -> np.ndarray:
         steps, rests = centers[firsts] - centers[above], centers[growing] - centers[firsts]
         before, after = np.linalg.norm(steps, axis=1), np.linalg.norm(rests, axis=1)
         lengths = lengths + before
-        is_in_line = np.einsum("ji,ji->j", steps, rests) >= np.cos(IN_LINE) * before * after
-        goes_on = is_in_line & (lengths <= LONGER * before_each[above])
+        is_in_line = np.einsum("ji,ji->j", steps, rests) >= np.cos(MAX_IN_LINE_BEND) * before * after
+        goes_on = is_in_line & (lengths <= MAX_GROWTH * before_each[above])
         growing, firsts, lengths = growing[goes_on], above[goes_on], lengths[goes_on]
         counts[growing] += 1
     return counts
 
 
 def find_paired(joints: Joints) -> tuple[np.ndarray, int, float]:
-    """Which joints have a mirror image, as deep in the skeleton, across a plane at right angles to an axis.
+    """Find joints with a mirror image, at the same depth of the skeleton, across a plane orthogonal to an axis.
 
     Returns
     -------
@@ -463,10 +446,10 @@ def find_paired(joints: Joints) -> tuple[np.ndarray, int, float]:
     axis : int
         Of the plane across which most have one, 0 to 2.
     middle : float
-        Where the plane is on it.
+        Coordinate of the plane on the axis.
     """
     centers = np.asarray(joints.centers, np.float64)
-    depths, tolerance = joints.chains.sum(np.ones(len(centers), np.intp)), MIRRORED * measure_size(joints)
+    depths, tolerance = joints.chains.sum(np.ones(len(centers), np.intp)), MAX_MIRROR_GAP * measure_size(joints)
     best = np.zeros(len(centers), bool), 0, 0.0
     for axis in range(3):
         for middle in (0.0, float(np.median(centers[:, axis]))):
@@ -482,12 +465,12 @@ def find_paired(joints: Joints) -> tuple[np.ndarray, int, float]:
 
 
 def measure_size(joints: Joints) -> float:
-    """The longest side of the box that holds all joints."""
+    """Longest side of the box of all joints."""
     return float(np.ptp(np.asarray(joints.centers, np.float64), axis=0).max())
 
 
 def find_heirs(parents: np.ndarray) -> np.ndarray:
-    """The one joint below each that has joints below it, or is its only one; -1 where there are more: shape (B,)."""
+    """The only child of each joint, or the only one with children; -1 for none: shape (B,)."""
     heirs = np.full(len(parents), -1)
     below = np.bincount(parents[parents >= 0], minlength=len(parents))
     for joint, count in enumerate(below.tolist()):
@@ -499,7 +482,7 @@ def find_heirs(parents: np.ndarray) -> np.ndarray:
 
 
 def _measure_before(joints: Joints, heirs: np.ndarray) -> np.ndarray:
-    """Length of the bones before each joint, up to where the skeleton branches, shape (B,)."""
+    """Length of the bones before each joint, up to a branch, shape (B,)."""
     parents, centers = joints.parents, np.asarray(joints.centers, np.float64)
     is_heir = (parents >= 0) & (heirs[parents] == np.arange(len(parents)))
     steps = np.where(is_heir, np.linalg.norm(centers - centers[parents], axis=1), 0.0)

@@ -1,4 +1,4 @@
-"""What a deformer is given: the character at rest and, for each frame, its pose."""
+"""Inputs of a deformer: the character at rest and, for each frame, its pose."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .skeleton import Chains
 
 T = TypeVar("T")
 
-LEAST_WEIGHT = 1e-4
-"""Vertices whose weights sum to less stay at rest, as under Blender's Armature modifier."""
+# Vertices with a smaller sum of weights stay at rest, as with Blender's Armature modifier.
+MIN_WEIGHT_SUM = 1e-4
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Weights:
     values: np.ndarray
 
     def by_vertex(self) -> Weights:
-        """The same, ordered by vertex."""
+        """Sort by vertex."""
         order = np.argsort(self.vertices, kind="stable")
         return Weights(self.vertices[order], self.joints[order], self.values[order])
 
     @classmethod
     def from_dense(cls, dense: np.ndarray) -> Weights:
-        """The same from an array of shape (V, B)."""
+        """Make from an array of shape (V, B)."""
         dense = np.asarray(dense)
         vertices, joints = np.nonzero(dense)
         return cls(vertices, joints, dense[vertices, joints])
@@ -56,7 +56,7 @@ class Weights:
 class Joints:
     """The skeleton that the skin follows.
 
-    Two are equal only if they are the same object: what is known of one pose of it is looked up by that.
+    Two are equal only if they are the same object, because results for one pose of it are looked up by the object.
 
     Attributes
     ----------
@@ -65,17 +65,16 @@ class Joints:
     parents : int array, shape (B,)
         Index of the joint each is joined to, -1 for a root. Any order, no cycles.
     tails : float array, shape (B, 3), or None
-        The other end of each joint's bone at rest, armature space, for the methods that ask how near a bone is, or how
-        it lies.
+        Tails of the joints' bones at rest, armature space, for methods that need distances or directions of bones.
     sharpness : float array, shape (B,), or None
-        What users have chosen for a joint instead of the method's, 0 to 1; NaN where they have not.
+        The user's choices for a joint that override the method's, 0 to 1; NaN for none.
     rolls : Rolls or None
-        Joints whose bones have segments that roll, for the methods that blend joints.
+        Joints whose bones have segments that roll, for methods that blend joints.
     orientations : float array, shape (B, 3, 3), or None
-        Columns are the axes of each joint's bone at rest, y along it, armature space, for the methods that tell scale
+        Columns are the axes of each joint's bone at rest, y along it, armature space, for methods that separate scale
         from rotation as Blender does.
     plain : Joints or None
-        Of joints that are extended by the ends of segments, those without.
+        The joints without ends of segments, if these are extended by them.
     """
 
     centers: np.ndarray
@@ -107,7 +106,7 @@ class Joints:
         )
 
     def pose_ends(self, pose: Pose) -> np.ndarray:
-        """Where the ends of rolled segments go in a pose of these joints, float64, shape (E, 4, 4)."""
+        """Posed transforms of the ends of rolled segments, float64, shape (E, 4, 4)."""
         assert self.rolls is not None
         return pose_rolls(self.rolls, self.parents, self._rolled_frames, pose.rest_to_pose, pose.hints)
 
@@ -123,47 +122,31 @@ class Joints:
 
     @cached_property
     def without_rolls(self) -> Joints:
-        """The same joints without rolls, for the methods that pose plain joints."""
+        """These joints without rolls, for methods that pose plain joints."""
         return self if self.rolls is None else replace(self, rolls=None)
 
     @property
     def bone_count(self) -> int:
-        """B: these joints without the ends of segments."""
+        """B: number of joints without the ends of segments."""
         return len((self.plain or self).parents)
 
     @cached_property
     def chains(self) -> Chains:
-        """Sums along the chains of joints; raises SkinningError where the joints are parented in a circle."""
+        """Sums along the chains of joints; raises SkinningError if the joints are parented in a circle."""
         return Chains(self.parents)
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Lengths of the joints' bones at rest, shape (B,); 0 where they have no tails."""
+        """Lengths of the joints' bones at rest, shape (B,); 0 without tails."""
         if self.tails is None:
             return np.zeros(len(self.parents))
         return np.linalg.norm(np.asarray(self.tails, np.float64) - self.centers, axis=1)
 
     @cached_property
     def axes(self) -> np.ndarray:
-        """Directions of the joints' bones at rest, unit vectors, shape (B, 3); zero where they have no tails."""
+        """Directions of the joints' bones at rest, unit vectors, shape (B, 3); zero without tails."""
         along = np.zeros((len(self.parents), 3)) if self.tails is None else np.asarray(self.tails) - self.centers
         return along / np.where(self.lengths > 0.0, self.lengths, 1.0)[:, None]
-
-
-@dataclass(eq=False)
-class Found:
-    """What takes long to find of a mesh, and hardly depends on a few of its weights: see `once_found`.
-
-    Attributes
-    ----------
-    values : dict
-        By what has found them.
-    is_former : bool
-        Whether they were found for other weights, as before a stroke of the brush.
-    """
-
-    values: dict[tuple, Any] = field(default_factory=dict)
-    is_former: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,22 +158,20 @@ class Rest:
     points : float array, shape (V, 3)
         Vertices in object space.
     linear : float array, shape (V,), or None
-        0 where a vertex is blended by the method itself, 1 where linearly (SSD), between: a mix of both results.
+        0 for the method's own blend, 1 for linear blending (SSD); in between, a mix of both results.
     strength : float array, shape (V,), or None
-        How much of the deformation each vertex takes, 0 to 1 (a modifier's vertex group). None: all of it.
+        Part of the deformation of each vertex, 0 to 1 (a modifier's vertex group). None: all of it.
     triangles : int array, shape (T, 3), or None
-        The surface, for the methods that fill it. Counter-clockwise seen from outside.
+        The surface, for methods that fill it. Counter-clockwise from outside.
     solid : float array, shape (V,), or None
-        How much a vertex follows what fills the surface, 0 to 1; its other part follows the joints. None: all of it.
+        Part of a vertex that follows the filling of the surface, 0 to 1; the rest follows the joints. None: all of it.
     object_to_armature : float array, shape (4, 4), or None
-        From object to armature space at rest, for the methods that measure the surface. None: they are the same.
+        From object to armature space at rest, for methods that measure the surface. None: the identity.
     surfaces : tuple of WeightedSurface
-        This mesh, and then all others that follow the joints, for the methods that look at the whole character. Empty:
-        there is this one.
-    found : Found or None
-        What was found of the mesh already; None to find all anew.
+        This mesh, and then all others that follow the joints, for methods that use the whole character. Empty: only
+        this.
     frame : float array, shape (3, 3), or None
-        Columns are the axes, armature space, along which what fills the surface is laid out. None: the object's own.
+        Columns are the axes, armature space, along which the filling is laid out. None: the object's own.
     """
 
     points: np.ndarray
@@ -202,7 +183,6 @@ class Rest:
     solid: np.ndarray | None = None
     object_to_armature: np.ndarray | None = None
     surfaces: tuple[Any, ...] = ()
-    found: Found | None = None
     frame: np.ndarray | None = None
 
     @property
@@ -255,18 +235,18 @@ class Rest:
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Where the joints are in one frame. Two are equal only if they are the same object.
+    """Joints in one frame. Two are equal only if they are the same object.
 
     Attributes
     ----------
     rest_to_pose : float array, shape (B, 4, 4)
-        Carries rest positions to posed positions in armature space, column vectors: `pose @ inverse(rest)`.
+        From rest positions to posed positions in armature space, column vectors: `pose @ inverse(rest)`.
     object_to_armature : float array, shape (4, 4), or None
-        From the mesh object's space to the armature's in this frame. None: they are the same.
+        From object to armature space in this frame. None: the identity.
     hints : float array, shape (B,), or None
-        Twist that is asked of each joint that rolls others, radians: the whole turns nearest to it are taken. None: 0.
+        Expected twist of each joint that rolls others, radians: the nearest whole turns are used. None: 0.
     known : dict
-        What `once_for_a_pose` has computed of the joints, in armature space.
+        Results of `once_for_a_pose` for the joints, in armature space.
     """
 
     rest_to_pose: np.ndarray
@@ -289,7 +269,7 @@ class Pose:
                 raise SkinningError("The object or the armature has zero scale: give both a scale other than 0")
 
     def extended_to(self, joints: Joints) -> Pose:
-        """The pose of extended joints, from that of the joints; the same for joints that are not extended."""
+        """The pose of extended joints; itself if the joints are not extended."""
         plain = joints.plain
         if plain is None:
             return self
@@ -298,7 +278,7 @@ class Pose:
         return self.known[plain]
 
     def seen_from(self, object_to_armature: np.ndarray | None) -> Pose:
-        """The same pose for a mesh in another space; what is known of the joints is shared.
+        """Move the pose to the space of another mesh, with shared results for the joints.
 
         Parameters
         ----------
@@ -309,12 +289,12 @@ class Pose:
 
 
 def check_space(space: np.ndarray) -> None:
-    """See that there is computing with a matrix from object to armature space, shape (4, 4); it may be flat.
+    """Raise an error for an unusable matrix from object to armature space, shape (4, 4); it may be flat.
 
     Raises
     ------
     SkinningError
-        Where it holds values that are not numbers, or are too large.
+        If it has values that are not numbers, or are too large.
     """
     if find_unusable(space).any():
         raise SkinningError(
@@ -324,12 +304,12 @@ def check_space(space: np.ndarray) -> None:
 
 
 def check_pose(joints: Joints, pose: Pose) -> None:
-    """See that a pose is one of these joints.
+    """Raise an error for a pose of other joints.
 
     Raises
     ------
     SkinningError
-        Where it has another number of joints.
+        If it has another number of joints.
     """
     count = joints.bone_count
     if len(pose.rest_to_pose) != count:
@@ -337,10 +317,10 @@ def check_pose(joints: Joints, pose: Pose) -> None:
 
 
 def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joints, Pose, Any], Any]:
-    """Have a function of joints, their pose and a method's Params computed once, for all meshes that share these.
+    """Compute a function of joints, their pose and a method's Params once, for all meshes that share these.
 
-    It gets the pose of extended joints where it gets these. It raises SkinningError where the pose
-    is one of another number of joints.
+    The function gets the pose of extended joints if the joints are. It raises SkinningError for a pose of another
+    number of joints.
     """
 
     @wraps(find)
@@ -354,23 +334,8 @@ def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joint
     return find_once
 
 
-def once_found(find: Callable[..., T]) -> Callable[..., T]:
-    """Have what is found of a mesh at rest, and of other values that can be compared, taken from `Rest.found`."""
-
-    @wraps(find)
-    def find_once(rest: Rest, *others: Any) -> T:
-        if rest.found is None:
-            return find(rest, *others)
-        key = find, rest.joints, *others
-        if key not in rest.found.values:
-            rest.found.values[key] = find(rest, *others)
-        return rest.found.values[key]
-
-    return find_once
-
-
 def once_for_joints(find: Callable[[Joints], T]) -> Callable[[Joints], T]:
-    """Have what follows from joints alone computed once, for as long as anything uses these joints."""
+    """Compute a function of joints once, for as long as anything uses these joints."""
     known: WeakKeyDictionary[Joints, T] = WeakKeyDictionary()
 
     @wraps(find)
@@ -383,7 +348,7 @@ def once_for_joints(find: Callable[[Joints], T]) -> Callable[[Joints], T]:
 
 
 def normalize_weights(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
-    """Make each vertex's weights sum to 1; vertices with none follow an extra joint that stays at rest.
+    """Make each vertex's weights sum to 1; vertices without weights follow an extra joint that stays at rest.
 
     Parameters
     ----------
@@ -392,7 +357,7 @@ def normalize_weights(weights: Weights, vertex_count: int, joint_count: int) -> 
     """
     positive = np.maximum(weights.values, 0.0)
     totals = np.bincount(weights.vertices, positive, minlength=vertex_count)
-    loose = totals <= LEAST_WEIGHT
+    loose = totals <= MIN_WEIGHT_SUM
     kept = (positive > 0) & ~loose[weights.vertices]
     vertices = weights.vertices[kept]
     unweighted = np.flatnonzero(loose)

@@ -1,6 +1,6 @@
 """Bones whose segments roll with a twist: straight B-Bones, as Blender's Armature modifier blends them.
 
-A rolled bone of n segments is n + 1 more joints, the ends of its segments, after the B that bones make. They move with
+A rolled bone of n segments has n + 1 more joints, the ends of its segments, after the B joints of bones. They move with
 the bone, and roll about its line by a share of the twist of another joint, evenly from its head to its tail.
 """
 
@@ -14,24 +14,21 @@ import numpy as np
 from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..algebra.polar import decompose_polar, determinants, find_rigid
 
-LEAST_WIDTH = 1e-6
-"""Scale across a bone up to which there is no telling how it is wider one way than the other."""
-
 
 @dataclass(frozen=True, eq=False)
 class Rolls:
-    """Bones whose segments roll with a twist: R of them. Two are equal only if they are the same object.
+    """R bones whose segments roll with a twist. Two are equal only if they are the same object.
 
     Attributes
     ----------
     joints : int array, shape (R,)
         The rolled bones' joints, each once.
     sources : int array, shape (R,)
-        Joints whose twist rolls them: often the joint below, or the bone's own.
+        Joints whose twist rolls them: often the joint below, or the bone itself.
     axes : float64 array, shape (R, 3)
-        What that twist is about, at rest: unit vectors, armature space.
+        Axes of the twist at rest: unit vectors, armature space.
     shares : float64 array, shape (R, 2)
-        Of the twist, at the bone's head and at its tail.
+        Shares of the twist at the bone's head and tail.
     counts : int array, shape (R,)
         Segments.
     """
@@ -44,12 +41,12 @@ class Rolls:
 
     @property
     def end_count(self) -> int:
-        """E: ends of all segments."""
+        """E: number of ends of all segments."""
         return int((self.counts + 1).sum())
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The rolled bone that each end is of, int array, shape (E,)."""
+        """The rolled bone of each end, int array, shape (E,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts + 1)
 
     @cached_property
@@ -59,7 +56,7 @@ class Rolls:
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """Where each end is along its bone: 0 at the head, 1 at the tail, shape (E,)."""
+        """Position of each end along its bone: 0 at the head, 1 at the tail, shape (E,)."""
         return (np.arange(self.end_count) - self.first_ends[self.rows]) / self.counts[self.rows]
 
     @cached_property
@@ -70,10 +67,10 @@ class Rolls:
 
 
 def join_ends(rolls: Rolls, parents: np.ndarray) -> np.ndarray:
-    """What joints and ends are joined to, int array, shape (B + E,).
+    """Parents of joints and ends, int array, shape (B + E,).
 
-    The first end of a bone is joined to its joint, each further one to the one before, and what was joined to the
-    joint, to the last: signs of quaternions agree along this chain, so a bone may roll by more than 180 degrees.
+    The first end of a bone is joined to its joint, each further one to the one before, and the joint's children to the
+    last: signs of quaternions agree along this chain, so that a bone may roll by more than 180 degrees.
 
     Parameters
     ----------
@@ -95,7 +92,7 @@ def pose_rolls(
     matrices: np.ndarray,
     hints: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Where the ends of rolled segments go.
+    """Posed transforms of the ends of rolled segments: float64 array, (E, 4, 4).
 
     Parameters
     ----------
@@ -106,16 +103,12 @@ def pose_rolls(
     matrices : float array, shape (B, 4, 4)
         Of the joints, from rest to pose, armature space.
     hints : float array, shape (B,), or None
-        Twist of each joint that is asked for, radians. None: 0.
-
-    Returns
-    -------
-    float64 array, shape (E, 4, 4)
+        As in `Pose`.
 
     Notes
     -----
-    M S^-1 R(roll) S about the bone's line, S the bone's scale along its own axes: as in Blender, a bone that is wider
-    one way than the other stays so, and its skin rolls within.
+    M S^-1 R(roll) S about the bone's line, S the bone's scale along its own axes: as in Blender, a bone with unequal
+    widths keeps them, and its skin rolls within.
     """
     matrices = np.asarray(matrices, np.float64)
     twists = measure_twists(rolls, parents, matrices[:, :3, :3], hints)
@@ -127,7 +120,7 @@ def pose_rolls(
 def measure_twists(
     rolls: Rolls, parents: np.ndarray, linear: np.ndarray, hints: np.ndarray | None = None
 ) -> np.ndarray:
-    """How far the sources twist, radians, shape (R,).
+    """Twists of the sources, radians, shape (R,).
 
     Parameters
     ----------
@@ -135,13 +128,13 @@ def measure_twists(
     linear : float64 array, shape (B, 3, 3)
         From rest to pose.
     hints : float array, shape (B,), or None
-        Twists that are asked for, radians: the whole turns nearest to these are taken. None: 0.
+        As in `Pose`.
 
     Notes
     -----
-    With the rotation (w, v) of a source against its parent, the twist is 2 atan2(v . a, w) + whole turns, a its axis.
-    The more the source swings, the less is known of its twist, and of half a turn nothing: the twist goes down from
-    all of it, where the source swings by 90 degrees, to none, by 120 degrees.
+    With the rotation (w, v) of a source relative to its parent, the twist is 2 atan2(v . a, w) + whole turns, a its
+    axis. The farther the source swings, the less its twist is defined, at half a turn not at all: the twist fades from
+    all of it at a swing of 90 degrees to none at 120 degrees.
     """
     above = parents[rolls.sources]
     toward = np.where((above >= 0)[:, None, None], linear[above], np.eye(3))
@@ -155,7 +148,7 @@ def measure_twists(
 
 
 def _rotate_against(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Rotations of inv(first) second, shape (R, 3, 3): of what is proportional to it, finite for flat matrices."""
+    """Rotations of inv(first) second, shape (R, 3, 3), from a multiple of it that is finite for flat matrices."""
     if find_rigid(np.concatenate([first, second])).all():
         return first.transpose(0, 2, 1) @ second
     adjugates = np.cross(first[:, :, [1, 2, 0]], first[:, :, [2, 0, 1]], axis=1).transpose(0, 2, 1)
@@ -165,21 +158,22 @@ def _rotate_against(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def find_frames(axes: np.ndarray) -> np.ndarray:
-    """Rotations that have their y along given directions, shape (N, 3) to (N, 3, 3)."""
+    """Rotations with their y along given directions, shape (N, 3) to (N, 3, 3)."""
     across = np.cross(axes, np.eye(3)[np.abs(axes).argmin(axis=1)])
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     return np.stack([across, axes, np.cross(across, axes)], axis=2)
 
 
 def _compare_widths(across: np.ndarray) -> np.ndarray:
-    """Scale along z as a share of that along x, shape (E,), of what becomes of both axes, shape (E, 3, 2)."""
+    """Scale along z relative to x, shape (E,), from posed axes, shape (E, 3, 2)."""
     x, z = np.linalg.norm(across, axis=1).T
-    is_clear = np.minimum(x, z) > LEAST_WIDTH
+    min_width = 1e-6  # A smaller scale across a bone does not tell the ratio of its widths.
+    is_clear = np.minimum(x, z) > min_width
     return np.where(is_clear, z, 1.0) / np.where(is_clear, x, 1.0)
 
 
 def _roll(angles: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-    """Rotations about y by angles, shape (E, 4, 4), of what is wider by `ratios`, (E,), along z than along x."""
+    """Rotations about y by angles, shape (E, 4, 4), in a space scaled by `ratios`, (E,), along z relative to x."""
     turns = np.tile(np.eye(4), (len(angles), 1, 1))
     turns[:, 0, 0] = turns[:, 2, 2] = np.cos(angles)
     turns[:, 0, 2], turns[:, 2, 0] = np.sin(angles) * ratios, -np.sin(angles) / ratios

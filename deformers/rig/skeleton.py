@@ -1,4 +1,4 @@
-"""The joint hierarchy: which joint is joined to which, and sums along its chains."""
+"""The joint hierarchy: parents of joints, and sums along their chains."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ import numpy as np
 
 from ..errors import SkinningError
 
-JOINED = 0.05
-"""A head this near to another bone, in lengths of that bone, counts as sitting on it."""
-
 
 class Chains:
-    """Sums and products over each joint's ancestors, all joints at once.
+    """Sums and products over each joint's ancestors, for all joints at once.
 
-    A walk from the roots down touches the joints one level after the other; pointer jumping (each joint adds its
-    parent's partial result, then skips to its grandparent's, ...) needs only log2(depth) vectorized steps.
+    Pointer jumping (each joint adds its parent's partial result, then skips to its grandparent's, ...) needs only
+    log2(depth) vectorized steps, fewer than a walk down the levels.
 
     Parameters
     ----------
@@ -27,7 +24,7 @@ class Chains:
     Raises
     ------
     SkinningError
-        Where the parents run in a circle, or are no joints.
+        If the parents run in a circle, or are not joints.
     """
 
     def __init__(self, parents: np.ndarray) -> None:
@@ -46,7 +43,7 @@ class Chains:
 
     @cached_property
     def below(self) -> np.ndarray:
-        """Which joints move with which: bool array, shape (B, B), True at [b, a] where b is a or below it."""
+        """Whether joint b is a or below it: bool array, shape (B, B), at [b, a]."""
         return self.sum(np.eye(len(self.parents), dtype=np.intp)) > 0
 
     @property
@@ -55,7 +52,7 @@ class Chains:
         return int(self.sum(np.ones(len(self.parents), np.intp)).max(initial=0))
 
     def of_parents(self, values: np.ndarray, root: np.ndarray | float) -> np.ndarray:
-        """Each joint's parent's row of `values`, shape (B, ...); `root` for a root."""
+        """Row of `values`, shape (B, ...), of each joint's parent; `root` for a root."""
         return np.concatenate([values, np.broadcast_to(root, (1, *values.shape[1:]))])[self.parents]
 
     def sum(self, values: np.ndarray) -> np.ndarray:
@@ -66,12 +63,13 @@ class Chains:
         return total[:-1]
 
 
+# Axes, as columns, of a bone that points up without roll, as the first bone of most characters does
 UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-"""Axes, as columns, of a bone that points up without roll, as the first bone of most characters does."""
 
 
 def find_frame(rest_axes: np.ndarray, chains: Chains) -> np.ndarray:
-    """How a character is turned in its armature's space, by right angles: files of other programs turn characters.
+    """Orientation of a character in its armature's space, in right angles, as files of other programs rotate
+    characters.
 
     Parameters
     ----------
@@ -81,9 +79,8 @@ def find_frame(rest_axes: np.ndarray, chains: Chains) -> np.ndarray:
     Returns
     -------
     float64 array, shape (3, 3)
-        Columns are signed axes of armature space: those that the root which most joints hang on would have, about, if
-        it pointed up without roll. A character that is turned by a right angle has these turned likewise. Those of
-        armature space where there is no joint.
+        Columns are signed axes of armature space: approximate axes of the root with most joints, if it pointed up
+        without roll. The identity without joints.
     """
     roots = np.flatnonzero(chains.is_root)
     if not len(roots):
@@ -103,12 +100,12 @@ def find_joint_parents(
     deforming: np.ndarray,
     handles: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Find the joint that each deforming bone is joined to where the bone tree need not be the skeleton.
+    """Find the joint that each deforming bone is joined to, which the bone tree may not tell.
 
-    A deforming parent is the joint's parent. Else (Rigify: deforming bones hang on control bones) the path up the bone
-    tree leads to the nearest deforming bone, where a control bone that lies on a deforming bone stands for it. If the
-    bone's head does not sit on that bone, a deforming bone whose tail is at the head goes first. Parts of the
-    skeleton that are still apart are then joined, the smaller to the larger, at the bone nearest to the part's root.
+    A deforming parent is the joint's parent. Otherwise (in Rigify deforming bones are children of control bones) it is
+    the nearest deforming bone up the bone tree; a control bone that lies on a deforming bone counts as that bone. If
+    the bone's head is not on that bone, a deforming bone with its tail at the head is preferred. Separate parts of the
+    skeleton are then joined, the smaller to the larger, at the bone nearest to the part's root.
 
     Parameters
     ----------
@@ -118,8 +115,8 @@ def find_joint_parents(
         The bone tree, -1 for none.
     deforming : bool array, shape (N,)
     handles : bool array, shape (N,), optional
-        Deforming bones that are no part of the skeleton: each is joined to the nearest other bone, and nothing to it.
-        Where there are no others, they are joined to each other.
+        Deforming bones outside of the skeleton: each is joined to the nearest other bone, and none to it. If all are
+        handles, they are joined to each other.
 
     Returns
     -------
@@ -128,7 +125,7 @@ def find_joint_parents(
 
     Notes
     -----
-    Kurihara & Nishita, eq 15, wants the joint that a bone is joined to; the paper knows no control bones.
+    Kurihara & Nishita, eq 15, needs the joint that a bone is joined to; the paper has no control bones.
     """
     which = np.flatnonzero(deforming)
     parents = np.full(len(heads), -1)
@@ -151,6 +148,7 @@ def find_joint_parents(
             parents[bone] = parent
         else:
             loose.append(bone)
+    max_joined_gap = 0.05  # A head this close to another bone, in lengths of that bone, is on it.
     for bone in loose:
         above = -1
         ancestor = bone_parents[bone]
@@ -160,7 +158,7 @@ def find_joint_parents(
                 above = candidate
             ancestor = bone_parents[ancestor]
         sits = above >= 0 and (
-            distances_to_bones(heads[bone], heads[[above]], tails[[above]])[0] <= JOINED * lengths[above]
+            distances_to_bones(heads[bone], heads[[above]], tails[[above]])[0] <= max_joined_gap * lengths[above]
         )
         if not sits:
             touched = which[np.linalg.norm(tails[which] - heads[bone], axis=1) <= touching]
@@ -171,7 +169,7 @@ def find_joint_parents(
 
 
 def _find_stand_ins(heads: np.ndarray, tails: np.ndarray, which: np.ndarray, touching: float) -> np.ndarray:
-    """The deforming bone that each bone is or lies on (same head, its tail on the bone), -1 for none: shape (N,)."""
+    """The deforming bone that each bone is or lies on (same head, tail on the bone), -1 for none: shape (N,)."""
     stands_for = np.full(len(heads), -1)
     for bone in range(len(heads)):
         same_head = which[np.linalg.norm(heads[which] - heads[bone], axis=1) <= touching]
@@ -183,14 +181,14 @@ def _find_stand_ins(heads: np.ndarray, tails: np.ndarray, which: np.ndarray, tou
 
 
 def _is_above(bone: int, other: int, parents: np.ndarray) -> bool:
-    """Whether `bone` is `other` or one of its ancestors: joining it below `other` would close a circle."""
+    """Whether `bone` is `other` or its ancestor: joining it below `other` would close a circle."""
     while other >= 0 and other != bone:
         other = parents[other]
     return other == bone
 
 
 def _join_parts(parents: np.ndarray, which: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> None:
-    """Join the parts of the skeleton that are apart, the smallest first, to the bone nearest to their root."""
+    """Join separate parts of the skeleton, the smallest first, to the bone nearest to their root."""
     part = np.arange(len(parents))
     for bone in which:
         root = bone
@@ -206,16 +204,12 @@ def _join_parts(parents: np.ndarray, which: np.ndarray, heads: np.ndarray, tails
 
 
 def distances_to_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """Distances of points from bones.
+    """Distances of points from bones: float array, (...).
 
     Parameters
     ----------
     points, heads, tails : float arrays, shape (..., 3)
-        In one space; what broadcasts to one shape.
-
-    Returns
-    -------
-    float array, shape (...)
+        In one space; they are broadcast.
     """
     axes = tails - heads
     squared = np.maximum((axes * axes).sum(axis=-1), 1e-300)

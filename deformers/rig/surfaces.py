@@ -1,4 +1,4 @@
-"""A skin as a surface with weights: what is known of a mesh to those who look at several meshes at once."""
+"""A skin as a surface with weights, for methods that use several meshes at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .rest import Rest, Weights
 
 @dataclass(frozen=True, eq=False)
 class WeightedSurface:
-    """A mesh at rest, and what its vertices follow. Two are equal only if they are the same object.
+    """A mesh at rest with its weights. Two are equal only if they are the same object.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class WeightedSurface:
     weights : Weights
         Need not be normalized.
     known : dict
-        What was computed of it; "former" is the surface that it follows on, of which much may still hold.
+        Results for the surface, by name.
     """
 
     points: np.ndarray
@@ -38,12 +38,6 @@ class WeightedSurface:
     def is_same(self, other: WeightedSurface) -> bool:
         """Whether another has the same points, triangles and weights."""
         return all(np.array_equal(first, second) for first, second in zip(self._arrays(), other._arrays(), strict=True))
-
-    def follow_on(self, former: WeightedSurface) -> None:
-        """Use what was computed of a former state of the same mesh, where its points and triangles are the same."""
-        if np.array_equal(self.points, former.points) and np.array_equal(self.triangles, former.triangles):
-            former.known.pop("former", None)
-            self.known["former"] = former
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         weights = self.weights

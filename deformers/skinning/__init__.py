@@ -1,5 +1,5 @@
-"""Skinning by blends of joint transforms: one module for each method, SSD, DLB and DLBNT.
+"""Skinning by blends of joint transforms: one module for each method, SSD, DLB, DLBNT and Centers.
 
-Each is `Params`, `bind`, `deform`, `vertex_transforms` and `with_points`, and a row of stages for `blending`, which
-does the work. `polar` and `dual_quaternions` take joint transforms apart.
+Each has `Params`, `bind`, `deform`, `vertex_transforms` and `with_points`, and a list of stages for `blending`, which
+does the work.
 """

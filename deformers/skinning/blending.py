@@ -1,15 +1,15 @@
-"""The blend of joints over vertices, which SSD, DLB and DLBNT share: dense products of blocks, and rows of vertices.
+"""The blend of joints over vertices for all methods: dense products of blocks, and rows of vertices.
 
-Every such method is a row of *stages*. A stage gives each joint 12 coefficients; their weighted sums over a vertex's
+Every method is a list of *stages*. A stage gives each joint some coefficients; their weighted sums over a vertex's
 joints are, for a linear stage, the entries of the vertex's affine transform (eq 1), for a rigid stage the vertex's
 dual quaternion (eq 8).
 
-As the signs of the dual quaternions belong to the joints, both sums are one matrix product, weights (V, B) times
-coefficients (B, 10 to 34). The vertices are sorted by their strongest joint and cut into blocks: few joints
-influence a block, so a small dense product does it. The arithmetic per vertex then goes over the whole rows of several
-blocks, while they are in the cache.
+The signs of the dual quaternions belong to the joints, so that both sums are one matrix product, weights (V, B) times
+coefficients (B, 10 to 34). The vertices are sorted by their strongest joint and cut into blocks: few joints influence a
+block, so that its dense product is small. The arithmetic per vertex then goes over whole rows of several blocks while
+they are in the cache.
 
-A binding holds its latest result. Blocks whose joints have the coefficients that they had then are not computed again.
+A binding keeps its latest result. Blocks whose joints have not changed are not computed again.
 """
 
 from __future__ import annotations
@@ -36,10 +36,6 @@ from .stages import (
 )
 from .vertex_signs import choose_signs
 
-SCRATCH_ROWS = 44 + 8 + 32 + 57 + 32
-"""Rows that the longest run takes: sums of two linear stages, a rotation and what centers follow; the centers; two
-linear stages and a rotation on four columns."""
-
 IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
 
 EMPTY = np.empty(0, np.float32)
@@ -47,17 +43,17 @@ EMPTY = np.empty(0, np.float32)
 
 @dataclass
 class Latest:
-    """The latest result of a binding, and all that it follows from besides the binding.
+    """The latest result of a binding, and its inputs besides the binding.
 
     Attributes
     ----------
     kind : tuple
-        Which stages, in which space, for points or for transforms.
+        Stages, space, and whether points or transforms.
     coefficients : float32 array, shape (B + 1, rows)
     rows : float32 array, shape (3, C, V)
         Posed points (C = 1) or the columns of the transforms (C = 4), in the order of the blocks.
     result : float32 array
-        The same in the order of the vertices, read-only.
+        `rows` in the order of the vertices, read-only.
     """
 
     kind: tuple = ()
@@ -68,9 +64,9 @@ class Latest:
 
 @dataclass(frozen=True)
 class Binding:
-    """What SSD, DLB and DLBNT keep from a character at rest; one thread at a time may use it.
+    """A bound character; one thread at a time may use it.
 
-    The vertices are in the order of the blocks, W of them with those that fill up the last block.
+    The vertices are in the order of the blocks, W including the padding of the last block.
 
     Attributes
     ----------
@@ -80,17 +76,17 @@ class Binding:
     block_joints : int array
         The joints of each block, one block after the other; B stands for rest.
     block_starts : int array
-        Where each block's joints begin.
+        The first of each block's joints.
     ranks : int array, shape (V,)
         Index of each vertex in this order.
     points : float32 array, shape (5, 1, W)
         Rest positions, wrapped, object space.
     linear, strength : float32 arrays, shape (W,), or None
-        As in `Rest`; None where it is 0, or 1, for all vertices.
+        As in `Rest`; None if it is 0, or 1, for all vertices.
     scratch : float32 array
         Memory that every call overwrites.
     centers : CenterRows or None
-        What vertices rotate about; None where rigid stages say so themselves.
+        None if stages do not rotate about centers.
     """
 
     params: Any
@@ -113,20 +109,23 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
     Parameters
     ----------
     params : the method's Params
-        Kept for `deform`.
+        Stored for `deform`.
     centers : RotationCenters, optional
-        What the stages rotate about; the origin if not given.
+        Centers of the stages; by default the origin.
 
     Raises
     ------
     SkinningError
-        Where the joints are parented in a circle.
+        If the joints are parented in a circle.
     """
     joints, vertex_count = rest.joints.extended, len(rest.points)
     joint_count = len(joints.parents)
     joints.chains  # noqa: B018  refuses circles
     weights = normalize_weights(divide_among_ends(rest), vertex_count, joint_count)
     blocks, block_joints, ranks = sort_vertices(weights, vertex_count, joint_count)
+    # Rows for the longest run: sums of two linear stages, a rotation and the centers' coefficients; the centers; two
+    # linear stages and a rotation on four columns.
+    scratch_rows = 44 + 8 + 32 + 57 + 32
     return Binding(
         params=params,
         joints=joints,
@@ -137,13 +136,13 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
         points=wrap_points(rest.points, ranks),
         linear=sort_values(rest.linear, ranks, 0.0),
         strength=sort_values(rest.strength, ranks, 1.0),
-        scratch=empty_rows(SCRATCH_ROWS, min(RUN_SIZE, round_up(vertex_count))).ravel(),
+        scratch=empty_rows(scratch_rows, min(RUN_SIZE, round_up(vertex_count))).ravel(),
         centers=None if centers is None else sort_centers(centers, ranks),
     )
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
-    """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
+    """Replace the rest positions by `points`, shape (V, 3), object space."""
     return replace(binding, points=wrap_points(points, binding.ranks), latest=Latest())
 
 
@@ -155,36 +154,35 @@ def skin_points(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns 
     stages : list of Stage
         In the order in which they move the points.
     turns : Turns, optional
-        Of a binding with centers: what these follow.
+        For a binding with centers, which follow these.
 
     Returns
     -------
     float32 array, shape (V, 3)
-        Object space, read-only. The array that the latest call has returned, where nothing has moved since.
+        Object space, read-only. The array of the latest call if nothing has moved since.
     """
     return _skin(binding, pose, stages, turns, transforms=False)
 
 
 def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None = None) -> np.ndarray:
-    """Where each vertex's space goes: to be applied to any incoming position of the vertex.
+    """Transform of each vertex's space, which applies to any position of the vertex.
 
     Parameters
     ----------
     binding, pose, stages, turns
-        As of `skin_points`.
+        As for `skin_points`.
 
     Returns
     -------
     float32 array, shape (V, 4, 4)
-        Object space to object space, column vectors, read-only. Column-major in memory, as Blender keeps matrices: the
-        transpose of the last two axes is contiguous. The array that the latest call has returned, where nothing has
-        moved since.
+        Object space to object space, column vectors, read-only. Column-major in memory, as Blender stores matrices: the
+        transpose of the last two axes is contiguous. The array of the latest call if nothing has moved since.
     """
     return _skin(binding, pose, stages, turns, transforms=True)
 
 
 def _skin(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None, transforms: bool) -> np.ndarray:
-    """What `skin_points` or `skin_transforms` returns: blocks whose joints have moved anew, the others as they were."""
+    """The result of `skin_points` or `skin_transforms`: only blocks whose joints have moved are computed."""
     space, latest = pose.object_to_armature, binding.latest
     mixed_in = None if binding.linear is None else _blend_linearly(binding.joints, pose, turns)
     coefficients = _gather_coefficients(stages, turns, mixed_in)
@@ -207,14 +205,14 @@ def _skin(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None
 
 
 def _blend_linearly(joints: Joints, pose: Pose, turns: Turns | None) -> Stage:
-    """The stage that a linear group mixes in: what centers follow, where there are any."""
+    """The stage for `Rest.linear`; centers have it already."""
     if turns is None:
         return linear_stage(pose.extended_to(joints).rest_to_pose)
     return Stage(turns.coefficients[:-1, :12], "linear")
 
 
 def _gather_coefficients(stages: list[Stage], turns: Turns | None, mixed_in: Stage | None) -> np.ndarray:
-    """Coefficients of all stages beside each other, float32, a row for each joint and one more for rest."""
+    """Coefficients of all stages next to each other, float32, a row for each joint and one more for rest."""
     every = stages if mixed_in is None else [*stages, mixed_in]
     rows = [np.concatenate([stage.coefficients, IDENTITY_COEFFICIENTS[stage.kind]]) for stage in every]
     if turns is not None:
@@ -223,7 +221,7 @@ def _gather_coefficients(stages: list[Stage], turns: Turns | None, mixed_in: Sta
 
 
 def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray) -> np.ndarray:
-    """Which blocks the latest result does not hold, bool array."""
+    """Whether each block differs from the latest result, bool array."""
     latest = binding.latest
     if latest.kind != kind or not binding.blocks:
         return np.ones(len(binding.blocks), bool)
@@ -232,12 +230,9 @@ def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray) -> np
 
 
 def _sort_points(rows: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Points in the order of the vertices, shape (V, 3).
-
-    Row by row, in half the time that it takes to transpose them and move short rows.
-    """
+    """Points in the order of the vertices, shape (V, 3)."""
     result = np.empty((len(ranks), 3), np.float32)
-    for axis in range(3):
+    for axis in range(3):  # twice as fast as a transpose of all
         result[:, axis] = rows[axis, 0][ranks]
     return result
 
@@ -266,7 +261,7 @@ def _skin_run(
     Parameters
     ----------
     coefficients : float32 array
-        Those of `Binding.block_joints`.
+        Rows for `Binding.block_joints`.
     """
     first, last = run[0].start, run[-1].end
     memory = Scratch(binding.scratch)
@@ -306,7 +301,7 @@ def _count_rows(stages: list[Stage]) -> int:
 
 
 def _away_from(centers: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Wrapped columns, shape (5, C, n or 1), the last a point: that point from centers, shape (5, n)."""
+    """Wrapped columns, shape (5, C, n or 1), the last of which is a point, relative to centers, shape (5, n)."""
     if columns.shape[1] == 1:
         return columns - centers[:, None]
     result = np.repeat(columns, centers.shape[1], axis=2) if columns.shape[2] == 1 else columns.copy()
@@ -315,7 +310,7 @@ def _away_from(centers: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:
-    """From object to armature space as wrapped columns, shape (5, 4, 1), and back, shape (3, 4); None for no change."""
+    """From object to armature space as wrapped columns, (5, 4, 1), and back, (3, 4); None for the identity."""
     if pose.object_to_armature is None:
         return IDENTITY_COLUMNS, None
     into = pose.object_to_armature[:3].astype(np.float32)

@@ -1,4 +1,4 @@
-"""Vertices in blocks that follow few joints each, and runs of blocks whose rows are computed together."""
+"""Blocks of vertices that follow few joints each, and runs of blocks whose rows are computed together."""
 
 from __future__ import annotations
 
@@ -10,35 +10,29 @@ import numpy as np
 from ..rig.rest import Weights
 from .stages import LANES, WRAP, empty_rows
 
-BLOCK_SIZE = 512
-"""Vertices in a block, at least: smaller ones pay for calls."""
+# Smaller blocks would pay for calls.
+MIN_BLOCK_SIZE = 512
 
-BLOCKS = 64
-"""Blocks of a large mesh: fewer follow more joints each, so that more of their dense weights are zero, and a bone that
-moves takes more vertices along."""
-
+# Vertices whose rows are computed together: fewer would pay for calls, more would leave the cache.
 RUN_SIZE = 8192
-"""Vertices whose rows are computed together: fewer pay for calls, more leave the cache."""
-
 
 NO_SLOT = 255
 
 
 @dataclass(frozen=True)
 class Block:
-    """Vertices that follow much the same joints.
+    """Vertices that follow similar joints.
 
     Attributes
     ----------
     start, end : int
-        The vertices, in the order of the blocks. The last block ends with vertices that are none, without weights, so
-        that each has a multiple of `LANES`.
+        The vertices, in the order of the blocks. The last block is padded to a multiple of `LANES`, without weights.
     entries : slice
         Its joints within those of all blocks.
     weights : float32 array, shape (b, n)
         Dense; each column sums to 1.
     slots : uint8 array, shape (b, n)
-        Where a joint stands among those of a vertex, `NO_SLOT` where it has no weight.
+        Index of a joint among those of a vertex, `NO_SLOT` without weight.
     """
 
     start: int
@@ -71,7 +65,10 @@ def sort_vertices(
     order = np.argsort(_strongest_joints(weights, vertex_count), kind="stable")
     ranks = np.empty(vertex_count, np.intp)
     ranks[order] = np.arange(vertex_count)
-    size = min(max(BLOCK_SIZE, round_up(vertex_count // BLOCKS)), RUN_SIZE)
+    # Of a large mesh. Fewer blocks would follow more joints each: more zeros in their dense weights, and more
+    # vertices that move with one bone.
+    block_count = 64
+    size = min(max(MIN_BLOCK_SIZE, round_up(vertex_count // block_count)), RUN_SIZE)
     return *_make_blocks(weights, ranks, size, joint_count), ranks
 
 
@@ -81,7 +78,7 @@ def round_up(count: int) -> int:
 
 
 def wrap_points(points: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Points, shape (V, 3), as a binding keeps them."""
+    """Points, shape (V, 3), in the layout of a binding."""
     rows = empty_rows(5, round_up(len(points)))
     rows[:, len(points) :] = 0.0
     rows[:, ranks] = points.T[WRAP]
@@ -89,19 +86,19 @@ def wrap_points(points: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 
 
 def sort_values(values: np.ndarray | None, ranks: np.ndarray, neutral: float) -> np.ndarray | None:
-    """Values of vertices in the order of the blocks.
+    """Sort values of vertices into the order of the blocks.
 
     Parameters
     ----------
     values : float array, shape (V,), or None
     ranks : int array, shape (V,)
     neutral : float
-        What vertices have that fill up the last block.
+        Value of the padding.
 
     Returns
     -------
     float32 array, shape (W,), or None
-        None where all are neutral.
+        None if all are neutral.
     """
     if values is None or (values == neutral).all():
         return None
@@ -124,7 +121,7 @@ def _strongest_joints(weights: Weights, vertex_count: int) -> np.ndarray:
 def _make_blocks(
     weights: Weights, ranks: np.ndarray, size: int, joint_count: int
 ) -> tuple[tuple[Block, ...], np.ndarray]:
-    """Blocks of `size` vertices in the order of their ranks, and the joints of one after the other."""
+    """Blocks of `size` vertices in the order of their ranks, and their joints, one block after the other."""
     rows, slots = ranks[weights.vertices], _find_slots(weights.vertices)
     count = -(-len(ranks) // size)
     by_block = np.argsort((rows // size).astype(np.min_scalar_type(count)), kind="stable")
@@ -148,7 +145,7 @@ def _make_blocks(
 
 
 def _find_slots(vertices: np.ndarray) -> np.ndarray:
-    """The index of each entry among those of its vertex, `NO_SLOT` - 1 at most, shape (N,)."""
+    """Index of each entry among those of its vertex, at most `NO_SLOT` - 1, shape (N,)."""
     order = np.argsort(vertices, kind="stable")
     ordered = vertices[order]
     slots = np.empty(len(vertices), np.intp)
@@ -157,7 +154,7 @@ def _find_slots(vertices: np.ndarray) -> np.ndarray:
 
 
 def find_runs(blocks: tuple[Block, ...], changed: np.ndarray) -> Iterator[list[Block]]:
-    """Yield changed blocks, by a bool for each (blocks,), that follow each other, as many as one run of rows takes."""
+    """Yield runs of consecutive changed blocks, by a bool for each (blocks,), of up to `RUN_SIZE` vertices."""
     run: list[Block] = []
     for block, is_changed in zip(blocks, changed.tolist(), strict=True):
         if run and not (is_changed and block.end - run[0].start <= RUN_SIZE):

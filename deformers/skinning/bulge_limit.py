@@ -1,7 +1,7 @@
-"""Bulge limit: skin at a bent joint stays about as near to both of its bones as it was at rest (after Kim & Han 2014).
+"""Bulge limit: skin at a bent joint keeps about its rest distance from both of its bones (after Kim & Han 2014).
 
-Which joint a vertex belongs to follows from weights and rest alone. The bones are segments in the pose. Where a vertex
-is about its joint is known by its offset from the joint, and how far that goes along each bone.
+The joint of a vertex follows from weights and rest alone. The bones are segments in the pose. The position of a vertex
+is given by its offset from the joint, and how far that goes along each bone.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..geometry.solid import label_islands, weld
-from ..geometry.vectors import smooth_step
+from ..geometry.vectors import list_ranges, smooth_step
 from ..option import Option
 from ..rig.hinges import find_hinges, find_starts
-from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_a_pose, once_for_joints, once_found
+from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_a_pose, once_for_joints
 
 BULGE_LIMIT = Option(
     name="bulge_limit",
@@ -27,38 +27,10 @@ BULGE_LIMIT = Option(
     read=float,
 )
 
-OF_JOINT = 0.8, 0.95
-"""Weight of both bones of a joint, of 1, from which on a vertex belongs to it, and belongs to it fully."""
-
-BLENDED = 0.05
-"""Lesser weight of a joint's two bones from which on a vertex can bulge fully."""
-
-HELD = 0.25
-"""Most weight that the other bone of a joint has in a part that one bone holds: this does not bend."""
-
-NEARER = 0.7
-"""Distance from the nearest joint, as a share of that from the next, up to which a vertex belongs to it fully."""
-
-CHUNK = 8192
-"""Vertices that are looked at together."""
-
-LEAST_LENGTH = 1e-3
-"""Length of a bone, as a share of that at rest, from which on it has a direction."""
-
-LEAST_WIDTH = 1e-2
-"""Width of a bone, as a share of that at rest, and of how large its matrix is where that is larger, from which on skin
-is around it. One that is flat is as wide as rounding has it."""
-
-LEAST_BEND = 0.07
-"""Radians by which a joint is bent against rest before it has a limit: less bulges by nothing that the limit, which is
-soft, would change."""
-
-BONE_FALLOFF = 0.24
-"""Of two bones the one counts e times less that is farther away by this share of the distance at rest."""
-
+# Share of the rest distance over which the limit sets in
 SOFTNESS = 0.02
-"""Share of the distance at rest over which the limit sets in."""
 
+# Avoids divisions by zero
 TINY = 1e-30
 
 
@@ -70,11 +42,11 @@ class PosedJoints:
     ----------
     centers : float64 array, shape (B, 3)
     directions : float64 array, shape (2, B, 3)
-        From the joint along the bone above, back to where that begins, and along its own bone. Unit vectors.
+        Unit vectors from the joint along the bone above, to its start, and along its own bone.
     lengths, widths : float64 arrays, shape (2, B)
-        Of both bones; how much wider both have become.
+        Of both bones; widths relative to rest.
     is_bent : bool array, shape (B,)
-        Whether it is a hinge that is bent against rest.
+        Whether it is a hinge that is bent from rest.
     """
 
     centers: np.ndarray
@@ -86,12 +58,12 @@ class PosedJoints:
 
 @dataclass(frozen=True)
 class AtRest:
-    """How vertices are about their joints at rest, each a float64 array, shape (A,).
+    """Rest positions of vertices relative to their joints, each a float64 array, shape (A,).
 
     Attributes
     ----------
     nearest, distances : arrays
-        From the nearer bone; from the foot, as `_find_feet` has it.
+        From the nearer bone; from the foot, as in `_find_feet`.
     nearness : array
         Share of the bone below.
     """
@@ -103,20 +75,20 @@ class AtRest:
 
 @dataclass(frozen=True)
 class BulgeLimit:
-    """The vertices of a mesh that bend with a joint: A of them.
+    """The A vertices of a mesh that bend with a joint.
 
     Attributes
     ----------
     vertices, joints : int arrays, shape (A,)
         Each vertex, and the lower of the two joints that it lies between.
     shares : float64 array, shape (A,)
-        Of what a vertex is too far from its bones, how much it is pulled back.
+        Part of the excess distance from its bones by which a vertex is pulled back.
     points : float array, shape (A, 3)
         At rest, object space.
     skeleton : Joints
         Without the ends of segments.
     known : dict
-        How the vertices are about their joints at rest, in the space in which they were last seen.
+        Rest positions of the vertices, in the latest object space.
     """
 
     vertices: np.ndarray
@@ -127,16 +99,16 @@ class BulgeLimit:
     known: dict = field(default_factory=dict, repr=False, compare=False)
 
     def with_points(self, points: np.ndarray) -> BulgeLimit:
-        """The same for another shape of the mesh, `points` of shape (V, 3), object space."""
+        """Replace the rest positions by those of `points`, shape (V, 3), object space."""
         return replace(self, points=points[self.vertices], known={})
 
     def read_bones(self, pose: Pose) -> bytes:
-        """Where the bones are on which the limit depends, to compare."""
+        """Matrices of the bones on which the limit depends, to compare."""
         own = np.unique(self.joints)
         return pose.rest_to_pose[np.concatenate([own, self.skeleton.parents[own]])].tobytes()
 
     def pull_back(self, posed: np.ndarray, pose: Pose) -> np.ndarray:
-        """How far each vertex of the mesh is to move, float32, shape (V, 3), object space.
+        """Offsets of all vertices of the mesh, float32, shape (V, 3), object space.
 
         Parameters
         ----------
@@ -169,7 +141,7 @@ class BulgeLimit:
 
 
 def limit_bulges(rest: Rest, amount: float) -> BulgeLimit | None:
-    """The limit of a mesh, by an amount from 0 to 1; None where no vertex is under it."""
+    """The limit of a mesh, by an amount from 0 to 1; None if it changes no vertex."""
     if amount <= 0.0:
         return None
     joints, shares = share_joints(rest)
@@ -181,11 +153,10 @@ def limit_bulges(rest: Rest, amount: float) -> BulgeLimit | None:
     return BulgeLimit(chosen, joints[chosen], shares[chosen], points, rest.joints)
 
 
-@once_found
 def share_joints(rest: Rest) -> tuple[np.ndarray, np.ndarray]:
-    """The joint that each vertex bends with: of those whose bones it follows, and no others, the nearest.
+    """Find the joint that each vertex bends with: the nearest of those whose two bones alone it follows.
 
-    Parts that a joint does not bend, such as a helmet, do not belong to it; without triangles all is one part.
+    Parts that a joint does not bend, such as a helmet, do not belong to it; without triangles there is one part.
 
     Returns
     -------
@@ -198,13 +169,14 @@ def share_joints(rest: Rest) -> tuple[np.ndarray, np.ndarray]:
     hinges, *sides = _find_sides(rest.joints)
     found = np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points))
     weights = normalize_weights(rest.weights, len(points), count).by_vertex()
-    bounds = np.searchsorted(weights.vertices, np.arange(0, len(points) + CHUNK, CHUNK))
-    for number, start in enumerate(range(0, len(points) if len(hinges) else 0, CHUNK)):
+    chunk = 8192
+    bounds = np.searchsorted(weights.vertices, np.arange(0, len(points) + chunk, chunk))
+    for number, start in enumerate(range(0, len(points) if len(hinges) else 0, chunk)):
         own = slice(bounds[number], bounds[number + 1])
         part = Weights(weights.vertices[own] - start, weights.joints[own], weights.values[own])
-        shares = _share_chunk(points[start : start + CHUNK], part, rest.joints, hinges, sides)
+        shares = _share_chunk(points[start : start + chunk], part, rest.joints, hinges, sides)
         for whole, of_chunk in zip(found, shares, strict=True):
-            whole[start : start + CHUNK] = of_chunk
+            whole[start : start + chunk] = of_chunk
     joints, shares, below = found
     shares[_find_unbent(points, rest.triangles, joints, below)] = 0.0
     return joints, shares
@@ -212,7 +184,7 @@ def share_joints(rest: Rest) -> tuple[np.ndarray, np.ndarray]:
 
 @once_for_joints
 def _find_sides(joints: Joints) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The hinges, (H,), and the joints that go on straight above and below each, as twist bones do: float (B, H)."""
+    """The hinges, (H,), and the joints in a straight line above and below each, such as twist bones: float (B, H)."""
     hinges = np.flatnonzero(find_hinges(joints))
     above, below = np.zeros((len(joints.parents), len(hinges))), np.zeros((len(joints.parents), len(hinges)))
     straight = np.isin(np.arange(len(joints.parents)), hinges)
@@ -233,11 +205,12 @@ def _find_sides(joints: Joints) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _share_chunk(
     points: np.ndarray, weights: Weights, joints: Joints, hinges: np.ndarray, sides: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Joint, share, and how much the side below holds, of points with normalized weights, shape (V,) each."""
+    """Joint, share, and weight of the side below, of points with normalized weights, shape (V,) each."""
     above, below = (_add_sides(weights, side, len(points)) for side in sides)
     belongs, away = np.zeros(above.shape), np.full(above.shape, np.inf)
-    near = np.nonzero(above + below > OF_JOINT[0])  # few of all vertices and hinges
-    belongs[near] = _rise(*OF_JOINT, (above + below)[near])
+    joint_ramp = 0.8, 0.95  # Weight of both bones of a joint, of 1: a vertex belongs to the joint
+    near = np.nonzero(above + below > joint_ramp[0])  # few of all vertices and hinges
+    belongs[near] = _rise(*joint_ramp, (above + below)[near])
     offsets = points[near[0]] - np.asarray(joints.centers, np.float64)[hinges[near[1]]]
     away[near] = np.where(belongs[near] > 0.0, np.linalg.norm(offsets, axis=1), np.inf)
     rows, nearest = np.arange(len(points)), away.argmin(axis=1)
@@ -245,42 +218,47 @@ def _share_chunk(
     away[rows, nearest] = np.inf
     with np.errstate(invalid="ignore"):
         ratio = np.where(np.isfinite(first), first / away.min(axis=1), 1.0)  # to nothing where there is no other
-    share = belongs[rows, nearest] * (1.0 - _rise(NEARER, 1.0, np.nan_to_num(ratio)))
+    # Distance from the nearest joint, relative to the next, up to which a vertex belongs to it fully
+    max_nearer = 0.7
+    share = belongs[rows, nearest] * (1.0 - _rise(max_nearer, 1.0, np.nan_to_num(ratio)))
     above, below = above[rows, nearest], below[rows, nearest]
     of_side = np.where(share > 0.0, below / np.maximum(above + below, 1e-12), 0.5)
-    limits = share * _rise(0.0, BLENDED, np.minimum(above, below))
+    min_blended = 0.05  # A vertex can bulge fully if the lesser weight of its joint's two bones is at least this.
+    limits = share * _rise(0.0, min_blended, np.minimum(above, below))
     return np.where(share > 0.0, hinges[nearest], -1), limits, of_side
 
 
 def _add_sides(weights: Weights, side: np.ndarray, count: int) -> np.ndarray:
-    """Weight that each of `count` vertices has on one side of each hinge, from `_find_sides`: shape (count, H)."""
+    """Weight of each of `count` vertices on one side of each hinge, from `_find_sides`: shape (count, H)."""
     taken = weights.joints < len(side)  # not the joint that stays at rest
     joints, columns = np.nonzero(side)
     starts = np.searchsorted(joints, np.arange(len(side) + 1))
     first, lengths = starts[weights.joints[taken]], np.diff(starts)[weights.joints[taken]]
-    entries = np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
-    cells = np.repeat(weights.vertices[taken] * side.shape[1], lengths) + columns[entries]
-    sums = np.bincount(cells, np.repeat(weights.values[taken], lengths), minlength=count * side.shape[1])
+    rows, entries = list_ranges(first, lengths)
+    cells = (weights.vertices[taken] * side.shape[1])[rows] + columns[entries]
+    sums = np.bincount(cells, weights.values[taken][rows], minlength=count * side.shape[1])
     return sums.reshape(count, side.shape[1])
 
 
 def _find_unbent(points: np.ndarray, triangles: np.ndarray | None, joints: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Vertices of parts that one side of their joint holds, bool array (V,): none there follows the other."""
+    """Vertices of parts that follow one side of their joint only, bool array (V,)."""
     parts = np.zeros(len(points), np.intp)
     if triangles is not None and len(triangles):
         parts = label_islands(weld(points), triangles)
     keys = parts * (int(joints.max(initial=0)) + 2) + joints + 1
-    return ~np.isin(keys, keys[below > HELD]) | ~np.isin(keys, keys[below < 1.0 - HELD])
+    # A part follows one bone of a joint only if the other has at most this weight in it: such a part does not bend.
+    max_other_weight = 0.25
+    return ~np.isin(keys, keys[below > max_other_weight]) | ~np.isin(keys, keys[below < 1.0 - max_other_weight])
 
 
 def _rise(low: float, high: float, values: np.ndarray) -> np.ndarray:
-    """Rise smoothly from 0, up to a low value, to 1, from a high one on."""
+    """Rise smoothly from 0 at a low value to 1 at a high value."""
     return smooth_step((values - low) / (high - low))
 
 
 @once_for_a_pose
 def pose_joints(joints: Joints, pose: Pose, _params: None) -> PosedJoints:
-    """The joints in a pose; the same for all meshes."""
+    """The joints in a pose, once for all meshes."""
     return _place_joints(joints, pose.rest_to_pose)
 
 
@@ -301,30 +279,36 @@ def _place_joints(joints: Joints, matrices: np.ndarray) -> PosedJoints:
     (before, after), lengths = _split_lengths(np.diff(ends, axis=0))
     widths, is_flat = _find_widths(matrices, joints.axes)
     is_flat |= joints.chains.of_parents(is_flat, False)
-    is_bent = np.abs(_find_angles(before, after) - rest_bend) > LEAST_BEND
+    # Radians from rest: a joint that is bent less bulges by nothing that the soft limit would change.
+    min_bend = 0.07
+    is_bent = np.abs(_find_angles(before, after) - rest_bend) > min_bend
+    min_length = 1e-3  # Relative to rest: a shorter bone has no direction.
     return PosedJoints(
         centers=ends[1],
         directions=np.stack([-before, after]),
         lengths=lengths,
         widths=np.stack([joints.chains.of_parents(widths, 1.0), widths]),
-        is_bent=hinges & is_bent & (lengths > LEAST_LENGTH * rest_lengths).all(axis=0) & ~is_flat,
+        is_bent=hinges & is_bent & (lengths > min_length * rest_lengths).all(axis=0) & ~is_flat,
     )
 
 
 def _find_widths(matrices: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How much wider matrices make what is around their bone, (B,), and which make it flat, bool (B,).
+    """Factors by which matrices widen the surroundings of their bone, (B,), and whether they flatten it, bool (B,).
 
-    The width is the root of how an area across the bone at rest grows: by cofactors, as these need no length of the
-    bone. One scaled to none is as wide as one that is almost as short.
+    The width is the root of the growth of an area across the bone at rest, from cofactors, which do not need the bone's
+    length: a bone scaled to zero is as wide as one that is almost as short.
     """
     linear = matrices[:, :3, :3]
     cofactors = np.cross(linear[:, :, [1, 2, 0]], linear[:, :, [2, 0, 1]], axis=1)
     widths = np.sqrt(np.linalg.norm(np.einsum("bij,bj->bi", cofactors, axes), axis=1))
-    return widths, ~(widths > LEAST_WIDTH * np.maximum(np.linalg.norm(linear, axis=(1, 2)), 1.0))
+    # Relative to rest, and to the bone's matrix if that is larger: skin around a flatter bone has no width but
+    # rounding.
+    min_width = 1e-2
+    return widths, ~(widths > min_width * np.maximum(np.linalg.norm(linear, axis=(1, 2)), 1.0))
 
 
 def _find_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Between unit vectors, shape (B, 3), in radians."""
+    """Angles between unit vectors, shape (B, 3), in radians."""
     return np.arccos(np.clip(np.einsum("bi,bi->b", first, second), -1.0, 1.0))
 
 
@@ -335,7 +319,7 @@ def _split_lengths(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _into_armature(points: np.ndarray, pose: Pose) -> np.ndarray:
-    """Points of object space, shape (A, 3), in armature space, float64."""
+    """Transform points of object space, shape (A, 3), to armature space, float64."""
     space, points = pose.object_to_armature, np.asarray(points, np.float64)
     return points if space is None else points @ space[:3, :3].T + space[:3, 3]
 
@@ -343,7 +327,7 @@ def _into_armature(points: np.ndarray, pose: Pose) -> np.ndarray:
 def _go_along(
     offsets: np.ndarray, joints: PosedJoints, of_vertices: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Both bones as seen from the joint: directions (2, A, 3), how far offsets go along them, and distances, (2, A)."""
+    """Both bones relative to the joint: directions (2, A, 3), lengths of offsets along them, and distances, (2, A)."""
     directions = joints.directions[:, of_vertices]
     along = np.einsum("kai,ai->ka", directions, offsets)
     lengths = np.clip(along, 0.0, joints.lengths[:, of_vertices])
@@ -354,7 +338,7 @@ def _go_along(
 def _find_feet(
     offsets: np.ndarray, joints: PosedJoints, of_vertices: np.ndarray, nearest: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where points are from their feet: the nearest points of both bones, mixed by how near they are.
+    """Offsets of points from their feet: the nearest points of both bones, mixed by nearness.
 
     Parameters
     ----------
@@ -370,10 +354,11 @@ def _find_feet(
     away : float array, shape (A, 3)
         From the foot to the point.
     distances, nearness : float arrays, shape (A,)
-        How long that is; share of the bone below.
+        Length of `away`; share of the bone below.
     """
     directions, lengths, apart = _go_along(offsets, joints, of_vertices)
-    steps = np.clip((apart[1] - apart[0]) / np.maximum(BONE_FALLOFF * nearest, TINY), -60.0, 60.0)
+    bone_falloff = 0.24  # A bone's influence falls by e for each further share of the rest distance.
+    steps = np.clip((apart[1] - apart[0]) / np.maximum(bone_falloff * nearest, TINY), -60.0, 60.0)
     nearness = 1.0 / (1.0 + np.exp(steps))
     feet = np.stack([(1.0 - nearness) * lengths[0], nearness * lengths[1]])
     away = offsets - np.einsum("ka,kai->ai", feet, directions)
@@ -381,7 +366,7 @@ def _find_feet(
 
 
 def _find_excess(distances: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """How far points are too far from their feet, (A,).
+    """Excess distances of points from their feet, (A,).
 
     Notes
     -----

@@ -12,13 +12,13 @@ from ..algebra.polar import decompose_polar, find_rigid
 from ..method import Method
 from ..option import Option
 from ..rig.bendy import divide_among_ends
-from ..rig.rest import Joints, Pose, Rest, normalize_weights, once_for_a_pose, once_found
+from ..rig.rest import Joints, Pose, Rest, normalize_weights, once_for_a_pose
 from ..rig.skeleton import Chains
 from ..rig.surfaces import WeightedSurface
 from . import blending
 from .blending import skin_points, skin_transforms
 from .bulge_limit import BULGE_LIMIT, BulgeLimit, limit_bulges
-from .center_table import NAMED, find_centers, find_pairs
+from .center_table import NAME_BASE, find_centers, find_pairs
 from .dlb import align_signs, blend_stretches
 from .rotation_centers import RotationCenters, Turns
 from .stages import Stage, rotation_stage
@@ -34,11 +34,8 @@ __all__ = [
     "with_points",
 ]
 
-NARROWING = 0.05
-"""How much a twist may narrow a limb, as a share of its radius, at most: centers go back where it would be more."""
-
-NARROWING_OF_ROLLS = 0.01
-"""The same where segments roll: these are made to twist."""
+# A twist narrows a limb by at most this share of its radius: centers go back if it would be more.
+MAX_NARROWING = 0.05
 
 SHARPNESS = Option(
     name="sharpness",
@@ -54,15 +51,15 @@ SHARPNESS = Option(
 
 @dataclass(frozen=True)
 class Params:
-    """What can be chosen.
+    """Choices of the user.
 
     Attributes
     ----------
     bulge_limit : float
-        How far skin that bulges at a bent joint is pulled back, 0 to 1.
+        How far bulging skin at a bent joint is pulled back, 0 to 1.
     sharpness : float
-        How far centers are moved from the middle of the limb toward the vertex, 0 to 1. Where a joint has a sharpness
-        of its own, it counts there.
+        How far centers move from the middle of the limb toward the vertex, 0 to 1. A joint's own sharpness overrides
+        it.
     """
 
     bulge_limit: float = 0.5
@@ -86,7 +83,7 @@ INFO = Method(
 
 @dataclass
 class Latest:
-    """The latest result under the bulge limit, read-only, and what it follows from: that without it, and bones."""
+    """The latest result with the bulge limit, read-only, the result without it, and the bones it belongs to."""
 
     without: np.ndarray | None = None
     bones: bytes = b""
@@ -95,7 +92,7 @@ class Latest:
 
 @dataclass(frozen=True)
 class Binding:
-    """What Centers keeps from a character at rest: the skin, and what the bulge limit does to it afterward."""
+    """A character at rest as bound by Centers: the skin, and the bulge limit that is applied afterward."""
 
     params: Params
     skin: blending.Binding
@@ -109,7 +106,7 @@ def bind(rest: Rest, params: Params) -> Binding:
     Raises
     ------
     SkinningError
-        Where the joints are parented in a circle.
+        If the joints are parented in a circle.
     """
     return Binding(
         params, blending.bind(rest, params, place_centers(rest, params)), limit_bulges(rest, params.bulge_limit)
@@ -117,14 +114,13 @@ def bind(rest: Rest, params: Params) -> Binding:
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
-    """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
+    """Replace the rest positions by `points`, shape (V, 3), object space."""
     limit = None if binding.limit is None else binding.limit.with_points(points)
     return replace(binding, skin=blending.with_points(binding.skin, points), limit=limit, latest=Latest())
 
 
-@once_found
 def place_centers(rest: Rest, params: Params) -> RotationCenters:
-    """The centers that vertices rotate about, and what sharpness has moved them.
+    """The centers that vertices rotate about, and their offsets by sharpness.
 
     Notes
     -----
@@ -137,28 +133,29 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
     middles = find_centers(surface, surfaces, joint_count)
     sharpness = _find_sharpness(surface, rest.joints, params)
     weights, rolls = normalize_weights(rest.weights, len(rest.points), joint_count), rest.joints.rolls
-    narrowing = np.full(len(rest.points), NARROWING)
+    narrowing = np.full(len(rest.points), MAX_NARROWING)
+    max_narrowing_of_rolls = 0.01  # Smaller for segments that roll, since they are made to twist
     if rolls is not None:
-        narrowing[weights.vertices[np.isin(weights.joints, rolls.joints)]] = NARROWING_OF_ROLLS
+        narrowing[weights.vertices[np.isin(weights.joints, rolls.joints)]] = max_narrowing_of_rolls
         weights = normalize_weights(divide_among_ends(rest), len(rest.points), joint_count + rolls.end_count)
     leans = sharpness[:, None] * (surface.points - middles)
     spread = np.maximum(1.0 - np.bincount(weights.vertices, weights.values**2, minlength=len(rest.points)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         allowances = np.where(sharpness > 0.0, narrowing * spread / sharpness, np.inf)
     largest = float(sharpness.max(initial=0.0))
-    least = float(narrowing.min(initial=NARROWING))
+    least = float(narrowing.min(initial=MAX_NARROWING))
     least_twist = float(np.arccos(1.0 - least / largest)) if largest > 0.5 * least else np.inf
     return RotationCenters(middles + leans, leans, allowances, least_twist)
 
 
 def _find_sharpness(surface: WeightedSurface, joints: Joints, params: Params) -> np.ndarray:
-    """Each vertex's sharpness, (V,): the mean over its pairs of joints, by the product of their weights."""
+    """Each vertex's sharpness, (V,): the mean over its pairs of joints, weighted by the product of their weights."""
     if joints.sharpness is None:
         return np.full(len(surface.points), params.sharpness)
     of_joints = np.where(np.isnan(joints.sharpness), params.sharpness, joints.sharpness)
     pairs, welded = find_pairs(surface, len(of_joints))
     names, rows = np.unique(pairs.names, return_inverse=True)
-    of_pairs = np.array([_mean_between(*divmod(int(name), NAMED), joints, of_joints) for name in names])
+    of_pairs = np.array([_mean_between(*divmod(int(name), NAME_BASE), joints, of_joints) for name in names])
     products, count = pairs.first * pairs.second, int(welded.max(initial=-1)) + 1
     totals = np.bincount(pairs.vertices, products, minlength=count)
     sums = np.bincount(pairs.vertices, products * of_pairs[rows.reshape(-1)], minlength=count)
@@ -166,7 +163,7 @@ def _find_sharpness(surface: WeightedSurface, joints: Joints, params: Params) ->
 
 
 def _mean_between(first: int, second: int, joints: Joints, sharpness: np.ndarray) -> float:
-    """Mean sharpness of the joints on the way from one joint to another: those at which the two are joined."""
+    """Mean sharpness of the joints between two joints of the tree."""
     above: list[list[int]] = []
     for joint in (first, second):
         line = [joint]
@@ -195,14 +192,14 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
+    """Transform of each vertex's space, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
     skin, limit = binding.skin, binding.limit
     transforms = skin_transforms(skin, pose, *find_stages(skin.joints, pose, None))
     if limit is None:
         return transforms
 
     def pull_back() -> np.ndarray:
-        """Move transforms as a whole by what the limit does to the rest shape."""
+        """Translate transforms by the limit's offsets of the rest shape."""
         pulled, rest = transforms.copy(order="K"), skin.points[:3, 0, skin.ranks].T
         points = np.einsum("vij,vj->vi", transforms[:, :3, :3], rest) + transforms[:, :3, 3]
         pulled[:, :3, 3] += limit.pull_back(points, pose)
@@ -212,7 +209,7 @@ def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def _keep_latest(binding: Binding, without: np.ndarray, pose: Pose, find: Callable[[], np.ndarray]) -> np.ndarray:
-    """A result under the limit, found anew where that without it, or the bones, are others than before."""
+    """A result with the limit, recomputed if the result without it or the bones differ from before."""
     latest, limit = binding.latest, binding.limit
     bones = b"" if limit is None else limit.read_bones(pose)
     if latest.without is not without or latest.bones != bones:
@@ -223,7 +220,7 @@ def _keep_latest(binding: Binding, without: np.ndarray, pose: Pose, find: Callab
 
 @once_for_a_pose
 def find_stages(joints: Joints, pose: Pose, _params: None) -> tuple[list[Stage], Turns]:
-    """The stages that blend a pose, which is the same for each sharpness, and what centers follow."""
+    """The stages that blend a pose, independent of sharpness, and the rotations that centers follow."""
     linear = pose.rest_to_pose[:, :3, :3]
     if find_rigid(linear).all():
         rotations, stages = linear, []
@@ -237,7 +234,7 @@ def find_stages(joints: Joints, pose: Pose, _params: None) -> tuple[list[Stage],
 
 
 def find_half_twists(quaternions: np.ndarray, chains: Chains, axes: np.ndarray) -> np.ndarray:
-    """Half the twists of each joint and those above it, each about its bone against its parent, summed, in radians.
+    """Half the twists of each joint and those above it, each about its bone relative to its parent, summed, in radians.
 
     Parameters
     ----------

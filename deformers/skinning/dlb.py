@@ -1,4 +1,4 @@
-"""DLB: dual quaternion linear blending (Kavan et al. 2007; Kurihara & Nishita, eq 3-8), as Preserve Volume has it."""
+"""DLB: dual quaternion linear blending (Kavan et al. 2007; Kurihara & Nishita, eq 3-8), Preserve Volume in Blender."""
 
 from __future__ import annotations
 
@@ -29,18 +29,15 @@ __all__ = [
     "with_points",
 ]
 
-LEAST_SINE = 1e-5
-"""Sine of the angle between a bone's posed x and y from which on both tell how it is rotated."""
-
 
 @dataclass(frozen=True)
 class Params:
-    """What can be chosen.
+    """Choices of the user.
 
     Attributes
     ----------
     limb_roots : float
-        How linearly skin is blended where limbs begin, 0 to 1; with Blender's Preserve Volume: 0.
+        How linearly the roots of limbs are blended, 0 to 1; 0 is Blender's Preserve Volume.
     """
 
     limb_roots: float = 1.0
@@ -49,8 +46,8 @@ class Params:
         LIMB_ROOTS.check(self.limb_roots)
 
 
+# As Blender's Armature modifier with Preserve Volume
 PRESERVE_VOLUME = Params(limb_roots=0.0)
-"""As Blender's Armature modifier with Preserve Volume."""
 
 INFO = Method(
     key="DLB",
@@ -64,7 +61,7 @@ INFO = Method(
 
 
 def bind(rest: Rest, params: Params) -> Binding:
-    """Sort the vertices into blocks, and find where limbs begin; raises SkinningError as `blending.bind` does."""
+    """Sort the vertices into blocks, and find the roots of limbs; raises SkinningError as `blending.bind` does."""
     return blending.bind(with_linear_roots(rest, params.limb_roots), params)
 
 
@@ -73,24 +70,23 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
     Notes
     -----
-    The paper's DLB knows rigid transforms only. As Blender's Preserve Volume, this splits a joint's M into a rotation R
+    The paper's DLB has rigid transforms only. As Blender's Preserve Volume, this splits a joint's M into a rotation R
     and a scale S. The vertex v is first moved by S v - v, and the dual quaternion of R after this translation is
     blended: q + eps/2 (M v - R v) q. As (R v) q = q v, the blend takes v to (sum w (M v) q) q* / |q|^2, with q* the
-    conjugate of q = sum w q: what is summed is affine in v.
+    conjugate of q = sum w q: the sum is affine in v.
     """
     return skin_points(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
+    """Transform of each vertex's space, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
     return skin_transforms(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
 def align_signs(dual_quaternions: np.ndarray, chains: Chains) -> np.ndarray:
     """Give each joint's dual quaternion, shape (B, 8), the sign that agrees with its parent's (section 3.4).
 
-    Whether a joint disagrees with its parent is known for all joints at once; a joint's sign is then the parity of the
-    disagreements from the root down to it.
+    A joint's sign is the parity of the disagreements between joint and parent from the root down to it.
     """
     real = dual_quaternions[:, :4]
     disagrees = np.einsum("bi,bi->b", real, chains.of_parents(real, np.eye(1, 4))) < 0
@@ -104,7 +100,7 @@ def blend_rigid(chains: Chains, rotations: np.ndarray, translations: np.ndarray)
     Parameters
     ----------
     chains : Chains
-        They give the signs.
+        For the signs.
     rotations : float64 array, shape (B, 3, 3)
     translations : float64 array, shape (B, 3)
     """
@@ -118,7 +114,7 @@ def blend_stretches(stretches: np.ndarray, translations: np.ndarray) -> Stage:
 
 @once_for_a_pose
 def find_stages(joints: Joints, pose: Pose, _params: Params) -> list[Stage]:
-    """The one stage that blends a pose, which is cheaper for rigid joints."""
+    """The stage that blends a pose, which is cheaper for rigid joints."""
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
     is_rigid = find_rigid(linear)
     if is_rigid.all():
@@ -131,11 +127,11 @@ def find_stages(joints: Joints, pose: Pose, _params: Params) -> list[Stage]:
 
 
 def find_rotations(linear: np.ndarray, joints: Joints) -> np.ndarray:
-    """What Blender takes for the rotation of each joint's matrix, shape (B, 3, 3).
+    """The rotation that Blender takes from each joint's matrix, shape (B, 3, 3).
 
-    It keeps the direction of the bone's y, and turns x until it is at right angles to that. Where joints do not know
-    their bones' axes, or these do not tell, it is the rotation of the polar decomposition: the same where a bone is
-    scaled along its own axes.
+    It keeps the direction of the bone's y, and rotates x to be orthogonal to it. If joints do not know their bones'
+    axes, or these are undefined, it is the rotation of the polar decomposition: equal for bones that are scaled along
+    their own axes.
 
     Parameters
     ----------
@@ -147,7 +143,8 @@ def find_rotations(linear: np.ndarray, joints: Joints) -> np.ndarray:
     x, y, _ = (linear @ joints.orientations).transpose(2, 0, 1)
     across = np.cross(x, y)
     sizes = [np.linalg.norm(rows, axis=1) for rows in (x, y, across)]
-    is_clear = (sizes[2] > LEAST_SINE * sizes[0] * sizes[1]) & (np.minimum(*sizes[:2]) > LEAST_SINE)
+    min_sine = 1e-5  # Sine of the angle between a bone's posed x and y for them to define its rotation
+    is_clear = (sizes[2] > min_sine * sizes[0] * sizes[1]) & (np.minimum(*sizes[:2]) > min_sine)
     y, z = (rows / np.where(is_clear, size, 1.0)[:, None] for rows, size in zip((y, across), sizes[1:], strict=True))
     rotations = np.stack([np.cross(y, z), y, z], axis=2) @ joints.orientations.transpose(0, 2, 1)
     if is_clear.all():

@@ -44,7 +44,7 @@ ORDER = Option(
 
 @dataclass(frozen=True)
 class Params:
-    """What can be chosen.
+    """Choices of the user.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ INFO = Method(
 def bind(rest: Rest, params: Params) -> Binding:
     """Sort the vertices into blocks; raises SkinningError as `blending.bind` does.
 
-    As the paper knows no rolls, segments do not roll.
+    Segments do not roll, as in the paper.
     """
     return blending.bind(replace(rest, joints=rest.joints.without_rolls), params)
 
@@ -83,7 +83,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
+    """Transform of each vertex's space, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
     return skin_transforms(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
@@ -107,11 +107,11 @@ def split_transforms(joints: Joints, pose: Pose, order: str) -> tuple[np.ndarray
     M = G H: the parent's H and the joint's own carry the joint's center o to the same position (eq 15). Eq 16 then
     reads t_h = t_h of the parent + (S of the parent - S) o: a sum along the chain. At the root t_h = 0.
 
-    M = H G (eq 17; the paper gives no formulas): the same condition at the position x = G o, where the center is when H
-    acts. It reads t_g = t_g of the parent + (R of the parent - R) o + d, where d is, before the parent's stretch, the
-    offset of the joint's posed center from where the parent takes it: none for joints that hold together.
-    Below a parent scaled by s < 1 the offset is multiplied by s instead of divided by it, and H takes the rest: it must
-    stay finite where s goes to zero. At the root H leaves the posed center where it is.
+    M = H G (eq 17; the paper gives no formulas): the same condition at x = G o, the center's position before H. It
+    reads t_g = t_g of the parent + (R of the parent - R) o + d, where d is, before the parent's stretch, the offset of
+    the joint's posed center from its position by the parent: zero for joints that hold together. Below a parent scaled
+    by s < 1 the offset is multiplied by s instead of divided by it, and H takes the rest: it must stay finite if s goes
+    to zero. At the root H leaves the posed center in place.
     """
     return _split_gh(joints, pose) if order == "GH" else _split_hg(joints, pose)
 
@@ -146,14 +146,14 @@ def _transform(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 
 def _damped_inverses(matrices: np.ndarray) -> np.ndarray:
-    """Inverses, shape (B, 3, 3), of what enlarges; scales s < 1 are multiplied by s instead of divided by it."""
+    """Inverses, shape (B, 3, 3), for scales > 1; scales s < 1 are multiplied by s instead of divided by it."""
     left, scales, right = np.linalg.svd(matrices)
     return ((left * (scales / np.maximum(1.0, scales**2))[:, None]) @ right).transpose(0, 2, 1)
 
 
 @once_for_a_pose
 def find_stages(joints: Joints, pose: Pose, params: Params) -> list[Stage]:
-    """The stages that blend a pose: of rigid joints one, else the stretch and the rigid motion by the order.
+    """The stages that blend a pose: one for rigid joints, else the stretch and the rigid motion by the order.
 
     Parameters
     ----------

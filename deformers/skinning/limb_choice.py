@@ -1,4 +1,4 @@
-"""Which limbs shall take up twist: those whose skin is stretched less when they do."""
+"""Choice of the limbs that take up twist: those whose skin is then stretched less."""
 
 from __future__ import annotations
 
@@ -9,31 +9,23 @@ import numpy as np
 
 from ..algebra.dual_quaternions import rotations_from_quaternions
 from ..geometry.mesh_laplacian import find_edges
+from ..geometry.vectors import measure_edges
 from ..rig.limbs import Limb, make_rolls
 from ..rig.rest import Joints, Pose, Rest, Weights
 from . import dlb
 
-TWIST = np.radians(90.0)
-"""What the source of a limb's twist is twisted by, to either side."""
-
-LEAST_GAIN = 0.1
-"""Share by which the skin must be stretched less."""
-
-SHORT_EDGE = 0.25
-"""Share of the median edge: shorter edges count as so long, so that slivers do not rule."""
-
-LEAST_STRETCH = 1e-4
-"""Stretch below which nothing is twisted at all."""
+# With less stretch nothing is twisted at all.
+MIN_STRETCH = 1e-4
 
 
 @dataclass(frozen=True)
 class LimbStretch:
-    """Rms of |posed over rest length - 1| of the edges that a limb's twist, or its roll, can stretch: of both sides.
+    """Rms of |posed over rest length - 1| of the edges that a limb's twist, or its roll, can stretch, on both sides.
 
     Attributes
     ----------
     before, after : float
-        Without and with the roll; 0 where nothing follows the limb.
+        Without and with the roll; 0 if nothing follows the limb.
     """
 
     before: float
@@ -42,11 +34,12 @@ class LimbStretch:
     @property
     def falls(self) -> bool:
         """Whether the limb shall roll."""
-        return self.before > LEAST_STRETCH and self.after <= (1.0 - LEAST_GAIN) * self.before
+        min_gain = 0.1  # Relative reduction of the stretch
+        return self.before > MIN_STRETCH and self.after <= (1.0 - min_gain) * self.before
 
 
 def choose_limbs(limbs: Sequence[Limb], rests: Sequence[Rest]) -> tuple[Limb, ...]:
-    """Those limbs, in pairs, that take up twist for the better.
+    """Choose the limbs, in pairs, whose skin benefits from taking up twist.
 
     Parameters
     ----------
@@ -60,12 +53,12 @@ def choose_limbs(limbs: Sequence[Limb], rests: Sequence[Rest]) -> tuple[Limb, ..
 
 
 def _shall_roll(limb: Limb, stretch: LimbStretch) -> bool:
-    """Whether the stretch falls, or the actions twist so far that skin without rolls jumps from turn to turn."""
-    return stretch.falls or (limb.twist > np.pi and stretch.before > LEAST_STRETCH)
+    """Whether the stretch falls, or actions twist so far that skin without rolls jumps between whole turns."""
+    return stretch.falls or (limb.twist > np.pi and stretch.before > MIN_STRETCH)
 
 
 def measure_limbs(limbs: Sequence[Limb], rests: Sequence[Rest]) -> dict[int, LimbStretch]:
-    """How Preserve Volume stretches the skin of each pair of limbs, whose sources are twisted, without and with rolls.
+    """Stretch of Preserve Volume's skin on each pair of limbs, whose sources are twisted, without and with rolls.
 
     Parameters
     ----------
@@ -82,7 +75,7 @@ def measure_limbs(limbs: Sequence[Limb], rests: Sequence[Rest]) -> dict[int, Lim
 
 @dataclass(frozen=True)
 class _Skin:
-    """Skin near limbs, armature space: its edges, shape (E, 2), and what divides their change of length, shape (E,)."""
+    """Skin near limbs, armature space: its edges, shape (E, 2), and divisors of their change of length, shape (E,)."""
 
     rest: Rest
     edges: np.ndarray
@@ -90,7 +83,7 @@ class _Skin:
 
 
 def _join(skins: Sequence[_Skin]) -> _Skin:
-    """All skins as one, which takes less time to deform."""
+    """Join all skins, which takes less time to deform."""
     rests, counts = [skin.rest for skin in skins], [len(skin.rest.points) for skin in skins]
     firsts = np.cumsum([0, *counts[:-1]])
     weights = Weights(
@@ -107,16 +100,13 @@ def _join(skins: Sequence[_Skin]) -> _Skin:
 
 def _measure_stretches(skin: _Skin, limbs: Sequence[Limb]) -> Iterator[float]:
     """Rms of the edges' stretch - 1 over twists to either side: without and with rolls."""
-    rest, lengths = skin.rest, _measure_lengths(skin.rest.points, skin.edges)
-    poses = [pose_twists(rest.joints, limbs, sign * TWIST) for sign in (1.0, -1.0)]
+    rest, lengths = skin.rest, measure_edges(skin.rest.points, skin.edges)
+    probe_twist = np.radians(90.0)  # Twist of the source of a limb, to either side
+    poses = [pose_twists(rest.joints, limbs, sign * probe_twist) for sign in (1.0, -1.0)]
     for rolls in (None, make_rolls(limbs)):
         binding = dlb.bind(replace(rest, joints=replace(rest.joints, rolls=rolls)), dlb.Params(limb_roots=0.0))
-        offsets = [_measure_lengths(dlb.deform(binding, pose), skin.edges) - lengths for pose in poses]
+        offsets = [measure_edges(dlb.deform(binding, pose), skin.edges) - lengths for pose in poses]
         yield float(np.sqrt(np.square(offsets / skin.divisors).mean()))
-
-
-def _measure_lengths(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(np.asarray(points, np.float64)[edges[:, 1]] - points[edges[:, 0]], axis=1)
 
 
 def pose_twists(joints: Joints, limbs: Sequence[Limb], angle: float) -> Pose:
@@ -131,9 +121,8 @@ def pose_twists(joints: Joints, limbs: Sequence[Limb], angle: float) -> Pose:
 
 
 def _cut_near(rest: Rest, limbs: Sequence[Limb]) -> _Skin | None:
-    """The skin that limbs can stretch; None where there is none.
-
-    It follows a bone that rolls, or what is twisted and something else.
+    """The skin that limbs can stretch: influenced by a rolling bone, or by a twisted and another bone; None if there is
+    none.
     """
     if rest.triangles is None or not len(rest.triangles):
         return None
@@ -158,6 +147,7 @@ def _cut_near(rest: Rest, limbs: Sequence[Limb]) -> _Skin | None:
     plain = Joints(joints.centers, joints.parents, joints.tails)
     strength = None if rest.strength is None else rest.strength[used]
     points, edges = rest.armature_points[used], index[edges]
-    lengths = _measure_lengths(points, edges)
-    divisors = np.maximum(lengths, max(SHORT_EDGE * float(np.median(lengths)), 1e-30))
+    lengths = measure_edges(points, edges)
+    min_edge = 0.25  # In median edges: shorter edges count as this long, so that slivers do not dominate.
+    divisors = np.maximum(lengths, max(min_edge * float(np.median(lengths)), 1e-30))
     return _Skin(Rest(points, own, plain, strength=strength), edges, divisors)

@@ -1,4 +1,4 @@
-"""Centers about which the vertices of a binding rotate, in the order of its blocks, and where they go in a pose.
+"""Centers about which the vertices of a binding rotate, in the order of its blocks, and their posed positions.
 
 A center moves linearly, by the weighted sum of its joints' matrices M (Le & Hodgins 2016, eq 1).
 """
@@ -12,9 +12,6 @@ import numpy as np
 from .blocks import sort_values, wrap_points
 from .stages import Scratch, apply_affine, linear_stage
 
-LEAST_LOSS = 1e-9
-"""What a twist costs counts as more: there is dividing by it."""
-
 
 @dataclass(frozen=True)
 class RotationCenters:
@@ -25,11 +22,11 @@ class RotationCenters:
     points : float array, shape (V, 3)
         At rest, armature space.
     leans : float array, shape (V, 3)
-        How far sharpness has moved each from the center of its weights toward its vertex.
+        Offset of each by sharpness, from the center of its weights toward its vertex.
     allowances : float array, shape (V,)
-        What a twist between its joints may cost a vertex before its center goes back, in the terms of `go_back`.
+        Cost of a twist up to which a center does not go back; see `go_back`.
     least_twist : float
-        Radians: where the half twists of a vertex's joints differ by less, its center does not go back.
+        Radians: centers do not go back if the half twists of their joints differ by less.
     """
 
     points: np.ndarray
@@ -40,13 +37,13 @@ class RotationCenters:
 
 @dataclass(frozen=True)
 class Turns:
-    """What centers follow in a pose.
+    """Posed joints that centers follow.
 
     Attributes
     ----------
     coefficients : float array, shape (B + 1, 14)
-        What is summed over a vertex's joints: their matrices from rest to pose as a linear stage has them, then half
-        their twists as directions. The last row is that of what stays at rest.
+        To be summed over a vertex's joints: their matrices from rest to pose as in a linear stage, then half their
+        twists as directions. The last row is the joint at rest.
     half_twists : float array, shape (B + 1,)
         Radians: half the twists of the joint and of those above it about their bones, summed.
     """
@@ -56,7 +53,7 @@ class Turns:
 
     @classmethod
     def of_joints(cls, matrices: np.ndarray, half_twists: np.ndarray) -> Turns:
-        """Those of joints.
+        """From matrices and half twists of joints.
 
         Parameters
         ----------
@@ -89,7 +86,7 @@ class CenterRows:
     def place(
         self, first: int, last: int, sums: np.ndarray, half_twists: np.ndarray, memory: Scratch
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Where the centers of a run of vertices are at rest, and where they are in the pose.
+        """Rest and posed positions of the centers of a run of vertices.
 
         Parameters
         ----------
@@ -112,7 +109,7 @@ class CenterRows:
 
 
 def go_back(leans: np.ndarray, allowances: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """How far centers go back to where their weights have them, so that twists do not narrow the limb.
+    """Offsets that move centers back to the centers of their weights, so that twists do not narrow the limb.
 
     Parameters
     ----------
@@ -127,17 +124,18 @@ def go_back(leans: np.ndarray, allowances: np.ndarray, directions: np.ndarray) -
 
     Notes
     -----
-    Linear blending narrows a limb between joints i and j, twisted by t against each other, to no less than cos(t / 2):
-    it costs 1 - cos(t / 2). The square of the blended unit vectors is less than 1 by w_i w_j |x_i - x_j|^2, summed over
-    pairs, which is 2 w_i w_j (1 - cos(t / 2)). So with `allowances` 2 w_i w_j N / sharpness, summed over pairs, what is
-    left of the lean costs N at most.
+    Linear blending narrows a limb between joints i and j, twisted by t relative to each other, to no less than cos(t /
+    2): it costs 1 - cos(t / 2). The square of the blended unit vectors is less than 1 by w_i w_j |x_i - x_j|^2, summed
+    over pairs, which is 2 w_i w_j (1 - cos(t / 2)). So with `allowances` 2 w_i w_j N / sharpness, summed over pairs,
+    the remaining lean costs at most N.
     """
-    loss = np.maximum(1.0 - np.square(directions).sum(axis=0), LEAST_LOSS)
+    min_loss = 1e-9  # Avoids a division by zero
+    loss = np.maximum(1.0 - np.square(directions).sum(axis=0), min_loss)
     return np.minimum(allowances / loss - 1.0, 0.0) * leans
 
 
 def sort_centers(centers: RotationCenters, ranks: np.ndarray) -> CenterRows:
-    """Centers in the order of the blocks.
+    """Sort centers into the order of the blocks.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ __all__ = ["INFO", "Params", "bind", "deform", "vertex_transforms", "with_points
 
 @dataclass(frozen=True)
 class Params:
-    """What can be chosen: nothing."""
+    """No choices."""
 
 
 INFO = Method(
@@ -35,11 +35,11 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
+    """Transform of each vertex's space, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
     return skin_transforms(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
 @once_for_a_pose
 def find_stages(_joints: Joints, pose: Pose, _params: Params) -> list[Stage]:
-    """The one stage: the joints' own transforms, blended entry by entry."""
+    """One stage: the joints' own transforms, blended entry by entry."""
     return [linear_stage(pose.rest_to_pose)]

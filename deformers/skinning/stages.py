@@ -1,7 +1,7 @@
-"""Stages of a blend: what joints give to each vertex, and how a vertex is moved by their sum.
+"""Stages of a blend: coefficients of joints, and the motion of a vertex by their sum.
 
-Two layouts make those rows cheap. An affine transform A is kept as its *cyclic diagonals*: rows (A00, A11, A22),
-(A01, A12, A20), (A02, A10, A21) and the translation. Vectors are kept *wrapped*, as (x, y, z, x, y). Then A @ v is the
+Two layouts make these rows cheap. An affine transform A is stored as its *cyclic diagonals*: rows (A00, A11, A22),
+(A01, A12, A20), (A02, A10, A21) and the translation. Vectors are *wrapped*, as (x, y, z, x, y). Then A @ v is the
 sum of three elementwise products of three rows each, and a cross product the difference of two.
 """
 
@@ -14,12 +14,12 @@ from typing import Literal
 
 import numpy as np
 
-LEAST_NORM = 1e-4
-"""Squared norms of blended dual quaternions are kept above: opposite rotations in equal parts have no right direction,
-and must not throw the vertex away."""
+# Lower bound of squared norms of blended dual quaternions: opposite rotations in equal parts have no direction, and
+# must not throw the vertex far away.
+MIN_NORM = 1e-4
 
+# Numbers that a processor reads at once; other alignments of rows take twice as long.
 LANES = 16
-"""Numbers that a processor reads at once, at most. Rows that begin elsewhere take twice as long."""
 
 CYCLIC_ROWS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
 CYCLIC_COLUMNS = np.array([0, 1, 2, 1, 2, 0, 2, 0, 1])
@@ -37,9 +37,9 @@ class Stage:
     ----------
     coefficients : float array, shape (B, 12), (B, 10), (B, 22) or (B, 6)
     kind : str
-        "linear", "rigid", "pivot" or "rotation": which of the functions below has made it, and what the sums are.
+        "linear", "rigid", "pivot" or "rotation": the function below that made it.
     has_vertex_signs : bool
-        Whether each vertex chooses the signs of its joints' quaternions by itself, as Blender does.
+        Whether each vertex chooses the signs of its joints' quaternions, as in Blender.
     """
 
     coefficients: np.ndarray
@@ -59,14 +59,14 @@ def rigid_stage(dual_quaternions: np.ndarray) -> Stage:
 
 
 def pivot_stage(quaternions: np.ndarray, images: np.ndarray) -> Stage:
-    """Blend dual quaternions whose dual part depends on the vertex, as joints have scales.
+    """Blend dual quaternions with a dual part that depends on the vertex, because joints have scales.
 
     Parameters
     ----------
     quaternions : float array, shape (B, 4)
         Rotations, whose signs agree.
     images : float array, shape (B, 4, 4)
-        Rows are what the joint makes of each axis and, last, of the origin, as pure quaternions times the rotation.
+        Rows are the joint's images of each axis and, last, of the origin, as pure quaternions times the rotation.
     """
     rotations = quaternions[:, WRAPPED_QUATERNIONS[:6]]
     return Stage(np.concatenate([rotations, images.reshape(-1, 16)], axis=1), "pivot")
@@ -77,6 +77,7 @@ def rotation_stage(quaternions: np.ndarray) -> Stage:
     return Stage(quaternions[:, WRAPPED_QUATERNIONS[:6]], "rotation")
 
 
+# Coefficients of the joint at rest, shape (1, rows)
 IDENTITY_COEFFICIENTS: dict[Kind, np.ndarray] = {
     stage.kind: stage.coefficients
     for stage in (
@@ -86,11 +87,10 @@ IDENTITY_COEFFICIENTS: dict[Kind, np.ndarray] = {
         rotation_stage(np.eye(1, 4)),
     )
 }
-"""What a vertex at rest adds to the sums, shape (1, rows)."""
 
 
 def empty_rows(rows: int, columns: int) -> np.ndarray:
-    """A new float32 array of rows whose arithmetic is fast: they begin where processors read whole vectors.
+    """A new float32 array of rows that are aligned to `LANES`.
 
     Parameters
     ----------
@@ -103,21 +103,21 @@ def empty_rows(rows: int, columns: int) -> np.ndarray:
 
 
 class Scratch:
-    """Hands out pieces of one array: fresh memory of this size would be mapped anew at each call."""
+    """Parts of one array: new memory of this size would be mapped again at each call."""
 
     def __init__(self, memory: np.ndarray) -> None:
         self._memory = memory
         self._used = 0
 
     def take(self, *shape: int) -> np.ndarray:
-        """The next piece, of this shape: as the last user left it."""
+        """The next part, of this shape, not cleared."""
         start = self._used
         self._used += math.prod(shape)
         return self._memory[start : self._used].reshape(shape)
 
 
 def run_stages(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory: Scratch) -> np.ndarray:
-    """Put columns through a row of stages.
+    """Apply stages to columns: float32 array, (3, C, n).
 
     Parameters
     ----------
@@ -125,10 +125,6 @@ def run_stages(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory:
         The stages' coefficients, summed over each vertex's joints, one stage below the other.
     start : float32 array, shape (5, C, n)
         Wrapped columns, the last a point, the others vectors.
-
-    Returns
-    -------
-    float32 array, shape (3, C, n)
     """
     state, row = start, 0
     for stage in stages:
@@ -139,7 +135,7 @@ def run_stages(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory:
 
 
 def apply_affine(affine: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
-    """Apply affine transforms to columns.
+    """Apply affine transforms to columns: float32 array, (5, C, n).
 
     Parameters
     ----------
@@ -147,10 +143,6 @@ def apply_affine(affine: np.ndarray, state: np.ndarray, memory: Scratch) -> np.n
         Cyclic diagonals.
     state : float32 array, shape (5, C, n or 1)
         Wrapped columns, the last a point, the others vectors.
-
-    Returns
-    -------
-    float32 array, shape (5, C, n)
     """
     columns, count = state.shape[1], affine.shape[1]
     diagonals = affine.reshape(4, 3, 1, count)
@@ -166,23 +158,17 @@ def apply_affine(affine: np.ndarray, state: np.ndarray, memory: Scratch) -> np.n
 
 
 def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
-    """Normalize sums of dual quaternions and move points and vectors by them (eq 5-8).
+    """Normalize sums of dual quaternions and move points and vectors by them (eq 5-8); see `apply_affine`.
 
     Parameters
     ----------
     blended : float32 array, shape (10, n)
         w and wrapped r of the real part, w' and r' of the dual part.
-    state : float32 array, shape (5, C, n or 1)
-        Wrapped columns, the last a point, the others vectors.
-
-    Returns
-    -------
-    float32 array, shape (5, C, n)
 
     Notes
     -----
     q v q* / |q|^2, written out with the translation 2 q' q*: v + 2 / |q|^2 (r x u + w u - w' r) with u = r x v + r'.
-    For vectors the dual part is left out.
+    Vectors do not use the dual part.
     """
     columns, count = state.shape[1], blended.shape[1]
     w, r, dual_w, dual_r = blended[0], blended[1:6, None], blended[6], blended[7:10]
@@ -206,18 +192,12 @@ def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np
 
 
 def _move_about_pivots(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
-    """Rotate by sums of quaternions what each joint's own matrix, seen from its rotation, has made of columns.
+    """Rotate the columns' images by each joint by sums of quaternions; see `apply_affine`.
 
     Parameters
     ----------
     blended : float32 array, shape (22, n)
         w and wrapped r of the quaternions, then the images of the axes and of the origin times them.
-    state : float32 array, shape (5, C, n or 1)
-        Wrapped columns, the last a point, the others vectors.
-
-    Returns
-    -------
-    float32 array, shape (5, C, n)
 
     Notes
     -----
@@ -238,30 +218,24 @@ def _move_about_pivots(blended: np.ndarray, state: np.ndarray, memory: Scratch) 
     out += np.multiply(r[1:4], image[3:6], out=product)
     out -= np.multiply(r[2:5], image[2:5], out=product)
     out *= np.multiply(scale, 0.5, out=scale)
-    if scale.max() >= 1.0 / LEAST_NORM:
+    if scale.max() >= 1.0 / MIN_NORM:
         out += _fade_in(blended[:4]) * state[:3]
     result[3:] = result[:2]
     return result
 
 
 def _fade_in(quaternions: np.ndarray) -> np.ndarray:
-    """How much quaternions, shape (4, n), have no direction, 0 to 1, shape (n,)."""
-    return np.maximum(1.0 - np.square(quaternions).sum(axis=0) / LEAST_NORM, 0.0)
+    """1 for quaternions, shape (4, n), without a direction, 0 above `MIN_NORM`, shape (n,)."""
+    return np.maximum(1.0 - np.square(quaternions).sum(axis=0) / MIN_NORM, 0.0)
 
 
 def _rotate(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
-    """Normalize sums of quaternions and rotate columns by them about the origin.
+    """Normalize sums of quaternions and rotate columns by them about the origin; see `apply_affine`.
 
     Parameters
     ----------
     blended : float32 array, shape (6, n)
         w and wrapped r.
-    state : float32 array, shape (5, C, n or 1)
-        Wrapped columns.
-
-    Returns
-    -------
-    float32 array, shape (5, C, n)
 
     Notes
     -----
@@ -290,7 +264,7 @@ def _inverse_squares(quaternions: np.ndarray, memory: Scratch) -> np.ndarray:
     """2 / |q|^2 of quaternions, shape (4, n), to (n,)."""
     squares, scale = memory.take(*quaternions.shape), memory.take(quaternions.shape[1])
     np.add.reduce(np.multiply(quaternions, quaternions, out=squares), axis=0, out=scale)
-    np.maximum(scale, LEAST_NORM, out=scale)
+    np.maximum(scale, MIN_NORM, out=scale)
     return np.divide(2.0, scale, out=scale)
 
 

@@ -1,4 +1,4 @@
-"""Signs of dual quaternions as Blender's Preserve Volume has them: chosen anew for each vertex."""
+"""Signs of dual quaternions chosen for each vertex, as in Blender's Preserve Volume."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from .blocks import NO_SLOT, Block
 
 
 def choose_signs(block: Block, coefficients: np.ndarray, sums: np.ndarray) -> None:
-    """Sum the coefficients of a block with signs that its vertices choose, where that matters.
+    """Sum the coefficients of a block with signs that its vertices choose, if that matters.
 
     Parameters
     ----------
     coefficients : float32 array, shape (b, rows)
         Of the block's joints; the first four are a quaternion.
     sums : float32 array, shape (rows, n)
-        With the signs of the joints. Columns of vertices are overwritten that joints with opposite signs influence.
+        With the signs of the joints. Overwritten for vertices that joints with opposite signs influence.
 
     Notes
     -----
-    A joint of a vertex is negated where it disagrees with the sum of those before it, in the order of the vertex's
-    groups.
+    A joint of a vertex is negated if it disagrees with the sum of those before it, in the order of the vertex's groups.
     """
     quaternions = coefficients[:, :4]
     is_opposite = quaternions @ quaternions.T < 0.0
@@ -33,7 +32,7 @@ def choose_signs(block: Block, coefficients: np.ndarray, sums: np.ndarray) -> No
 
 
 def _sign(weights: np.ndarray, slots: np.ndarray, quaternions: np.ndarray) -> np.ndarray:
-    """Weights, shape (b, m), with the signs of what they are multiplied with."""
+    """Weights, shape (b, m), with the signs of their quaternions."""
     order, columns = np.argsort(slots, axis=0), np.arange(weights.shape[1])
     signed, sums = weights.copy(), np.zeros((weights.shape[1], 4), np.float32)
     for joints in order[: int((slots != NO_SLOT).sum(axis=0).max())]:

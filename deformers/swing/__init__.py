@@ -1,5 +1,5 @@
-"""Swing: what lags behind an action and settles, as a function of the whole action, without a simulation.
+"""Swing: parts lag behind an action and settle, computed from the whole action without a simulation.
 
-`parts` says which bones swing, and how; `chains` makes of their paths how each bone rotates in each frame, with the
-exact spring of `springs` and the paths of `paths`.
+`parts` chooses the bones that swing and their springs. `chains` computes rotations of bones from their paths, with the
+exact spring of `springs` and the paths of `paths`. `regions` makes a bone for a painted region of flesh.
 """

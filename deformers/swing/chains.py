@@ -1,4 +1,4 @@
-"""Chains of bones that swing: their modes at rest, and how each bone rotates in each frame."""
+"""Chains of bones that swing: their modes at rest, and the rotations of their bones in each frame."""
 
 from __future__ import annotations
 
@@ -7,35 +7,23 @@ from functools import cached_property
 
 import numpy as np
 
-from ..motion.rotations import conjugate, from_matrices, make_continuous, multiply, to_matrices
+from ..algebra.rotations import conjugate, from_matrices, make_continuous, multiply, to_matrices
 from .paths import smooth_paths
 from .springs import Timing, find_accelerations, find_lag
-
-THINNING = 0.6
-"""How much thinner a chain gets up to its tip: its springs go with the cube of that, its masses with the square."""
-
-STRONGEST_DAMPING = 0.95
-"""Of a mode: modes above the first are damped more, and none so much that it no longer swings."""
-
-SOFT = np.radians(35.0)
-"""Angle at a joint that swing comes near to and does not reach."""
-
-ROOM = 0.04
-"""Parts of its distance from the chain's root that an end may come nearer to the body."""
 
 TINY = 1e-9
 
 
 @dataclass(frozen=True)
 class Spring:
-    """How a part swings.
+    """Spring of a part.
 
     Attributes
     ----------
     frequency : float
-        Of its lowest mode, cycles per second.
+        Frequency of the lowest mode, in cycles per second.
     damping : float
-        Ratio to the damping from which on nothing swings back.
+        Ratio to the critical damping.
     """
 
     frequency: float
@@ -44,22 +32,20 @@ class Spring:
 
 @dataclass(frozen=True, eq=False)
 class ChainMotion:
-    """A chain of K bones as an action moves it, half a frame from row to row.
+    """Motion of a chain of K bones in an action, sampled every half frame, in armature space.
 
     Attributes
     ----------
     joints : float64 array, shape (F, K + 1, 3)
-        The head of the first bone, then what each bone carries at its end; armature space.
+        Head of the first bone, then the end of each bone.
     axes : float64 array, shape (F, K, 3, 3)
-        Of the bones, armature space; as long as these are scaled.
-    carrier : float64 array, shape (F, 3, 3)
-        The same of the bone that carries the chain.
-    rest_carrier : float64 array, shape (3, 3)
-        The same at rest.
+        Axes of the bones, with their scale.
+    carrier, rest_carrier : float64 arrays, shapes (F, 3, 3) and (3, 3)
+        Axes of the bone that carries the chain, in the action and at rest.
     world : float64 array, shape (F, 4, 4)
-        From armature space.
+        From armature to world space.
     inward : float64 array, shape (K, 3)
-        Directions from the ends to the carrier, square to the chain, in the axes of the carrier; 0 where there is none.
+        Directions from the ends to the carrier, at right angles to the chain, in the axes of the carrier; or 0.
     """
 
     joints: np.ndarray
@@ -71,30 +57,30 @@ class ChainMotion:
 
     @cached_property
     def rotations(self) -> np.ndarray:
-        """The axes, orthonormal."""
+        """Orthonormal axes of the bones, (F, K, 3, 3)."""
         return orthonormalize(self.axes)
 
     @property
     def lengths(self) -> np.ndarray:
-        """Of the bones in the first frame, shape (K,)."""
+        """Lengths of the bones in the first frame, shape (K,)."""
         return np.maximum(np.linalg.norm(np.diff(self.joints[0], axis=0), axis=1), TINY)
 
     @cached_property
     def carrier_axes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Axes of the carrier in world space, orthonormal, shape (F, 3, 3), and if it were at rest, (3, 3)."""
+        """Orthonormal axes of the carrier in world space, shape (F, 3, 3), and those of a carrier at rest, (3, 3)."""
         linear = self.world[:, :3, :3]
         axes = orthonormalize(np.concatenate([linear @ self.carrier, linear[:1] @ self.rest_carrier]))
         return axes[:-1], axes[-1]
 
 
 def orthonormalize(axes: np.ndarray) -> np.ndarray:
-    """The nearest orthonormal axes, mirrored where they were, shape (..., 3, 3)."""
+    """Nearest orthonormal axes, shape (..., 3, 3). Mirrored axes stay mirrored."""
     left, _, right = np.linalg.svd(axes)
     return left @ right
 
 
 def find_modes(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Modes of a chain: masses at the ends of its bones, springs against bending between bones.
+    """Find the modes of a chain with masses at the ends of its bones, and springs against bending between them.
 
     Parameters
     ----------
@@ -103,24 +89,24 @@ def find_modes(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     Returns
     -------
     shapes : float64 array, shape (K, K)
-        How far each end goes aside (rows) in each mode (columns).
+        Deflection of each end (rows) in each mode (columns).
     loads : float64 array, shape (K, K)
-        How much each mode (columns) takes of the acceleration of each end (rows).
+        Share of the acceleration of each end (rows) that drives each mode (columns).
     frequencies : float64 array, shape (K,)
-        Ratio to that of the first mode, ascending.
+        Ratios to the frequency of the first mode, ascending.
 
     Notes
     -----
-    Bending at a joint moves each end after it by how far that is from the joint: what gives is a sum of positive terms.
-    So the first mode is exact, however short some bones are; what stiffness would give is lost to rounding there.
+    Bending at a joint moves each end after it by its distance from the joint, so compliance is a sum of positive terms.
+    This makes the first mode exact, however short some bones are. A stiffness matrix would lose it to rounding.
     """
     ends = np.cumsum(lengths)
     middle = (ends - 0.5 * lengths) / ends[-1]
-    thickness = 1.0 - THINNING * middle
+    thickness = 1.0 - 0.6 * middle  # masses go with its square, springs with its cube
     masses = np.sqrt(lengths) * thickness
     reach = np.tril(ends[:, None] - (ends - lengths))
-    give = np.outer(masses, masses) * (reach @ (reach / thickness**3).T)
-    shares, modes = (found[..., ::-1] for found in np.linalg.eigh(give))
+    compliance = np.outer(masses, masses) * (reach @ (reach / thickness**3).T)
+    shares, modes = (found[..., ::-1] for found in np.linalg.eigh(compliance))
     shares = np.maximum(shares, np.finfo(np.float64).eps * shares[0])
     return modes / masses[:, None], modes * masses[:, None], np.sqrt(shares[0] / shares)
 
@@ -128,30 +114,31 @@ def find_modes(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 def find_offsets(
     motion: ChainMotion, spring: Spring, timing: Timing, size: float, gravity: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How far the ends of a chain's bones lag behind the action, in armature space.
+    """Find how far the ends of a chain's bones lag behind the action, in armature space.
 
     Parameters
     ----------
     size : float
-        Of the character, world space.
+        Size of the character in world space.
     gravity : float array, shape (3,)
-        Its acceleration, world space.
+        Acceleration in world space.
 
     Returns
     -------
     lag : float64 array, shape (F, K, 3)
-        By inertia.
+        Offsets by inertia.
     sag : float64 array, shape (F, K, 3)
-        By gravity, against how it acts where the carrier stands as it does at rest.
+        Offsets by gravity, relative to its effect on a chain whose carrier is at rest.
 
     Notes
     -----
-    Springs and dampers turn with the carrier: accelerations are taken in its axes. So nothing lags behind what moves
-    or turns evenly.
+    Springs and dampers rotate with the carrier, because accelerations are taken in its axes. So nothing lags behind a
+    motion of constant velocity.
     """
+    max_damping = 0.95  # higher modes are damped more, but each still swings
     shapes, loads, ratios = find_modes(motion.lengths)
     frequencies = spring.frequency * ratios
-    dampings = np.minimum(STRONGEST_DAMPING, spring.damping * np.sqrt(ratios))
+    dampings = np.minimum(max_damping, spring.damping * np.sqrt(ratios))
     axes, rest_axes = motion.carrier_axes
     paths = np.einsum("fij,fkj->fki", motion.world[:, :3, :3], motion.joints[:, 1:]) + motion.world[:, None, :3, 3]
     accelerations = find_accelerations(smooth_paths(paths, size, timing.is_cyclic), timing)
@@ -168,24 +155,21 @@ def find_offsets(
 
 
 def spare_body(motion: ChainMotion, offsets: np.ndarray) -> np.ndarray:
-    """Offsets of ends, armature space, shape (F, K, 3), that come only a little nearer to the carrier.
-
-    Away from it, they are as they were.
-    """
+    """Limit how far ends come nearer to the carrier, by their offsets in armature space, shape (F, K, 3)."""
     inward = np.einsum("fij,kj->fki", motion.carrier, motion.inward)
     depths = np.maximum((offsets * inward).sum(axis=2), 0.0)
-    rooms = ROOM * np.cumsum(motion.lengths)
+    rooms = 0.04 * np.cumsum(motion.lengths)
     return offsets - (depths - rooms * np.tanh(depths / rooms))[..., None] * inward
 
 
 def measure_angles(motion: ChainMotion, offsets: np.ndarray) -> np.ndarray:
-    """Angles by which offsets turn the bones, not softened, of the bone that turns most, radians, shape (F,)."""
+    """Largest angle by which offsets rotate a bone of the chain, before it is softened, radians, shape (F,)."""
     spans, aside = _find_aside(motion, offsets)
     return (np.linalg.norm(aside, axis=2) / np.maximum(np.linalg.norm(spans, axis=2), TINY)).max(axis=1)
 
 
 def _find_aside(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The bones, and how far each end goes aside of its bone, which does not stretch, shape (F, K, 3) each."""
+    """Split off the part of offsets that stretches bones: the bones and the rest of the offsets, (F, K, 3) each."""
     spans = np.diff(motion.joints, axis=1)
     shifts = np.diff(np.concatenate([np.zeros_like(offsets[:, :1]), offsets], axis=1), axis=1)
     along = (shifts * spans).sum(axis=2) / np.maximum((spans**2).sum(axis=2), TINY)
@@ -193,9 +177,9 @@ def _find_aside(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, n
 
 
 def measure_own(motion: ChainMotion) -> np.ndarray:
-    """Angles by which the action itself turns the bones of a chain from how it mostly holds them, radians, shape (F,).
+    """Largest angle by which the action itself rotates a bone of a chain, radians, shape (F,).
 
-    Of the bone that turns most, against what carries the chain.
+    It is measured relative to the carrier, from the mean direction of the bone.
     """
     spans = np.einsum("fji,fkj->fki", motion.carrier, _to_units(np.diff(motion.joints, axis=1)))
     cosines = np.einsum("fki,ki->fk", spans, _to_units(spans.mean(axis=0)))
@@ -203,22 +187,11 @@ def measure_own(motion: ChainMotion) -> np.ndarray:
 
 
 def bend_chain(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotate the bones of a chain so that their ends go where offsets have them.
+    """Rotate the bones of a chain so that their ends move by offsets, (F, K, 3), in armature space.
 
-    Each bone points to where its ends have gone, by the shortest turn, so that its twist stays; at each joint the bend
-    from where the bone before has turned it is softened.
-
-    Parameters
-    ----------
-    offsets : float array, shape (F, K, 3)
-        Of the ends, armature space.
-
-    Returns
-    -------
-    rotations : float64 array, shape (F, K, 4)
-        After those of the action, in the bones' own axes: unit quaternions.
-    angles : float64 array, shape (F,)
-        Between the bone as it is then and as the action has it, of the one that turns most, radians.
+    Each bone rotates by the smallest rotation, so that its twist stays. The bend at each joint is softened. Returns
+    unit quaternions, (F, K, 4), in the bones' own axes, to be applied after the rotations of the action, and the
+    largest angle between a bone and the same bone in the action, radians, (F,).
     """
     turns, angles = _turn_bones(motion, offsets)
     before = np.concatenate([np.tile([1.0, 0.0, 0.0, 0.0], (len(turns), 1, 1)), turns[:, :-1]], axis=1)
@@ -226,19 +199,10 @@ def bend_chain(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np
 
 
 def follow_chain(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same as `bend_chain`, for bones that are children of those of the chain, each of one, at the same place.
+    """Rotate and move the children of a chain's bones, one at the position of each bone, so that ends move by offsets.
 
-    Parameters
-    ----------
-    offsets : float array, shape (F, K, 3)
-
-    Returns
-    -------
-    rotations : float64 array, shape (F, K, 4)
-        In the bones' own axes: unit quaternions.
-    locations : float64 array, shape (F, K, 3)
-        The same: the bones before have turned each one's head elsewhere.
-    angles : float64 array, shape (F,)
+    Offsets, (F, K, 3), are in armature space. Returns unit quaternions, (F, K, 4), and offsets of the heads, which the
+    bones before move, (F, K, 3), in the bones' own axes, and the largest angles as `bend_chain` does, (F,).
     """
     turns, angles = _turn_bones(motion, offsets)
     spans = np.diff(motion.joints, axis=1)
@@ -249,7 +213,7 @@ def follow_chain(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _turn_bones(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far each bone turns in armature space, shape (F, K, 4), and the largest angle, shape (F,)."""
+    """Rotations of the bones in armature space, shape (F, K, 4), and the largest angle, shape (F,)."""
     spans, aside = _find_aside(motion, offsets)
     spans, wanted = _to_units(spans), _to_units(spans + aside)
     before = np.tile([1.0, 0.0, 0.0, 0.0], (len(spans), 1))
@@ -264,7 +228,7 @@ def _turn_bones(motion: ChainMotion, offsets: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _in_bones(motion: ChainMotion, turns: np.ndarray) -> np.ndarray:
-    """Turns of armature space in the bones' own axes, without jumps of sign, shape (F, K, 4)."""
+    """Convert rotations from armature space to the bones' own axes, without jumps of sign, shape (F, K, 4)."""
     bones = from_matrices(motion.rotations)
     rotations = multiply(multiply(conjugate(bones), turns), bones)
     rotations *= np.where(rotations[:1, :, :1] < 0.0, -1.0, 1.0)
@@ -276,15 +240,16 @@ def _to_units(vectors: np.ndarray) -> np.ndarray:
 
 
 def _soften(start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Directions from the first to the second ones, but not as far, shape (F, 3)."""
+    """Rotate directions toward others, (F, 3), by less than the whole angle and never by as much as `limit`."""
+    limit = np.radians(35.0)
     cosines = np.clip((start * end).sum(axis=-1, keepdims=True), -1.0, 1.0)
     aside = _to_units(end - cosines * start)
     angles = np.arctan2(np.linalg.norm(np.cross(start, end), axis=-1, keepdims=True), cosines)
-    angles = SOFT * np.tanh(angles / SOFT)
+    angles = limit * np.tanh(angles / limit)
     return np.cos(angles) * start + np.sin(angles) * aside
 
 
 def _find_shortest(start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The shortest rotations between directions, unit quaternions, shape (F, 4)."""
+    """Smallest rotations between directions, unit quaternions, shape (F, 4)."""
     turns = np.concatenate([1.0 + (start * end).sum(axis=-1, keepdims=True), np.cross(start, end)], axis=-1)
     return _to_units(turns)

@@ -1,4 +1,4 @@
-"""Parts that swing: how each kind does, the chains of bones of a rig, and which part a chain is by its names."""
+"""Kinds of parts that swing, recognized by the names of bones, and chains of bones."""
 
 from __future__ import annotations
 
@@ -9,28 +9,22 @@ from dataclasses import dataclass
 
 from .chains import Spring
 
-LONG = 0.25
-"""Length of a tail, in sizes of the character, from which on it swings as slowly as long ones do."""
-
-SHORT_TAIL = 2.5
-"""Frequency of shorter ones."""
-
 
 @dataclass(frozen=True)
-class Part:
-    """A kind of part.
+class SwingPart:
+    """A kind of part that swings.
 
     Attributes
     ----------
     words : tuple of str
-        Its names in English are whole words of a bone's name, or begin one where they end in "*"; others stand
-        anywhere in it.
+        English words match whole words of a bone's name, or their beginnings if they end in "*". Words in other
+        scripts match anywhere.
     angle : float
-        That it swings by in all but the liveliest frames, radians.
+        Radians that it swings by in all but the liveliest frames.
     is_flesh : bool
-        Whether it is flesh on a body: by its names, only bones that carry nothing else are taken for it.
+        Whether it is flesh on a body. A name is then not enough: the bone must not carry other parts.
     spares_body : bool
-        Whether it hangs along a body, into which it does not swing.
+        Whether it hangs along a body, and does not swing into it.
     """
 
     label: str
@@ -42,43 +36,84 @@ class Part:
     spares_body: bool = False
 
 
-PARTS = {
-    "TAIL": Part(
+# In the order of menus. If a name matches several, the last counts. Judged from strips of a few characters.
+SWING_PARTS = {
+    "TAIL": SwingPart(
         "Tail", "A tail, long or short", ("tail*", "尻尾", "しっぽ"), Spring(1.2, 0.25), math.radians(12.0)
     ),
-    "EAR": Part("Ear", "Ears", ("ear", "ears", "耳"), Spring(5.0, 0.25), math.radians(10.0)),
-    "HAIR": Part(
+    "EAR": SwingPart("Ear", "Ears", ("ear", "ears", "耳"), Spring(5.0, 0.25), math.radians(10.0)),
+    "HAIR": SwingPart(
         "Hair", "Strands of hair", ("hair*", "ponytail*", "pigtail*", "twintail*", "braid*", "bang", "bangs", "髪"),
         Spring(1.5, 0.35), math.radians(10.0),
     ),
-    "CLOAK": Part(
+    "CLOAK": SwingPart(
         "Cloak", "A cloak, a skirt, or a scarf", ("cloak*", "cape*", "skirt*", "scarf*", "マント", "スカート"),
         Spring(1.5, 0.35), math.radians(10.0), spares_body=True,
     ),
-    "ANTENNA": Part(
+    "ANTENNA": SwingPart(
         "Antenna", "Antennae, and other thin and stiff parts", ("antenna*", "feeler*", "whisker*", "触角"),
         Spring(5.0, 0.25), math.radians(10.0),
     ),
-    "BELLY": Part(
+    "BELLY": SwingPart(
         "Belly", "A belly with a bone of its own", ("belly*", "stomach*", "abdomen*", "腹"),
         Spring(3.0, 0.3), math.radians(6.0), is_flesh=True,
     ),
-    "BREAST": Part(
+    "BREAST": SwingPart(
         "Breast", "Breasts with bones of their own", ("breast*", "bust*", "boob*", "乳"),
         Spring(3.5, 0.3), math.radians(6.0), is_flesh=True,
     ),
-    "CHEEK": Part(
+    "CHEEK": SwingPart(
         "Cheek", "Cheeks and jowls with bones of their own", ("cheek*", "jowl*", "頬"),
         Spring(5.0, 0.3), math.radians(4.0), is_flesh=True,
     ),
 }  # fmt: skip
-"""By key, in the order of menus; a name that several fit is the last one's. Judged from strips of a few characters."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain of bones that swings, or is about to.
+
+    Attributes
+    ----------
+    part : str
+        Key of `SWING_PARTS`.
+    bones : tuple of str
+        Names, from the root to the tip.
+    lags : tuple of str
+        Names of the lag bones, one for each bone; empty until they are made.
+    is_held : bool
+        Whether constraints or drivers move the bones, so that lag bones deform in their place.
+    amount : float
+        How far it swings, relative to physics; 0 until it is found.
+    gravity : float
+        How far gravity bends it, relative to physics.
+    angle : float
+        In lively frames, radians: the wanted angle of a new chain; in a report, the angle that it swings by.
+    own : float
+        In a report, the angle by which the actions themselves move it in lively frames, radians.
+    is_everywhere : bool
+        Whether it swings in actions that get a swing for the first time.
+    fades : bool
+        Whether it swings less in actions that move it themselves.
+    """
+
+    part: str
+    bones: tuple[str, ...]
+    spring: Spring
+    lags: tuple[str, ...] = ()
+    is_held: bool = False
+    amount: float = 0.0
+    gravity: float = 0.0
+    angle: float = 0.0
+    own: float = 0.0
+    is_everywhere: bool = True
+    fades: bool = False
 
 
 def find_part(name: str) -> str:
-    """The key of the part that a bone is by its name, "" for none."""
+    """Find the key of the part that a bone's name means, or ""."""
     words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
-    found = [key for key, part in PARTS.items() if any(_fits(word, name, words) for word in part.words)]
+    found = [key for key, part in SWING_PARTS.items() if any(_fits(word, name, words) for word in part.words)]
     return found[-1] if found else ""
 
 
@@ -89,14 +124,9 @@ def _fits(word: str, name: str, words: Sequence[str]) -> bool:
 
 
 def find_chains(parents: Sequence[int], chosen: Collection[int]) -> list[list[int]]:
-    """Chains of bones, from the root on: each goes on with the child that has most bones below it.
+    """Divide chosen bones into chains. Each goes on with the child that has the most bones below it.
 
-    Parameters
-    ----------
-    parents : sequence of int
-        Index of each bone's parent, -1 for none.
-    chosen : collection of int
-        The bones that are in a chain.
+    `parents` has the index of each bone's parent, or -1.
     """
     children: dict[int, list[int]] = {}
     for bone in sorted(chosen):
@@ -118,34 +148,21 @@ def find_chains(parents: Sequence[int], chosen: Collection[int]) -> list[list[in
 
 
 def leave_out_bodies(parents: Sequence[int], parts: Sequence[str]) -> list[str]:
-    """The part of each bone, "" for what only has the name of flesh: it carries bones that are none, as a spine does.
+    """Clear the part of bones that are only named like flesh: they carry other bones, as a spine does.
 
-    Parameters
-    ----------
-    parents : sequence of int
-        Index of each bone's parent, -1 for none.
-    parts : sequence of str
-        What each bone is by its name, "" for none.
+    `parents` are indices or -1. `parts` are the keys of the parts that the bones' names mean, or "".
     """
     found = list(parts)
     for bone in range(len(parents)):
         above = parents[bone]
         while above >= 0:
-            if parts[above] and PARTS[parts[above]].is_flesh and parts[bone] != parts[above]:
+            if parts[above] and SWING_PARTS[parts[above]].is_flesh and parts[bone] != parts[above]:
                 found[above] = ""
             above = parents[above]
     return found
 
 
 def choose_spring(key: str, length: float) -> Spring:
-    """How a part swings.
-
-    Parameters
-    ----------
-    key : str
-        Of `PARTS`.
-    length : float
-        Of the chain, in sizes of the character.
-    """
-    spring = PARTS[key].spring
-    return Spring(SHORT_TAIL, spring.damping) if key == "TAIL" and length < LONG else spring
+    """The spring of a key of `SWING_PARTS`, for a chain of this length in sizes of the character."""
+    spring = SWING_PARTS[key].spring
+    return Spring(2.5, spring.damping) if key == "TAIL" and length < 0.25 else spring  # short tails are faster

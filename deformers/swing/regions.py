@@ -1,26 +1,14 @@
-"""Regions of skin that become flesh: how far each vertex belongs to one, and the bone that carries it."""
+"""Painted regions of skin that become flesh: shares of the vertices, and the bone of the region."""
 
 from __future__ import annotations
 
 import numpy as np
 
-MOST = 0.95
-"""Of a weight that flesh takes: the bone keeps its entries, so that all of it can be given back."""
-
 
 def soften_region(points: np.ndarray, edges: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Shares that rise from 0 at the border of a region to what was painted, by the distance along edges.
+    """Let a painted region, shares (V,), fade to 0 at its border, by the distance along edges (E, 2) of points (V, 3).
 
-    Parameters
-    ----------
-    points : float array, shape (V, 3)
-    edges : int array, shape (E, 2)
-    group : float array, shape (V,)
-        As it was painted; a region without a border keeps it.
-
-    Returns
-    -------
-    float64 array, shape (V,)
+    A region without a border keeps its shares. The result is float64, shape (V,).
     """
     lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
     distances = np.where(group > 0.0, np.inf, 0.0)
@@ -36,33 +24,21 @@ def soften_region(points: np.ndarray, edges: np.ndarray, group: np.ndarray) -> n
 
 
 def share_weights(weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """The part of a bone's weights that flesh takes; with what is left, it adds up to them to the last bit.
+    """Move a share, (V,), of a bone's weights, float32, (V,), to flesh, so that both parts add up to the last bit.
 
-    Parameters
-    ----------
-    weights : float32 array, shape (V,)
-    shares : float array, shape (V,)
-
-    Returns
-    -------
-    float32 array, shape (V,)
-        Whole multiples of the last digit of each weight.
+    The weights of the flesh are whole multiples of the last digit of each weight.
     """
+    max_share = 0.95  # the bone keeps its entries, so that all weights can be given back
     digits = np.spacing(np.maximum(weights, np.finfo(np.float32).tiny))
-    return (np.floor(MOST * shares * weights / digits) * digits).astype(np.float32)
+    return (np.floor(max_share * shares * weights / digits) * digits).astype(np.float32)
 
 
 def place_bone(
     points: np.ndarray, shares: np.ndarray, start: np.ndarray, end: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Head and tail of a region's bone, shape (3,) each: from the line of the bone that carries it to its middle.
+    """Place a region's bone: head on the line of the carrying bone, tail in the middle of the region, shape (3,) each.
 
-    Parameters
-    ----------
-    points : float array, shape (V, 3)
-    shares : float array, shape (V,)
-    start, end : float arrays, shape (3,)
-        Of the bone that carries it.
+    The region has points (V, 3) and shares (V,). The carrying bone leads from `start` to `end`, (3,).
     """
     middle = shares @ points / shares.sum()
     along = end - start

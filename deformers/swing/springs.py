@@ -1,4 +1,4 @@
-"""A point on a damped spring, exactly, from the accelerations of what it hangs on; all frames at once."""
+"""The exact motion of a point on a damped spring, from accelerations of its support, for all frames at once."""
 
 from __future__ import annotations
 
@@ -6,27 +6,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# Pole of the cubic spline: the effect of a sample on the spline fades by this factor from sample to sample.
 POLE = np.sqrt(3.0) - 2.0
-"""Of the cubic spline: how fast a sample's effect on it fades."""
 
-REACH = 40
-"""Samples after which nothing of that is left in float64: 0.27 ** 40."""
-
-
-SLOW = 1e-5
-"""Part of a spring's turn within a step, radians, below which two terms of a series are exact."""
+# 0.27 ** 40 is below the precision of float64.
+PADDING = 40
 
 
 @dataclass(frozen=True)
 class Timing:
-    """When a motion was sampled.
+    """Sampling of a motion.
 
     Attributes
     ----------
     step : float
         Seconds between two samples.
     is_cyclic : bool
-        Whether the last sample is the first one of the next cycle.
+        Whether the last sample is the first sample of the next cycle.
     """
 
     step: float
@@ -34,14 +30,14 @@ class Timing:
 
 
 def find_accelerations(paths: np.ndarray, timing: Timing) -> np.ndarray:
-    """Accelerations of the smooth curves (C2 cubic splines) through sampled paths, per second squared.
+    """Find the accelerations of C2 cubic splines through sampled paths, per second squared.
 
-    At its ends, a motion that is not cyclic goes on as it goes: it is not accelerated there.
+    The ends of a motion that is not cyclic are not accelerated.
 
     Parameters
     ----------
     paths : float array, shape (F, ...)
-        A cycle may end elsewhere than where it began: it travels.
+        A cycle may travel: its end need not be its start.
 
     Returns
     -------
@@ -59,21 +55,21 @@ def find_accelerations(paths: np.ndarray, timing: Timing) -> np.ndarray:
     if timing.is_cyclic:
         inner[:-1] = steps - np.roll(steps, 1, axis=0)
         inner[-1] = inner[0]
-        rows = np.arange(-REACH, count + 1 + REACH) % count
+        rows = np.arange(-PADDING, count + 1 + PADDING) % count
         padded = inner[rows]
     else:
         inner[1:-1] = np.diff(steps, axis=0)
-        rows = np.arange(-REACH, count + 1 + REACH) % (2 * count)
+        rows = np.arange(-PADDING, count + 1 + PADDING) % (2 * count)
         is_mirrored = (rows > count).reshape(-1, *[1] * (steps.ndim - 1))
         padded = np.where(is_mirrored, -inner[np.minimum(rows, 2 * count - rows)], inner[np.minimum(rows, count)])
     forward = accumulate(padded, POLE)
     both = accumulate(forward[::-1], POLE)[::-1]
     # The two recursions in a row are 1 / ((1 - p z)(1 - p / z)); the spline's filter is -6 p times that.
-    return -6.0 * POLE * both[REACH : REACH + count + 1] / timing.step**2
+    return -6.0 * POLE * both[PADDING : PADDING + count + 1] / timing.step**2
 
 
 def find_slopes(values: np.ndarray, timing: Timing) -> np.ndarray:
-    """Slopes of the same curves at the samples, per step, shape (F, ...)."""
+    """Slopes of the splines of `find_accelerations` at the samples, per step, shape (F, ...)."""
     curvature = find_accelerations(values, Timing(1.0, timing.is_cyclic))
     steps = np.diff(np.asarray(values, np.float64), axis=0)
     slopes = np.empty_like(curvature)
@@ -89,18 +85,18 @@ def find_lag(
     timing: Timing,
     before: np.ndarray | float = 0.0,
 ) -> np.ndarray:
-    """How far a point on a spring is from where it hangs, exactly, for accelerations that are linear between samples.
+    """Find the exact offset of a point on a spring, for accelerations that are linear between samples.
 
     Parameters
     ----------
     accelerations : float array, shape (F, ...)
-        Of where it hangs, per second squared.
+        Accelerations of the support, per second squared.
     frequency : float or array, shape (...)
-        Of the undamped spring, cycles per second; broadcast with the axes after the first.
+        Frequency of the undamped spring, in cycles per second. It is broadcast with the axes after the first.
     damping : float or array, shape (...)
-        Ratio to the damping from which on nothing swings back, above 0 and below 1.
+        Ratio to the critical damping, between 0 and 1.
     before : float or array, shape (...)
-        The acceleration in all time before the first sample; a cycle has itself there.
+        Constant acceleration before the first sample. It is ignored for a cycle.
 
     Returns
     -------
@@ -110,10 +106,10 @@ def find_lag(
     Notes
     -----
     y'' + 2 d w y' + w^2 y = -a, w = 2 pi f. With the pole p = -d w + i w sqrt(1 - d^2), y is -Im(Y) / Im(p), Y the
-    integral of e^(p (t - s)) a(s) up to t. Over a step of an a that is linear that is known in closed form: with
-    z = e^(p dt), q = p dt, the sum S[n] = z S[n - 1] + a[n - 1] of all samples before, I0 = dt (z - 1 - q) / q^2 and
-    I1 = dt (z - 1)^2 / q^2, Y[n] = I0 a[n] + I1 S[n]. Nothing is cut off, however long ago, and nothing is divided by
-    z, which is 0 where a spring settles within a step.
+    integral of e^(p (t - s)) a(s) up to t. For a linear a, it has a closed form over a step: with z = e^(p dt),
+    q = p dt, the sum S[n] = z S[n - 1] + a[n - 1] of all samples before, I0 = dt (z - 1 - q) / q^2 and
+    I1 = dt (z - 1)^2 / q^2, Y[n] = I0 a[n] + I1 S[n]. The history is not cut off. Nothing is divided by z, which is 0
+    if a spring settles within a step.
     """
     values = np.asarray(accelerations, np.float64)
     omega = 2.0 * np.pi * np.asarray(frequency, np.float64)
@@ -121,8 +117,8 @@ def find_lag(
     pole = -damping * omega + 1j * omega * np.sqrt(1.0 - damping**2)
     q = pole * timing.step
     z, change = np.exp(q), np.expm1(q)
-    series = 0.5 + q / 6.0  # where the difference would have no digits left
-    at_end = timing.step * np.where(abs(q) < SLOW, series, (change - q) / q**2)
+    series = 0.5 + q / 6.0  # for a slow spring, the difference would lose all digits
+    at_end = timing.step * np.where(abs(q) < 1e-5, series, (change - q) / q**2)
     inside = timing.step * (change / q) ** 2
     inputs = values[:-1]
     if timing.is_cyclic:
@@ -134,15 +130,11 @@ def find_lag(
 
 
 def accumulate(values: np.ndarray, pole: complex | np.ndarray) -> np.ndarray:
-    """The recursion out[n] = values[n] + pole out[n - 1] along the first axis.
+    """Apply the recursion out[n] = values[n] + pole out[n - 1] along the first axis of values, shape (F, ...).
 
-    Parameters
-    ----------
-    values : array, shape (F, ...)
-    pole : number or array, shape (...)
-        Broadcast with the axes after the first.
+    The pole, a number or shape (...), is broadcast with the axes after the first.
     """
     out = np.array(values, np.result_type(values, pole))
-    for row in range(1, len(out)):  # each needs the one before
+    for row in range(1, len(out)):  # each row needs the row before
         out[row] += pole * out[row - 1]
     return out

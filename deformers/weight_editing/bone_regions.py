@@ -1,4 +1,4 @@
-"""Mistakes in weights that the skeleton shows: regions of bones that do not follow each other as the bones do."""
+"""Mistakes in weights relative to the skeleton: regions of bones that are not adjacent as the bones are."""
 
 from __future__ import annotations
 
@@ -6,26 +6,17 @@ import numpy as np
 
 from ..rig.rest import Weights, normalize_weights
 
-REACH = 2
-"""Steps along the skeleton from a bone to those that its region may border on: some bones move no skin of their own."""
-
-SHARED = 0.1
-"""Share of weight that the ends of an edge have in common: below, the edge is not blended."""
-
-LEAST_EDGES = 6
-"""Edges between two regions, fewer of which are no joint."""
-
-UNBLENDED_SHARE = 0.75
-"""Of the edges between two regions."""
+# Steps along the skeleton between bones with adjacent regions: some bones move no skin of their own.
+MAX_STEPS = 2
 
 
 def find_misplaced(owners: np.ndarray, edges: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Bones whose region borders on others, but on none that is near along the skeleton: as where groups were swapped.
+    """Bones whose region is adjacent to others, but to none of a nearby bone, such as after groups were swapped.
 
     Parameters
     ----------
     owners : int array, shape (V,)
-        The bone that has most of each vertex, -1 for none.
+        The bone with most weight in each vertex, -1 for none.
     edges : int array, shape (E, 2)
     parents : int array, shape (B,)
 
@@ -43,7 +34,7 @@ def find_misplaced(owners: np.ndarray, edges: np.ndarray, parents: np.ndarray) -
 
 
 def _find_near(parents: np.ndarray, has_skin: np.ndarray) -> np.ndarray:
-    """Pairs of bones, bool array of shape (B, B), at most `REACH` steps apart; bones without skin make no step."""
+    """Pairs of bones, bool array of shape (B, B), at most `MAX_STEPS` steps apart; bones without skin make no step."""
     count = len(parents)
     steps = np.where(has_skin, 1, 0)
     distances = np.full((count, count), count)
@@ -54,19 +45,19 @@ def _find_near(parents: np.ndarray, has_skin: np.ndarray) -> np.ndarray:
             joined = [int(parents[other])] if parents[other] >= 0 else []
             for near in (*joined, *np.flatnonzero(parents == other).tolist()):
                 distance = distances[bone, other] + steps[near]
-                if distance <= REACH and distance < distances[bone, near]:
+                if distance <= MAX_STEPS and distance < distances[bone, near]:
                     distances[bone, near] = distance
                     reached.append(near)
-    return distances <= REACH
+    return distances <= MAX_STEPS
 
 
 def find_unblended(weights: Weights, owners: np.ndarray, edges: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Joints whose skin passes from the parent's weights to their own without blending: bool array, shape (B,).
+    """Joints whose skin changes from the parent's weights to their own without blending: bool array, shape (B,).
 
     Parameters
     ----------
     owners : int array, shape (V,)
-        The bone that has most of each vertex, -1 for none.
+        The bone with most weight in each vertex, -1 for none.
     edges : int array, shape (E, 2)
     parents : int array, shape (B,)
     """
@@ -87,5 +78,8 @@ def find_unblended(weights: Weights, owners: np.ndarray, edges: np.ndarray, pare
     ends = ends.reshape(-1, 2)
     shared = np.minimum(dense[ends[:, 0]], dense[ends[:, 1]]).sum(axis=1)
     total = np.bincount(below, minlength=count)
-    hard = np.bincount(below[shared < SHARED], minlength=count)
-    return (total >= LEAST_EDGES) & (hard >= UNBLENDED_SHARE * total)
+    min_shared = 0.1  # Common share of weight of the ends of a blended edge
+    hard = np.bincount(below[shared < min_shared], minlength=count)
+    min_edges = 6  # Between the two regions of a joint
+    min_unblended = 0.75  # Of the edges between two regions
+    return (total >= min_edges) & (hard >= min_unblended * total)

@@ -10,27 +10,13 @@ import numpy as np
 from ..errors import SkinningError
 from ..geometry.mesh_laplacian import drop_degenerate, find_edges
 from ..geometry.solid import find_islands, weld
+from ..geometry.vectors import list_ranges
 
-TOLERANCE = 1e-3
-"""How far a vertex's sum of weights may be from 1, and weights of vertices at one position from each other."""
+# Of a vertex's sum of weights from 1, and of weights of vertices at one position from each other
+MAX_WEIGHT_ERROR = 1e-3
 
-REGION_WEIGHT = 0.05
-"""Weight from which a vertex belongs to a bone's region: less hardly moves it."""
-
-STRAY_SHARE = 0.1
-"""A separate region with less than this share of the bone's largest on the same part is a stray patch."""
-
-FAR_WEIGHT = 0.2
-"""Weight from which a vertex may be too far from the bone."""
-
-FAR_RATIO = 4.0
-"""A bone is too far if it is this many times as far as the nearest bone, ..."""
-
-FAR_GAP = 0.1
-"""... and farther by this share of the mesh's diagonal."""
-
+# Vertices whose distances from all bones are in memory at a time
 BLOCK = 8192
-"""Vertices whose distances from all bones are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +34,9 @@ class Findings:
     unnormalized : bool array, shape (V,)
         Weighted, but the sum is not 1.
     torn : bool array, shape (V,)
-        Another vertex at the same position has different weights: a pose opens the seam.
+        Another vertex at the position has different weights: a pose opens the seam.
     stray, far : int arrays, shape (N, 2)
-        (vertex, bone), ascending: weights in small patches separate from the bone's main region on the same part of the
+        (vertex, bone), ascending: weights in small patches separate from the bone's main region on that part of the
         mesh, and weights of bones that are much farther away than others.
     limit : int
         Of influences; 0 for none.
@@ -95,16 +81,12 @@ def check_weights(
     heads, tails : float arrays, shape (B, 3)
         Armature space.
     limit : int
-        Number of influences that a vertex may have; 0 for any number.
-
-    Returns
-    -------
-    Findings
+        Maximum number of influences of a vertex; 0 for any number.
 
     Raises
     ------
     SkinningError
-        Where coordinates are not finite.
+        If coordinates are not finite.
     """
     check_finite(points)
     points = np.asarray(points, np.float64)
@@ -115,16 +97,18 @@ def check_weights(
     sums = np.bincount(vertices, values, minlength=len(points))
     unweighted = influences == 0
     torn = _find_torn(weights, welded)
-    counts = values >= REGION_WEIGHT
+    min_region_weight = 0.05  # A vertex with this weight belongs to a bone's region: less hardly moves it.
+    counts = values >= min_region_weight
     strays = _find_strays(vertices[counts], bones[counts], values[counts], welded, triangles)
-    far = values >= FAR_WEIGHT
+    min_far_weight = 0.2  # A vertex with this weight may be too far from the bone.
+    far = values >= min_far_weight
     far[far] = _are_far(vertices[far], bones[far], points, heads, tails, np.unique(bones))
     return Findings(
         influences=influences,
         sums=sums,
         unweighted=unweighted,
         crowded=influences > limit if limit else np.zeros(len(points), bool),
-        unnormalized=~unweighted & (np.abs(sums - 1.0) > TOLERANCE),
+        unnormalized=~unweighted & (np.abs(sums - 1.0) > MAX_WEIGHT_ERROR),
         torn=torn,
         stray=np.stack([vertices[counts][strays], bones[counts][strays]], axis=1),
         far=np.stack([vertices[far], bones[far]], axis=1),
@@ -133,7 +117,7 @@ def check_weights(
 
 
 def check_finite(points: np.ndarray, mesh: str = "") -> None:
-    """Raise an error where points are not finite.
+    """Raise an error if points are not finite.
 
     Parameters
     ----------
@@ -154,9 +138,9 @@ def check_finite(points: np.ndarray, mesh: str = "") -> None:
 
 
 def _find_torn(weights: np.ndarray, welded: np.ndarray) -> np.ndarray:
-    """Vertices at whose position another has different weights: bool array, shape (V,)."""
+    """Whether another vertex at the position of each has different weights: bool array, shape (V,)."""
     copies = np.flatnonzero(welded != np.arange(len(welded)))
-    differ = copies[(np.abs(weights[copies] - weights[welded[copies]]) > TOLERANCE).any(axis=1)]
+    differ = copies[(np.abs(weights[copies] - weights[welded[copies]]) > MAX_WEIGHT_ERROR).any(axis=1)]
     torn = np.zeros(len(welded), bool)
     torn[welded[differ]] = True
     return torn[welded]
@@ -165,7 +149,7 @@ def _find_torn(weights: np.ndarray, welded: np.ndarray) -> np.ndarray:
 def _find_strays(
     vertices: np.ndarray, bones: np.ndarray, values: np.ndarray, welded: np.ndarray, triangles: np.ndarray
 ) -> np.ndarray:
-    """Which weights, shape (N,), are in small patches: bool array, shape (N,).
+    """Whether weights, shape (N,), are in small patches: bool array, shape (N,).
 
     A region is the entries (vertex, bone) of one bone that edges connect; the largest on each part is the main region.
     """
@@ -181,16 +165,16 @@ def _find_strays(
     sizes = np.bincount(regions[entry], values)
     largest = np.zeros(owners.max() + 1)
     np.maximum.at(largest, owners, sizes[regions])
-    return (sizes[regions] < STRAY_SHARE * largest[owners])[entry]
+    min_region_share = 0.1  # A separate smaller region, relative to the bone's largest on the part, is a stray patch.
+    return (sizes[regions] < min_region_share * largest[owners])[entry]
 
 
 def _pair_entries(keys: np.ndarray, edges: np.ndarray, bone_count: int, count: int) -> np.ndarray:
     """Entries (vertex, bone) of one bone that an edge connects, as indices into ascending keys: shape (E, 2)."""
     starts = np.searchsorted(keys // bone_count, np.arange(count + 1))
     own = np.diff(starts)[edges[:, 0]]
-    rank = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own, own)
-    first = np.repeat(starts[edges[:, 0]], own) + rank
-    wanted = np.repeat(edges[:, 1], own) * bone_count + keys[first] % bone_count
+    rows, first = list_ranges(starts[edges[:, 0]], own)
+    wanted = edges[rows, 1] * bone_count + keys[first] % bone_count
     second = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.stack([first, second], axis=1)[keys[second] == wanted]
 
@@ -198,17 +182,21 @@ def _pair_entries(keys: np.ndarray, edges: np.ndarray, bone_count: int, count: i
 def _are_far(
     vertices: np.ndarray, bones: np.ndarray, points: np.ndarray, heads: np.ndarray, tails: np.ndarray, used: np.ndarray
 ) -> np.ndarray:
-    """Which vertices, ascending, are much farther from bones, shape (N,) each, than from the nearest used bone."""
+    """Whether vertices, ascending, are much farther from bones, shape (N,) each, than from the nearest used bone."""
     result = np.zeros(len(vertices), bool)
     size = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
     column = np.zeros(len(heads), np.intp)
     column[used] = np.arange(len(used))
+    # A bone is too far if it is this many times as far as the nearest bone, and farther by this share of the
+    # diagonal.
+    min_far_ratio = 4.0
+    min_far_gap = 0.1
     for start in range(0, len(points), BLOCK):
         rows = slice(*np.searchsorted(vertices, [start, start + BLOCK]))
         distances = _measure(points[start : start + BLOCK], heads[used], tails[used])
         nearest = distances.min(axis=1, initial=np.inf)[vertices[rows] - start]
         own = distances[vertices[rows] - start, column[bones[rows]]]
-        result[rows] = (own > FAR_RATIO * nearest) & (own > nearest + FAR_GAP * size)
+        result[rows] = (own > min_far_ratio * nearest) & (own > nearest + min_far_gap * size)
     return result
 
 
@@ -225,7 +213,7 @@ def _measure(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.nda
 
 
 def describe(findings: Findings, names: Sequence[str]) -> list[str]:
-    """Describe mistakes in sentences, those of all bones first; "No mistakes found" where there is none.
+    """Describe mistakes in sentences, those of all bones first; "No mistakes found" if there are none.
 
     Parameters
     ----------

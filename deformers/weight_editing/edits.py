@@ -15,25 +15,26 @@ import numpy as np
 
 from ..geometry.mesh_laplacian import drop_degenerate, find_edges
 from ..geometry.solid import weld
+from ..geometry.vectors import list_ranges
 
 Mode = Literal["REPLACE", "ADD", "UNWEIGHTED"]
 
-SMALLEST_SUM = 1e-4
-"""A vertex whose weights sum to less counts as one without weights."""
+# A vertex with a smaller sum has no weights.
+MIN_SUM = 1e-4
 
-SHORTEST_EDGE = 1e-3
-"""As a share of the mean length: shorter edges count as this long."""
+# In mean edges: shorter edges count as this long.
+MIN_EDGE = 1e-3
 
-MOST_INFLUENCES = 4
-"""Of a vertex, in most game engines."""
+# Limit of most game engines
+MAX_INFLUENCES = 4
 
+# Weights to edit at a time
 SLICE_VALUES = 4_000_000
-"""Weights that are edited at once."""
 
 
 @dataclass(frozen=True)
 class Links:
-    """Which vertices of a skin are neighbors, across seams too.
+    """Neighbors of vertices of a skin, also across seams.
 
     Attributes
     ----------
@@ -42,9 +43,9 @@ class Links:
     targets : int array, shape (L,)
         Neighbors of the first vertex, then of the second, and so on.
     starts : int array, shape (V + 1,)
-        Where each vertex's neighbors begin in `targets`.
+        Start of each vertex's neighbors in `targets`.
     shares : float32 array, shape (L,)
-        Weight of each neighbor in the mean: in inverse proportion to its distance, sum 1.
+        Weight of each neighbor in the mean: inversely proportional to its distance, sum 1.
     """
 
     welded: np.ndarray
@@ -65,7 +66,7 @@ def find_links(points: np.ndarray, triangles: np.ndarray) -> Links:
     welded = weld(np.asarray(points, np.float64))
     edges, _ = find_edges(drop_degenerate(welded[triangles]))
     lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
-    closeness = 1.0 / np.maximum(lengths, SHORTEST_EDGE * (lengths.mean() if len(lengths) else 1.0))
+    closeness = 1.0 / np.maximum(lengths, MIN_EDGE * (lengths.mean() if len(lengths) else 1.0))
     sources = np.concatenate([edges[:, 0], edges[:, 1]])
     order = np.argsort(sources, kind="stable")
     closeness = np.concatenate([closeness, closeness])[order]
@@ -87,13 +88,13 @@ def smooth_weights(
     locked: np.ndarray | None = None,
     chosen: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Bring weights nearer to the mean of their neighbors'.
+    """Mix weights with the mean of their neighbors'.
 
     Parameters
     ----------
     weights : float32 array, shape (V, B)
     links : Links
-        Vertices at one position end with the same weights where any of them is chosen.
+        Vertices at one position get equal weights if any of them is chosen.
     strength : float
         0 changes nothing, 1 takes the mean.
     locked, chosen : bool arrays, shapes (B,) and (V,), optional
@@ -101,7 +102,7 @@ def smooth_weights(
     Returns
     -------
     float32 array, shape (V, B)
-        Rows with the same sums; vertices without weights stay so.
+        Sums of rows stay; vertices without weights do not change.
 
     Notes
     -----
@@ -139,7 +140,7 @@ def smooth_surface(
 
 
 def _average_copies(weights: np.ndarray, welded: np.ndarray) -> np.ndarray:
-    """Weights, shape (V, B), where the first vertex at each position has the mean of those there that have any."""
+    """Weights, shape (V, B), in which the first vertex at each position has the mean of those there with weights."""
     if (welded == np.arange(len(welded))).all():
         return weights
     order = np.argsort(welded, kind="stable")
@@ -159,7 +160,7 @@ def _neighbor_means(weights: np.ndarray, links: Links, rows: np.ndarray) -> Iter
     bounds = np.unique(np.append(bounds, len(rows)))
     for low, high in pairwise(bounds.tolist()):
         first = np.cumsum(counts[low:high]) - counts[low:high]
-        entries = np.repeat(links.starts[rows[low:high]] - first, counts[low:high]) + np.arange(counts[low:high].sum())
+        _, entries = list_ranges(links.starts[rows[low:high]], counts[low:high])
         gathered = weights[links.targets[entries]]
         gathered *= links.shares[entries, None]
         yield slice(low, high), np.add.reduceat(gathered, first, axis=0)
@@ -180,11 +181,11 @@ def sharpen_weights(
     Returns
     -------
     float32 array, shape (V, B)
-        Rows with the same sums.
+        Sums of rows stay.
 
     Notes
     -----
-    Weights are raised to 1 / (1 - amount) and scaled: where two are equal, they stay equal.
+    Weights are raised to 1 / (1 - amount) and scaled: equal weights stay equal.
     """
     free, rows = _free_columns(weights, locked), _rows(weights, chosen)
 
@@ -211,7 +212,7 @@ def normalize_rows(
     Returns
     -------
     float32 array, shape (V, B)
-        Where locked columns sum to more than 1, the others become 0. A vertex with nothing to scale stays as it is.
+        If locked columns sum to more than 1, the others become 0. A vertex without weights to scale does not change.
     """
     free, rows = _free_columns(weights, locked), _rows(weights, chosen)
 
@@ -225,22 +226,21 @@ def normalize_rows(
 def limit_influences(
     weights: np.ndarray, count: int, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Keep the largest weights of each vertex, scaled to the sum that all its weights had.
+    """Keep the largest weights of each vertex, scaled to the sum of all its weights.
 
     Parameters
     ----------
     weights : float32 array, shape (V, B)
     count : int
-        How many, at least 1. Locked weights count and stay: where they are as many, all others are removed, and the sum
-        falls.
+        At least 1. Locked weights count and stay: if there are this many, all others are removed, and the sum falls.
     locked, chosen : bool arrays, shapes (B,) and (V,), optional
 
     Returns
     -------
     weights : float32 array, shape (V, B)
-        Of equal weights, those of the first columns are kept.
+        Of equal weights, those of the first columns stay.
     loss : float32 array, shape (V,)
-        The share of each vertex's weight that was removed, before the rest was scaled.
+        Removed share of each vertex's weight, before the rest was scaled.
     """
     free, rows = _free_columns(weights, locked), _rows(weights, chosen)
     loss = np.zeros(len(weights), np.float32)
@@ -260,7 +260,7 @@ def limit_influences(
 def stiffen_weights(
     weights: np.ndarray, islands: np.ndarray, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
 ) -> np.ndarray:
-    """Give all vertices of an island the mean of their weights, so that it moves as one piece.
+    """Give all vertices of an island the mean of their weights, so that it moves rigidly.
 
     Parameters
     ----------
@@ -272,8 +272,7 @@ def stiffen_weights(
     Returns
     -------
     float32 array, shape (V, B)
-        Rows with a sum of 1; those of an island without weights stay 0. Where no vertex had more than
-        `MOST_INFLUENCES`, none has.
+        Rows sum to 1, or stay 0 in an island without weights. If no vertex had more than `MAX_INFLUENCES`, none has.
     """
     free, rows = _free_columns(weights, locked), _rows(weights, chosen)
     labels = np.unique(islands[rows], return_inverse=True)[1].ravel()
@@ -283,13 +282,13 @@ def stiffen_weights(
     means = (sums / np.maximum(np.bincount(labels), 1)[:, None]).astype(np.float32)
     result = weights.copy()
     result[np.ix_(rows, np.flatnonzero(free))] = means[:, free][labels]
-    if np.count_nonzero(weights > 0, axis=1).max(initial=0) <= MOST_INFLUENCES:
-        result = limit_influences(result, MOST_INFLUENCES, locked, chosen)[0]
+    if np.count_nonzero(weights > 0, axis=1).max(initial=0) <= MAX_INFLUENCES:
+        result = limit_influences(result, MAX_INFLUENCES, locked, chosen)[0]
     return normalize_rows(result, locked, chosen)
 
 
 def _keep_strongest(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Weights, shape (N, B), with as many per row as `allowed`, shape (N,), and 0 for the others."""
+    """Weights, shape (N, B), with at most `allowed`, shape (N,), per row, and 0 for the others."""
     kept = weights > 0
     for number in np.unique(allowed):
         many = np.flatnonzero((allowed == number) & (np.count_nonzero(kept, axis=1) > number))
@@ -302,7 +301,7 @@ def _keep_strongest(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 def prune_weights(
     weights: np.ndarray, threshold: float, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
 ) -> np.ndarray:
-    """Remove weights below a threshold; the others are scaled to the sum that all of a vertex's weights had.
+    """Remove weights below a threshold, and scale the others to the sum of all: float32 array, (V, B).
 
     Parameters
     ----------
@@ -310,10 +309,6 @@ def prune_weights(
     threshold : float
         A vertex's largest weight that is not locked stays, however small.
     locked, chosen : bool arrays, shapes (B,) and (V,), optional
-
-    Returns
-    -------
-    float32 array, shape (V, B)
     """
     free, rows = _free_columns(weights, locked), _rows(weights, chosen)
 
@@ -338,10 +333,10 @@ def merge_weights(
     Parameters
     ----------
     existing, found : float32 arrays, shape (V, B)
-        A vertex without found weights stays as it is.
+        A vertex without found weights does not change.
     mode : str
-        "REPLACE": the written columns take the found weights, up to what locked columns leave, and the others are
-        scaled to the rest; where these are 0, the written columns take it all. "ADD": found weights are added to the
+        "REPLACE": the written columns take the found weights, up to the rest of locked columns, and the others are
+        scaled to the remainder; if these are 0, the written columns take it all. "ADD": found weights are added to the
         written columns, and all columns that are not locked are scaled. "UNWEIGHTED": "REPLACE" for vertices without
         weights.
     columns : bool array, shape (B,), optional
@@ -351,10 +346,10 @@ def merge_weights(
     Returns
     -------
     float32 array, shape (V, B)
-        Rows that are written sum to 1.
+        Written rows sum to 1.
     """
     free, rows = _free_columns(existing, locked), _rows(existing, chosen)
-    rows = rows[_sum(found)[rows] > SMALLEST_SUM]
+    rows = rows[_sum(found)[rows] > MIN_SUM]
     if mode == "UNWEIGHTED":
         rows = rows[find_bare(existing)[rows]]
     elif mode not in ("REPLACE", "ADD"):
@@ -385,18 +380,18 @@ def _rows(weights: np.ndarray, chosen: np.ndarray | None) -> np.ndarray:
 
 
 def _take(weights: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """A copy of some rows and columns, in one go: all weights may be some 100 MB."""
+    """A copy of some rows and columns, in one step: all weights may be some 100 MB."""
     return weights[rows] if columns.all() else weights[np.ix_(rows, np.flatnonzero(columns))]
 
 
 def _rooms(weights: np.ndarray, rows: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """What locked columns leave of a sum of 1, shape (rows,)."""
+    """Remainder to a sum of 1 without locked columns, shape (rows,)."""
     return np.maximum(1.0 - _sum(_take(weights, rows, ~free)), 0.0)
 
 
 def find_bare(weights: np.ndarray) -> np.ndarray:
-    """Vertices that count as without weights, of weights of shape (V, B): bool array, shape (V,)."""
-    return _sum(weights) < SMALLEST_SUM
+    """Whether each vertex has no weights, of weights of shape (V, B): bool array, shape (V,)."""
+    return _sum(weights) < MIN_SUM
 
 
 def _sum(weights: np.ndarray) -> np.ndarray:
@@ -404,7 +399,7 @@ def _sum(weights: np.ndarray) -> np.ndarray:
 
 
 def _scale_to(weights: np.ndarray, sums: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Rows scaled to these sums; rows of `otherwise` where there is nothing to scale."""
+    """Rows scaled to these sums; rows of `otherwise` if they are zero."""
     now = _sum(weights)
     some = now > np.finfo(np.float32).tiny
     factors = np.divide(sums, now, out=np.zeros(len(now)), where=some).astype(np.float32)
@@ -414,7 +409,7 @@ def _scale_to(weights: np.ndarray, sums: np.ndarray, otherwise: np.ndarray) -> n
 def _edit_rows(
     weights: np.ndarray, rows: np.ndarray, free: np.ndarray, edit: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """A copy in which the free columns of some rows are what `edit` returns for them, part by part."""
+    """A copy with the free columns of some rows replaced by the result of `edit`, part by part."""
     result = weights.copy()
     for some in np.array_split(rows, 1 + rows.size * weights.shape[1] // SLICE_VALUES):
         result[some[:, None], np.flatnonzero(free)] = edit(some)

@@ -1,7 +1,7 @@
 """Weight lines of one joint, and coordinates along and around the limb on the skin near them.
 
-At a joint the child's side is the child bone with its descendants, and a vertex's share is how much of its weight is on
-that side. The line runs where the share is a half.
+The child's side of a joint is the child bone with its descendants; a vertex's share is its part of the weight on that
+side. The line is at a share of a half.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from ..geometry.line_splines import fill_tables, find_handle_fractions, spline_b
 from ..geometry.surface_distances import Distances, carry_values, march_distances
 from ..geometry.vectors import smooth_step
 
-HANDLES = 8
-"""Handles of each line."""
+HANDLES_PER_LINE = 8
 
+# Share at which the line is, if the skin reaches it
 LEVEL = 0.5
-"""Share at which the line runs, where the skin has such a share."""
 
-SMALLEST_PEAK = 0.05
-"""A side whose greatest share is smaller has no line."""
+# A side with smaller shares has no line.
+MIN_PEAK = 0.05
 
-SHORTEST_LINE = 0.2
-"""Lines shorter than this share of the longest are specks, which cannot be moved."""
+# Relative to the longest: shorter lines are specks, which cannot be moved.
+MIN_LINE = 0.2
 
 
 class LineProblem(Enum):
-    """Why a bone has no weight line that can be moved."""
+    """Reason why a bone has no weight line that can be moved."""
 
     NOT_DEFORMING = "the bone is not a deforming bone"
     NO_PARENT = "it has no deforming parent"
@@ -63,19 +62,19 @@ class LineField:
     shares : float64 array, shape (N,)
         Share of the weight on the child's side.
     level : float
-        Share at which the lines run.
+        Share at which the lines are.
     distances : float64 array, shape (N,)
         From the nearest line along the surface, in units of the points: negative on the parent's side.
     lines : int array, shape (N,)
         Index of the nearest line.
     around : complex128 array, shape (N,)
-        The position around the limb, of length 1: its angle goes once around the circle from the start of the nearest
-        line to its end; half around where that line is open.
+        Position around the limb, of length 1: its angle goes from the start of the nearest line to its end once around
+        the circle, or half around for an open line.
     closed : tuple of bool
-        Whether each line is.
+        Whether each line is a loop.
     lengths : tuple of float
         Of the lines.
-    basis : float64 array, shape (N, L * HANDLES)
+    basis : float64 array, shape (N, L * HANDLES_PER_LINE)
         Weights of the handles of the lines.
     fades : float64 array, shape (N,)
         1 near the lines, smoothly to 0 at the end of the reach.
@@ -105,13 +104,13 @@ class LineField:
         return len(self.closed)
 
     def find_handle_angles(self, line: int) -> np.ndarray:
-        """Positions of the handles of a line in `around`, complex128, shape (HANDLES,)."""
+        """Positions of the handles of a line in `around`, complex128, shape (HANDLES_PER_LINE,)."""
         closed = self.closed[line]
-        return np.exp((2j if closed else 1j) * np.pi * find_handle_fractions(HANDLES, closed))
+        return np.exp((2j if closed else 1j) * np.pi * find_handle_fractions(HANDLES_PER_LINE, closed))
 
 
 def choose_level(shares: np.ndarray, is_weighted: np.ndarray) -> float:
-    """The share at which a line runs: a half, or half of the greatest share where that is no greater.
+    """Share at which a line is: a half, or half of the greatest share if that is smaller.
 
     Parameters
     ----------
@@ -123,10 +122,10 @@ def choose_level(shares: np.ndarray, is_weighted: np.ndarray) -> float:
     Raises
     ------
     MissingLineError
-        Where no vertex, or every vertex, is on the child's side.
+        If no vertex, or every vertex, is on the child's side.
     """
     greatest = float(shares[is_weighted].max(initial=0.0))
-    if greatest < SMALLEST_PEAK:
+    if greatest < MIN_PEAK:
         raise MissingLineError(LineProblem.NO_WEIGHT)
     level = LEVEL if greatest > LEVEL else 0.5 * greatest
     if float(shares[is_weighted].min(initial=1.0)) >= level:
@@ -142,30 +141,24 @@ def build_field(points: np.ndarray, triangles: np.ndarray, shares: np.ndarray, l
     points : float array, shape (V, 3)
         At rest.
     triangles : int array, shape (T, 3)
-        Welded: triangles that meet have vertices in common.
+        Welded: adjacent triangles have vertices in common.
     shares : float array, shape (V,)
         Share of each vertex's weight on the child's side.
     level : float
-        Share at which the lines run.
+        Share at which the lines are.
     reach : float
-        Largest distance from the lines at which weights may change, in units of the points; longer where lines are
-        long.
-
-    Returns
-    -------
-    LineField
+        Largest distance from the lines at which weights may change, in units of the points; increased for long lines.
 
     Raises
     ------
     MissingLineError
-        Where no line runs.
+        Without a line.
 
     Notes
     -----
     After Bang & Lee 2018, "Spline interface for intuitive skinning weight editing", who draw splines on the surface
-    and compute new weights from them, by functions fitted to the weights before. Here weights are not computed from
-    nothing: each vertex keeps its difference from a smooth table of shares over (distance, angle around the limb), and
-    the table is moved under it.
+    and compute new weights from functions fitted to the former weights. Here each vertex keeps its difference from a
+    smooth table of shares over (distance, angle around the limb), and the table is moved.
     """
     points = np.asarray(points, np.float64)
     segments = trace_segments(shares, triangles, level)
@@ -209,20 +202,22 @@ def build_field(points: np.ndarray, triangles: np.ndarray, shares: np.ndarray, l
 
 def _build_basis(around: np.ndarray, lines: np.ndarray, closed: tuple[bool, ...]) -> np.ndarray:
     """`LineField.basis`."""
-    basis = np.zeros((len(around), HANDLES * len(closed)))
+    basis = np.zeros((len(around), HANDLES_PER_LINE * len(closed)))
     for line, is_closed in enumerate(closed):
         own = np.flatnonzero(lines == line)
         fractions = np.angle(around[own]) / (2 * np.pi if is_closed else np.pi)
         fractions = fractions if is_closed else np.clip(fractions, 0.0, 1.0)
-        basis[own, HANDLES * line : HANDLES * (line + 1)] = spline_basis(fractions, HANDLES, is_closed)
+        basis[own, HANDLES_PER_LINE * line : HANDLES_PER_LINE * (line + 1)] = spline_basis(
+            fractions, HANDLES_PER_LINE, is_closed
+        )
     return basis
 
 
 def _drop_specks(chains: list[LineSegments], ends: np.ndarray) -> list[LineSegments]:
-    """Lines that are no specks, the longest first."""
+    """Lines that are not specks, the longest first."""
     sizes = [float(np.linalg.norm(ends[chain.segments, 1] - ends[chain.segments, 0], axis=1).sum()) for chain in chains]
     ranked = sorted(range(len(chains)), key=lambda index: -sizes[index])
-    return [chains[index] for index in ranked if sizes[index] > SHORTEST_LINE * max(sizes) > 0]
+    return [chains[index] for index in ranked if sizes[index] > MIN_LINE * max(sizes) > 0]
 
 
 def _measure_chains(chains: list[LineSegments], ends: np.ndarray) -> tuple[list[float], np.ndarray]:
@@ -246,7 +241,7 @@ def _measure_chains(chains: list[LineSegments], ends: np.ndarray) -> tuple[list[
 def _carry(
     distances: Distances, angles: np.ndarray, line_of: np.ndarray, count: int, signs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sides, `around` and lines of all vertices within reach, shape (V,) each, from those beside the lines."""
+    """Sides, `around` and lines of all vertices within reach, shape (V,) each, from those next to the lines."""
     beside = np.flatnonzero(distances.segments >= 0)
     segments, share = distances.segments[beside], distances.shares[beside]
     around = (1.0 - share) * angles[segments, 0] + share * angles[segments, 1]

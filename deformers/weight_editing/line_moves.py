@@ -1,7 +1,7 @@
 """Weights that follow moved weight lines.
 
-Shares are moved in two coordinates, the distance from a line along the surface and the angle around the limb: lines
-that are not moved leave every weight as it was, to the last bit.
+Shares are moved in two coordinates, the distance from a line along the surface and the angle around the limb. Lines
+that are not moved do not change any weight.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ import numpy as np
 
 from ..geometry.iso_lines import LinePoints, Segments, trace_segments
 from ..geometry.line_splines import read_table
-from .line_fields import HANDLES, LineField
+from .line_fields import HANDLES_PER_LINE, LineField
 
-LARGEST_OFFSET = 0.3
-"""How far a line may be moved, in shares of the reach: farther, the coordinates on the skin would fold."""
+# In shares of the reach: farther, the coordinates on the skin would fold.
+MAX_OFFSET = 0.3
 
-LARGEST_FALLOFF = 8.0
-"""How many times wider or narrower the falloff may become."""
+# Factor by which the falloff may become wider or narrower
+MAX_FALLOFF = 8.0
 
-TRANSITION_FLOOR = 1e-3
-"""Smaller slopes of a table's transition, T (1 - T), count as none."""
+# Lower bound of slopes of a table's transition, T (1 - T)
+MIN_TRANSITION = 1e-3
 
+# Vertices of the other side's field from which a mirrored handle is interpolated
 MIRROR_NEIGHBORS = 3
-"""Vertices of the other side's field that a mirrored handle is interpolated from."""
 
 
 @dataclass(frozen=True)
 class HandleMoves:
-    """How far the handles of a joint's lines have been moved.
+    """Moves of the handles of a joint's lines.
 
     Attributes
     ----------
-    offsets : float64 array, shape (L, HANDLES)
+    offsets : float64 array, shape (L, HANDLES_PER_LINE)
         Along the surface, in units of the points: towards the child if positive.
-    widths : float64 array, shape (L, HANDLES)
+    widths : float64 array, shape (L, HANDLES_PER_LINE)
         Falloff, as a factor of the falloff before.
     """
 
@@ -46,8 +46,8 @@ class HandleMoves:
 
     @classmethod
     def none(cls, line_count: int) -> HandleMoves:
-        """No moves, of a joint with so many lines."""
-        return cls(np.zeros((line_count, HANDLES)), np.ones((line_count, HANDLES)))
+        """No moves, of a joint with `line_count` lines."""
+        return cls(np.zeros((line_count, HANDLES_PER_LINE)), np.ones((line_count, HANDLES_PER_LINE)))
 
     @property
     def is_moved(self) -> bool:
@@ -56,7 +56,7 @@ class HandleMoves:
 
     @property
     def moved_lines(self) -> list[int]:
-        """Indices of the lines of which any handle is moved."""
+        """Indices of the lines with moved handles."""
         return np.flatnonzero(self.offsets.any(axis=1) | (self.widths != 1.0).any(axis=1)).tolist()
 
     def set_line(
@@ -66,9 +66,7 @@ class HandleMoves:
 
         Parameters
         ----------
-        line : int
-            Index of the line.
-        offsets, widths : sequences of float, shape (HANDLES,)
+        offsets, widths : sequences of float, shape (HANDLES_PER_LINE,)
         """
         result = replace(self, offsets=self.offsets.copy(), widths=self.widths.copy())
         result.offsets[line], result.widths[line] = offsets, widths
@@ -91,15 +89,17 @@ class HandleMoves:
         return replace(self, offsets=offsets)
 
     def scale_widths(self, handles: Any, factor: float) -> HandleMoves:
-        """Scale the falloff at some handles, an index of `widths`, by a factor, within `LARGEST_FALLOFF`."""
+        """Scale the falloff at some handles, an index of `widths`, by a factor, within `MAX_FALLOFF`."""
         widths = self.widths.copy()
-        widths[handles] = np.clip(widths[handles] * factor, 1.0 / LARGEST_FALLOFF, LARGEST_FALLOFF)
+        widths[handles] = np.clip(widths[handles] * factor, 1.0 / MAX_FALLOFF, MAX_FALLOFF)
         return replace(self, widths=widths)
 
     def mix(self, mixing: np.ndarray, line_count: int) -> HandleMoves:
-        """Moves of another joint's handles, by a matrix of `find_mirror_mixing`, shape (L' * HANDLES, L * HANDLES)."""
+        """Moves of another joint's handles, by a matrix of `find_mirror_mixing`, shape (L' * HANDLES_PER_LINE, L *
+        HANDLES_PER_LINE).
+        """
         offsets, widths = mixing @ self.offsets.ravel(), np.exp(mixing @ np.log(self.widths.ravel()))
-        return HandleMoves(offsets.reshape(line_count, HANDLES), widths.reshape(line_count, HANDLES))
+        return HandleMoves(offsets.reshape(line_count, HANDLES_PER_LINE), widths.reshape(line_count, HANDLES_PER_LINE))
 
 
 def move_shares(field: LineField, moves: HandleMoves) -> np.ndarray:
@@ -108,28 +108,28 @@ def move_shares(field: LineField, moves: HandleMoves) -> np.ndarray:
     Parameters
     ----------
     moves : HandleMoves
-        Offsets count up to `LARGEST_OFFSET` of the reach, widths between 1 / `LARGEST_FALLOFF` and `LARGEST_FALLOFF`.
+        Offsets count up to `MAX_OFFSET` of the reach, widths between 1 / `MAX_FALLOFF` and `MAX_FALLOFF`.
 
     Returns
     -------
     float64 array, shape (N,)
-        Shares on the child's side: exactly `field.shares` where offsets are 0 and widths 1.
+        Shares on the child's side: exactly `field.shares` at offsets 0 and widths 1.
 
     Notes
     -----
     With x the distance, T the table, s the share and r = s - T(x) the part of it that the table does not explain:
     x' = x + fade ((x - offset) / width - x), s' = T(x') + r min(1, (T' (1 - T') + e) / (T (1 - T) + e)). The
-    unexplained part goes with the transition: where T' is 0 or 1, nothing of it is left behind.
+    unexplained part follows the transition: none of it is left at T' = 0 or 1.
     """
-    limit = LARGEST_OFFSET * field.reach
+    limit = MAX_OFFSET * field.reach
     offset = np.clip(field.basis @ np.ravel(moves.offsets), -limit, limit)
-    widths = np.clip(np.ravel(moves.widths), 1.0 / LARGEST_FALLOFF, LARGEST_FALLOFF)
+    widths = np.clip(np.ravel(moves.widths), 1.0 / MAX_FALLOFF, MAX_FALLOFF)
     width = np.exp(field.basis @ np.log(widths))
     x = field.distances
     moved = x + field.fades * ((x - offset) / width - x)
     before = read_table(field.table, x / field.reach)
     after = read_table(field.table, moved / field.reach)
-    transition = after * (1.0 - after) + TRANSITION_FLOOR, before * (1.0 - before) + TRANSITION_FLOOR
+    transition = after * (1.0 - after) + MIN_TRANSITION, before * (1.0 - before) + MIN_TRANSITION
     kept = np.minimum(1.0, transition[0] / transition[1])
     rest = field.shares - before
     return np.clip(field.shares + (after - before) + rest * (kept - 1.0), 0.0, 1.0)
@@ -138,7 +138,7 @@ def move_shares(field: LineField, moves: HandleMoves) -> np.ndarray:
 def move_weights(
     weights: np.ndarray, side: np.ndarray, child: int, parent: int, gains: np.ndarray, is_free: np.ndarray
 ) -> np.ndarray:
-    """Take weight from one side of a joint and give it to the bone of the other side.
+    """Move weight from one side of a joint to the bone of the other side.
 
     Parameters
     ----------
@@ -146,17 +146,17 @@ def move_weights(
     side : bool array, shape (B,)
         The child bone and its descendants.
     child, parent : int
-        The two bones of the joint: one of them gains, and the other gives first. Only where it has nothing left do the
-        other bones of its side give, each in proportion to its weight.
+        The two bones of the joint: one gains, and the other gives first. Once it has nothing left, the other bones of
+        its side give in proportion to their weights.
     gains : float array, shape (N,)
-        What the child's side gains, in shares of a vertex's weight; negative where it loses.
+        Gain of the child's side, in shares of a vertex's weight, or loss if negative.
     is_free : bool array, shape (B,)
         Bones whose weights may change.
 
     Returns
     -------
     float64 array, shape (N, B)
-        Rows with the same sums. Less is moved where the side that gives has less.
+        Sums of rows stay. Less is moved if the giving side has less.
     """
     result = np.array(weights, np.float64)
     amounts = gains * result.sum(axis=1)
@@ -180,20 +180,20 @@ def move_weights(
 
 
 def locate_handles(field: LineField, shares: np.ndarray, level: float, expected: np.ndarray) -> LinePoints:
-    """Find the handles on the lines where shares pass a level.
+    """Find the handles on the lines at a level of shares.
 
     Parameters
     ----------
     shares : float array, shape (N,)
-        Of the field's vertices, as they are now.
-    expected : float array, shape (L, HANDLES)
-        About how far each handle is from where its line was before: where a line passes a handle's angle more than
-        once, the nearest point counts.
+        Current shares of the field's vertices.
+    expected : float array, shape (L, HANDLES_PER_LINE)
+        Approximate distance of each handle from its former line: if a line passes a handle's angle several times, the
+        nearest point counts.
 
     Returns
     -------
     LinePoints
-        A point for each handle, (L * HANDLES,): vertices of the field.
+        A point for each handle, (L * HANDLES_PER_LINE,): vertices of the field.
     """
     segments = trace_segments(shares, field.triangles, level)
     around, distances = segments.interpolate(field.around), segments.interpolate(field.distances)
@@ -220,14 +220,14 @@ def locate_handles(field: LineField, shares: np.ndarray, level: float, expected:
 
 
 def _find_nearest_vertex(field: LineField, line: int, angle: complex, distance: float) -> int:
-    """The vertex nearest to coordinates of the field: for a handle where shares no longer pass the level."""
+    """The vertex nearest to coordinates of the field, for a handle at which shares no longer pass the level."""
     around = 0.5 * field.lengths[line] / np.pi * np.abs(np.angle(field.around * np.conj(angle)))
     away = np.hypot(around, field.distances - distance)
     return int(np.where(field.lines == line, away, np.inf).argmin())
 
 
 def trace_handle_path(field: LineField, line: int, handle: int) -> tuple[Segments, np.ndarray]:
-    """Trace the path along the limb that a handle is dragged on.
+    """Trace the path along the limb on which a handle is dragged.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def trace_handle_path(field: LineField, line: int, handle: int) -> tuple[Segment
     segments : Segments
         With vertices of the field.
     distances : float64 array, shape (S, 2)
-        At their starts and ends, from where the line was before.
+        At their starts and ends, from the former line.
     """
     beside = field.around * np.conj(field.find_handle_angles(line)[handle])
     own = field.triangles[(field.lines[field.triangles] == line).all(axis=1)]
@@ -249,7 +249,7 @@ def trace_handle_path(field: LineField, line: int, handle: int) -> tuple[Segment
 
 
 def find_mirror_mixing(points: np.ndarray, field: LineField, other: LineField, mirror: np.ndarray) -> np.ndarray:
-    """How the handles of a field follow those of the other side's field.
+    """Weights by which the handles of a field follow those of the other side's field.
 
     Parameters
     ----------
@@ -262,10 +262,10 @@ def find_mirror_mixing(points: np.ndarray, field: LineField, other: LineField, m
 
     Returns
     -------
-    float64 array, shape (L * HANDLES, L' * HANDLES)
-        Weights of the other side's handles. Handles of the two sides need not lie alike: the spline is mirrored.
+    float64 array, shape (L * HANDLES_PER_LINE, L' * HANDLES_PER_LINE)
+        Handles of the two sides need not be at mirrored positions: the spline is mirrored.
     """
-    still = np.zeros((field.line_count, HANDLES))
+    still = np.zeros((field.line_count, HANDLES_PER_LINE))
     handles = locate_handles(field, field.shares, field.level, still).interpolate(points[field.vertices])
     handles = handles @ mirror[:3, :3].T + mirror[:3, 3]
     near_line = np.argsort(np.abs(other.distances))[: 4000 * other.line_count]

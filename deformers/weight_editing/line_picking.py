@@ -1,12 +1,12 @@
-"""Weight lines under the mouse: points and segments as a view shows them, in pixels."""
+"""Weight lines under the mouse: points and segments of a view, in pixels."""
 
 from __future__ import annotations
 
 import numpy as np
 
+# Pixels that a point of a handle's path must be nearer to the mouse for each pixel that it is farther from the handle:
+# a handle does not jump to the far side of a bend.
 JUMP_COST = 0.25
-"""Pixels that a point of a handle's path must be nearer to the mouse for each pixel that it is farther from the handle:
-so a handle does not jump to the far side of a bend."""
 
 
 def project_points(points: np.ndarray, perspective: np.ndarray, size: tuple[float, float]) -> np.ndarray:
@@ -33,12 +33,12 @@ def project_points(points: np.ndarray, perspective: np.ndarray, size: tuple[floa
 
 
 def measure_segments(segments: np.ndarray, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Measure how far a point of the plane is from segments.
+    """Measure distances of a point of the plane from segments.
 
     Parameters
     ----------
     segments : float array, shape (S, 2, 2)
-        Starts and ends; infinite where there is none.
+        Starts and ends; infinite if undefined.
     point : float array, shape (2,)
 
     Returns
@@ -46,7 +46,7 @@ def measure_segments(segments: np.ndarray, point: np.ndarray) -> tuple[np.ndarra
     distances : float64 array, shape (S,)
         Infinite for segments with an infinite end.
     shares : float64 array, shape (S,)
-        Where on each segment the nearest point is, 0 at its start, 1 at its end.
+        Position of the nearest point on each segment, 0 at its start, 1 at its end.
     """
     with np.errstate(invalid="ignore"):
         vectors, offsets = segments[:, 1] - segments[:, 0], point - segments[:, 0]
@@ -59,14 +59,14 @@ def measure_segments(segments: np.ndarray, point: np.ndarray) -> tuple[np.ndarra
 def pick_segment(
     segments: np.ndarray, pixels: np.ndarray, mouse: np.ndarray, reach: float, toward_eye: np.ndarray
 ) -> tuple[float, np.ndarray] | None:
-    """Pick the point of a line that is under the mouse, on the near side of the limb.
+    """Pick the point of a line under the mouse, on the near side of the limb.
 
     Parameters
     ----------
     segments : float array, shape (S, 2, 3)
         World space.
     pixels : float array, shape (S, 2, 2)
-        The same as `project_points` gives them.
+        The segments from `project_points`.
     mouse : float array, shape (2,)
         Pixels.
     reach : float
@@ -89,23 +89,23 @@ def pick_segment(
 
 
 def pick_distance(pixels: np.ndarray, distances: np.ndarray, mouse: np.ndarray, last: float) -> float:
-    """Where on the path of a handle the mouse is.
+    """Position of the mouse on the path of a handle.
 
     Parameters
     ----------
     pixels : float array, shape (S, 2, 2)
-        Segments of the path, as `project_points` gives them.
+        Segments of the path, from `project_points`.
     distances : float array, shape (S, 2)
-        Distances along the limb at their starts and ends, as `trace_handle_path` gives them.
+        Distances along the limb at their starts and ends, from `trace_handle_path`.
     mouse : float array, shape (2,)
         Pixels.
     last : float
-        Distance along the limb where the handle is.
+        Distance of the handle along the limb.
 
     Returns
     -------
     float
-        Distance along the limb; `last` where there is no path.
+        Distance along the limb; `last` without a path.
     """
     if not len(pixels):
         return last

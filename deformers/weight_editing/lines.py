@@ -1,4 +1,4 @@
-"""Weight lines of a mesh: where weight passes from bone to bone, and the weights once the lines are moved.
+"""Weight lines of a mesh, where weight changes from bone to bone, and the weights once the lines are moved.
 
 `find_joint_lines` finds the lines of a joint, `start_edit` gathers those of several, `LineEdit.compute` gives the
 weights.
@@ -17,19 +17,18 @@ from ..geometry.solid import weld
 from .line_fields import LineField, LineProblem, MissingLineError, build_field, choose_level
 from .line_moves import HandleMoves, locate_handles, move_shares, move_weights
 
-REACH = 1.5
-"""How far from a joint weights may change, in lengths of the longer of its two bones."""
+# Distance from a joint at which weights may change, in lengths of the longer of its two bones
+MAX_REACH = 1.5
 
+# Of the two lines next to a line, relative to its own level: 0.1 and 0.9 next to a half
 OUTER_LEVELS = (0.2, 1.8)
-"""Levels of the two lines beside a line, in shares of its own level: 0.1 and 0.9 beside a half."""
 
-SMALLEST_GAIN = 1e-7
-"""Smaller changes of a share count as none."""
+MIN_GAIN = 1e-7
 
 
 @dataclass(frozen=True)
 class RiggedMesh:
-    """A mesh at rest with its weights, and what the lines need to know of the bones.
+    """A mesh at rest with weights, and properties of bones for the lines.
 
     Attributes
     ----------
@@ -60,7 +59,7 @@ class RiggedMesh:
 
     @cached_property
     def welded_triangles(self) -> np.ndarray:
-        """Triangles between welded vertices, without those that become lines or points: int array, shape (T', 3)."""
+        """Triangles between welded vertices that are still triangles: int array, shape (T', 3)."""
         triangles = self.welded[self.triangles]
         a, b, c = triangles.T
         return triangles[(a != b) & (b != c) & (c != a)]
@@ -75,7 +74,7 @@ class RiggedMesh:
             side = grown
 
     def count_ancestors(self, bone: int) -> int:
-        """How many bones a bone is joined to, up to the root."""
+        """Number of bones between a bone and its root."""
         count = 0
         while (bone := int(self.parents[bone])) >= 0:
             count += 1
@@ -84,7 +83,7 @@ class RiggedMesh:
 
 @dataclass(frozen=True, eq=False)
 class JointLines:
-    """The lines between a bone and its parent, where they are before any is moved.
+    """The lines between a bone and its parent, before any is moved.
 
     Attributes
     ----------
@@ -103,23 +102,23 @@ class JointLines:
 
     @property
     def levels(self) -> tuple[float, float, float]:
-        """Shares at which the line runs, first, and the two lines beside it."""
+        """Shares of the line, first, and of the two lines next to it."""
         level = self.field.level
         return level, OUTER_LEVELS[0] * level, OUTER_LEVELS[1] * level
 
 
 def find_joint_lines(mesh: RiggedMesh, bone: int) -> JointLines:
-    """Find the lines at which weight passes to a bone from its parent.
+    """Find the lines at which weight changes from a bone's parent to the bone.
 
     Parameters
     ----------
     bone : int
-        Column of the weights; -1 for a bone that is no deforming bone.
+        Column of the weights; -1 if the bone does not deform.
 
     Raises
     ------
     MissingLineError
-        Where the bone has no line, or its weights may not change.
+        If the bone has no line, or its weights may not change.
     """
     if bone < 0:
         raise MissingLineError(LineProblem.NOT_DEFORMING)
@@ -134,12 +133,12 @@ def find_joint_lines(mesh: RiggedMesh, bone: int) -> JointLines:
     shares = _find_shares(mesh.weights, side, total)
     is_first = mesh.welded == np.arange(len(mesh.points))
     level = choose_level(shares, is_first & (total > 0))
-    reach = REACH * float(max(mesh.lengths[bone], mesh.lengths[parent]))
+    reach = MAX_REACH * float(max(mesh.lengths[bone], mesh.lengths[parent]))
     return JointLines(bone, parent, side, build_field(mesh.points, mesh.welded_triangles, shares, level, reach))
 
 
 def _find_shares(weights: np.ndarray, side: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Share of each row's total, shape (N,), that is on a side, bool, shape (B,): float64 array, shape (N,)."""
+    """Share of each row's total, shape (N,), on a side, bool, shape (B,): float64 array, shape (N,)."""
     return weights[:, side].sum(axis=1, dtype=np.float64) / np.where(total > 0, total, 1.0)
 
 
@@ -160,9 +159,9 @@ class LineEdit:
     is_free : bool array, shape (K,)
         Bones whose weights may change.
     rows : dict of int to int array, shape (field's vertices,)
-        By the bone of a joint: which of `vertices` those of its field are.
+        By the bone of a joint: rows in `vertices` of its field's vertices.
     copies, copy_rows : int arrays, shape (C,)
-        All vertices at these positions, and which of `vertices` each is at the position of.
+        All vertices at these positions, and the row in `vertices` of each.
     """
 
     joints: tuple[JointLines, ...]
@@ -175,20 +174,16 @@ class LineEdit:
     copy_rows: np.ndarray
 
     def compute(self, moves: Mapping[int, HandleMoves]) -> np.ndarray:
-        """Weights once lines are moved: `weights` itself where none is.
+        """Weights once lines are moved; `weights` itself if none is: float32 array, (N, K).
 
         Parameters
         ----------
         moves : dict of int to HandleMoves
             By the bone of a joint; joints without moves stay.
 
-        Returns
-        -------
-        float32 array, shape (N, K)
-
         Notes
         -----
-        Weights are always computed from `weights`, so only where a line is counts, and not how it was dragged there.
+        Weights are always computed from `weights`, so that only the lines' positions count, not their former ones.
         """
         weights = self.weights
         index_of = np.full(self.columns.max(initial=-1) + 1, -1)
@@ -198,28 +193,28 @@ class LineEdit:
                 continue
             weights = weights.copy() if weights is self.weights else weights
             gains = move_shares(joint.field, moves[joint.bone]) - joint.field.shares
-            changed = np.abs(gains) > SMALLEST_GAIN
+            changed = np.abs(gains) > MIN_GAIN
             rows, side = self.rows[joint.bone][changed], joint.side[self.columns]
             bones = int(index_of[joint.bone]), int(index_of[joint.parent])
             weights[rows] = move_weights(weights[rows], side, *bones, gains[changed], self.is_free)
         return weights
 
     def find_changed(self, weights: np.ndarray) -> np.ndarray:
-        """Which of `copies` have other weights than before, from weights (N, K): bool array, shape (C,)."""
+        """Whether weights (N, K) change each of `copies`: bool array, shape (C,)."""
         return (weights != self.weights).any(axis=1)[self.copy_rows]
 
     def find_shares(self, joint: JointLines, weights: np.ndarray) -> np.ndarray:
-        """Shares on the child's side of a joint, of its field's vertices, from weights (N, K): float64, shape (n,)."""
+        """Shares of weights (N, K) on the child's side of a joint, for its field's vertices: float64, shape (n,)."""
         own = weights[self.rows[joint.bone]].astype(np.float64)
         return _find_shares(own, joint.side[self.columns], own.sum(axis=1))
 
     def trace(self, joint: JointLines, weights: np.ndarray, level: float) -> Segments:
-        """Trace where a joint's shares pass a level.
+        """Trace a level of a joint's shares.
 
         Parameters
         ----------
         weights : float array, shape (N, K)
-            As they are now.
+            Current weights.
 
         Returns
         -------
@@ -235,16 +230,16 @@ class LineEdit:
         Parameters
         ----------
         weights : float array, shape (N, K)
-            As they are now.
+            Current weights.
         level : float
-            Share at which the lines run.
+            Share at which the lines are.
         moves : HandleMoves
             Of the joint.
 
         Returns
         -------
         LinePoints
-            A point for each handle, (L * HANDLES,): vertices of the mesh.
+            A point for each handle, (L * HANDLES_PER_LINE,): vertices of the mesh.
         """
         found = locate_handles(joint.field, self.find_shares(joint, weights), level, moves.offsets)
         return LinePoints(joint.field.vertices[found.vertices], found.weights)

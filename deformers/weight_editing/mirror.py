@@ -12,14 +12,14 @@ from ..geometry.neighbors import FindNearest, read_nearest
 from ..geometry.solid import weld
 from .checks import check_finite
 
-TOLERANCE = 1e-4
-"""Distance, as a share of the mesh's diagonal, within which a mirrored vertex matches another, or lies on the plane."""
+# In diagonals of the mesh: a mirrored vertex within this distance matches another, or is on the plane.
+MAX_MATCH_DISTANCE = 1e-4
 
-FAR_SHARE = 0.02
-"""Distance, as a share of the mesh's diagonal, from which on a mirrored vertex has no surface near it."""
+# In diagonals of the mesh: a mirrored vertex farther from the surface is reported.
+MAX_SURFACE_DISTANCE = 0.02
 
+# The side to copy weights from, as a sign; "BOTH" gives each vertex and its mirror image the mean of both.
 SIDES = {"POSITIVE": 1.0, "NEGATIVE": -1.0, "BOTH": 0.0}
-"""The side to copy weights from, as a sign; "BOTH" gives each vertex and its mirror image the mean of both."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Mirror:
     changed : bool array, shape (V,)
         Vertices that were given weights.
     far : bool array, shape (V,)
-        Those of them whose mirror image is on no surface: they have the weights of the nearest surface.
+        Those whose mirror image is not on the surface: they have the weights of the nearest surface.
     """
 
     weights: np.ndarray
@@ -47,12 +47,12 @@ def pair_names(names: Sequence[str], flip: Callable[[str], str]) -> np.ndarray:
     ----------
     names : sequence of str, length B
     flip : callable
-        Turns a name into that of the other side, as Blender's `bpy.utils.flip_name` does.
+        From a name to that of the other side, such as Blender's `bpy.utils.flip_name`.
 
     Returns
     -------
     int array, shape (B,)
-        For each bone the bone of the other side, itself where there is none.
+        For each bone the bone of the other side, or itself.
     """
     index_of = {name: index for index, name in enumerate(names)}
     return np.array([index_of.get(flip(name), index) for index, name in enumerate(names)], np.intp)
@@ -79,11 +79,11 @@ def mirror_weights(
         At rest, armature space.
     triangles : int array, shape (T, 3)
     pairs : int array, shape (B,)
-        The bone of the other side: see `pair_names`.
+        From `pair_names`.
     source : "POSITIVE", "NEGATIVE" or "BOTH"
-        The side to copy from, or neither.
+        The side to copy from.
     axis : int
-        The axis that the plane is perpendicular to.
+        Axis orthogonal to the plane.
     center : float
         Position of the plane on the axis: 0 is the armature's origin.
     chosen : bool array, shape (V,), optional
@@ -91,27 +91,23 @@ def mirror_weights(
     locked : bool array, shape (B,), optional
         Bones whose weights stay: the others share the rest. None by default.
 
-    Returns
-    -------
-    Mirror
-
     Raises
     ------
     SkinningError
-        Where the source's side has no faces, or coordinates are not finite.
+        If the source's side has no faces, or coordinates are not finite.
 
     Notes
     -----
     A vertex takes its weights, with left and right bones swapped, from the surface point nearest to its mirror image:
-    of a vertex if one is there, else interpolated in a triangle. With a side to copy from, triangles with a corner on
-    the other side do not count, so no weight that changes is read. A vertex on the plane gets the mean of its weights
-    and its mirrored weights.
+    of a vertex at that point, otherwise interpolated in a triangle. With a side to copy from, triangles with a corner
+    on the other side do not count, so that no weight that changes is read. A vertex on the plane gets the mean of its
+    weights and its mirrored weights.
     """
     check_finite(points)
     points, weights = np.asarray(points, np.float64), np.asarray(weights, np.float32)
     size = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
     offsets = points[:, axis] - center
-    side = np.where(np.abs(offsets) <= TOLERANCE * size, 0.0, np.sign(offsets))
+    side = np.where(np.abs(offsets) <= MAX_MATCH_DISTANCE * size, 0.0, np.sign(offsets))
     kept = SIDES[source]
     welded = weld(points)
     targets = (side == 0) | (side != kept)
@@ -123,7 +119,7 @@ def mirror_weights(
     changed = np.flatnonzero(targets & (welded == np.arange(len(points))))
     images = points[changed].copy()
     images[:, axis] = 2.0 * center - images[:, axis]
-    mirrored, distances = read_nearest(images, weights, points, surface, find_nearest, TOLERANCE * size)
+    mirrored, distances = read_nearest(images, weights, points, surface, find_nearest, MAX_MATCH_DISTANCE * size)
     mirrored = mirrored[:, pairs]
     central = side[changed] == 0 if kept else np.ones(len(changed), bool)
     own = weights[changed]
@@ -133,15 +129,15 @@ def mirror_weights(
     result = weights.copy()
     result[changed] = mirrored
     away = np.zeros(len(points), bool)
-    away[changed] = distances > FAR_SHARE * size
+    away[changed] = distances > MAX_SURFACE_DISTANCE * size
     result = np.where(targets[:, None], result[welded], result)
     return Mirror(result, targets, targets & away[welded])
 
 
 def _keep_locked(own: np.ndarray, mirrored: np.ndarray, locked: np.ndarray) -> np.ndarray:
-    """Mirrored weights, shape (N, B), with the columns of locked bones as they were, each row's sum as mirrored.
+    """Mirrored weights, shape (N, B), with unchanged columns of locked bones, and each row's sum as mirrored.
 
-    Where the mirror image has no weight for an unlocked bone, the unlocked bones keep their own weights.
+    If the mirror image has no weight for an unlocked bone, the unlocked bones keep their own weights.
     """
     totals = mirrored.sum(axis=1, keepdims=True)
     room = np.maximum(totals - own[:, locked].sum(axis=1, keepdims=True), 0.0)

@@ -9,17 +9,17 @@ from ..geometry.mesh_laplacian import check_faces
 from ..geometry.solid import measure_size, read_surface, weld
 from ..geometry.solid_cells import link_cells
 
+# Cells along the longest side of the mesh
 RESOLUTION = 96
-"""Cells along the longest side of the mesh."""
 
+# Largest change of a weight in the solver's last step
 TOLERANCE = 1e-5
-"""Largest change of a weight in the solver's last step."""
 
-SMALLEST_NEW_WEIGHT = 1e-3
-"""A vertex gets no smaller weight of a bone that did not influence it: every bone reaches all of a solid a little."""
+# Smaller weights of new bones are left out: diffusion brings a little of each bone everywhere.
+MIN_NEW_WEIGHT = 1e-3
 
-FARTHEST = 7.0
-"""Weights are found no farther from where a bone has any than so many times the reach: e^-7 of them is left there."""
+# In reaches from a bone's weights: e^-7 is left there.
+MAX_SPREAD = 7.0
 
 
 def smooth_solid(
@@ -31,7 +31,7 @@ def smooth_solid(
     locked: np.ndarray,
     chosen: np.ndarray,
 ) -> np.ndarray:
-    """Bring weights nearer to those that `smooth_through` gives.
+    """Mix weights with those of `smooth_through`.
 
     Parameters
     ----------
@@ -41,19 +41,19 @@ def smooth_solid(
     strength : float
         0 changes nothing, 1 takes the smooth weights.
     repeats : int
-        Weights spread as far as so many steps of diffusion between cells.
+        Weights spread as far as in this many steps of diffusion between cells.
     locked, chosen : bool arrays, shapes (B,) and (V,)
-        Bones that do not change, and vertices that do: with those at the same position.
+        Bones that do not change, and vertices that do, with all vertices at their positions.
 
     Returns
     -------
     float32 array, shape (V, B)
-        Rows with the same sums.
+        Sums of rows stay.
     """
     free = ~locked
     spread = smooth_through(points, triangles, weights, repeats**0.5)
     mixed = weights[:, free] + np.float32(strength) * (spread[:, free] - weights[:, free])
-    mixed[(mixed < SMALLEST_NEW_WEIGHT) & (weights[:, free] == 0)] = 0.0
+    mixed[(mixed < MIN_NEW_WEIGHT) & (weights[:, free] == 0)] = 0.0
     rooms, sums = weights[:, free].sum(axis=1), mixed.sum(axis=1)
     mixed *= np.divide(rooms, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
     welded = weld(points)
@@ -73,16 +73,16 @@ def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarra
     triangles : int array, shape (T, 3)
     weights : float32 array, shape (V, B)
     reach : float
-        How far weights spread, in cells: of about a hundredth of the mesh's size each.
+        How far weights spread, in cells of about a hundredth of the mesh's size.
 
     Returns
     -------
     float32 array, shape (V, B)
-        Rows with the same sums. Vertices that are in no face stay as they are.
+        Sums of rows stay. Vertices without a face do not change.
 
     Notes
     -----
-    One implicit step of diffusion, (1 + reach^2 L) w = w0, in which cells without vertices have no weights to keep.
+    One implicit step of diffusion, (1 + reach^2 L) w = w0, with w0 = 0 in cells without vertices.
     """
     step = measure_size(points, triangles) / RESOLUTION
     surface = read_surface(points, triangles)
@@ -102,7 +102,7 @@ def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarra
         given=means,
         fixed=np.zeros(cells.count, bool),
     )
-    support = _widen(means > 0, cells.neighbors, int(np.ceil(FARTHEST * reach)))
+    support = _widen(means > 0, cells.neighbors, int(np.ceil(MAX_SPREAD * reach)))
     smooth = system.solve(means, support, tolerance=TOLERANCE)
     result = np.array(weights, np.float32)
     result[np.ix_(held, used)] = cells.read(smooth, points)[held]
@@ -112,7 +112,7 @@ def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarra
 
 
 def _widen(mask: np.ndarray, neighbors: np.ndarray, steps: int) -> np.ndarray:
-    """A mask of cells and bones, shape (N, B), with the cells that so many links lead to."""
+    """Extend a mask of cells and bones, shape (N, B), by `steps` links."""
     bits = np.packbits(np.concatenate([mask, np.zeros_like(mask[:1])]), axis=1)
     for _ in range(steps):
         wider = bits.copy()

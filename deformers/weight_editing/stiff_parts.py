@@ -7,26 +7,26 @@ import numpy as np
 from ..geometry.mesh_laplacian import drop_degenerate, find_edges
 from ..geometry.solid import Surface, area_vectors, read_surface
 
-LEAST_DIFFERENCE = 0.1
-"""Of the weights of one bone within an island: less hardly bends it."""
+# Of the weights of one bone within an island: less hardly bends it.
+MIN_DIFFERENCE = 0.1
 
-LARGEST = 0.25
-"""Longest side of a stiff part, as a share of the longest side of the skeleton."""
+# Longest side of a stiff part, relative to that of the skeleton
+MAX_SIZE = 0.25
 
-LARGEST_HOLE = 0.3
-"""Share of an island's area that its hole may have, as where a horn sits on the head."""
+# Area of an island's hole, such as where a horn is on the head, in areas of the island
+MAX_STIFF_HOLE = 0.3
 
-LEAST_THICKNESS = 0.2
-"""36 pi volume^2 / area^3, which is 1 for a ball, .52 for a cube, .2 for a plate of 1 : 1 : .2, less for straps."""
+# 36 pi volume^2 / area^3, which is 1 for a ball, .52 for a cube, .2 for a plate of 1 : 1 : .2, less for straps
+MIN_THICKNESS = 0.2
 
-SHARP = np.radians(30.0)
-"""Angle between the normals of two faces from which their edge is hard."""
+# Angle between the normals of two faces at a hard edge
+MIN_SHARP_ANGLE = np.radians(30.0)
 
-LEAST_HARDNESS = 0.75
-"""Share of hard edges in all bending of an island's surface: length times angle. A tongue of few faces has .6."""
+# Share of hard edges in all bending of an island's surface: length times angle. A tongue of few faces has .6.
+MIN_HARDNESS = 0.75
 
-SAMPLES = 9
-"""Points of a bone that may be inside an island."""
+# Points of a bone that are tested inside an island
+BONE_SAMPLES = 9
 
 
 def find_stiff_parts(
@@ -37,7 +37,7 @@ def find_stiff_parts(
     tails: np.ndarray,
     hard_edges: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Find the islands that must not bend, and whose weights bend them.
+    """Find the islands that must not bend, but are bent by their weights.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def find_stiff_parts(
     heads, tails : float arrays, shape (B, 3)
         Of the bones, armature space.
     hard_edges : int array, shape (N, 2), optional
-        Edges that are hard whatever their angle, as those marked sharp.
+        Edges that are hard at any angle, such as those marked sharp.
 
     Returns
     -------
@@ -58,15 +58,16 @@ def find_stiff_parts(
 
     Notes
     -----
-    An island with a bone inside is a limb, a finger or a tongue, one with a handle a ring or a belt: neither is stiff.
+    An island with a bone inside is a limb, a finger or a tongue, one with a handle is a ring or a belt: neither is
+    stiff.
     """
     if not len(triangles) or not len(heads):
         return []
     bones = np.concatenate([heads, tails])
-    longest = LARGEST * float(np.ptp(bones, axis=0).max())
-    along = np.linspace(0.0, 1.0, SAMPLES)[:, None, None]
+    longest = MAX_SIZE * float(np.ptp(bones, axis=0).max())
+    along = np.linspace(0.0, 1.0, BONE_SAMPLES)[:, None, None]
     samples = ((1.0 - along) * heads + along * tails).reshape(-1, 3)
-    surface = read_surface(points, triangles, LARGEST_HOLE)
+    surface = read_surface(points, triangles, MAX_STIFF_HOLE)
     hard = np.empty((0, 2), np.intp) if hard_edges is None else hard_edges
     order = np.argsort(surface.islands, kind="stable")
     starts = np.searchsorted(surface.islands[order], np.arange(len(surface.solid) + 1))
@@ -75,19 +76,19 @@ def find_stiff_parts(
         part
         for part in parts  # most islands of a mesh are out by the first two questions
         if np.ptp(surface.points[part], axis=0).max() <= longest
-        and (weights is None or measure_difference(weights[part]) > LEAST_DIFFERENCE)
+        and (weights is None or measure_difference(weights[part]) > MIN_DIFFERENCE)
         and _is_stiff(surface, int(surface.islands[part[0]]), samples, hard)
     ]
 
 
 def measure_difference(weights: np.ndarray) -> float:
-    """How much the weights of some vertices, shape (V, B), differ: 0 to 1; 0 where one of them has no weights."""
+    """Largest difference of the weights of some vertices, shape (V, B): 0 to 1; 0 if one of them has no weights."""
     sums = weights.sum(axis=1, keepdims=True)
     return float(np.ptp(weights / sums, axis=0).max()) if (sums > 0.0).all() else 0.0
 
 
 def _is_stiff(surface: Surface, island: int, samples: np.ndarray, hard_edges: np.ndarray) -> bool:
-    """Whether an island is hard, thick and without a bone inside, whose points are `samples`, shape (N, 3)."""
+    """Whether an island is hard, thick and without bones, whose points are `samples`, shape (N, 3)."""
     rims = surface.rims
     is_own = surface.islands[rims.sides[:, 0]] == island
     holes = len(np.unique(rims.loops[is_own]))
@@ -96,10 +97,10 @@ def _is_stiff(surface: Surface, island: int, samples: np.ndarray, hard_edges: np
     if holes > 1 or len(np.unique(triangles)) - len(edges) + len(triangles) + holes < 2:
         return False
     closed = np.concatenate([surface.points[triangles], rims.find_lids(surface.points)[is_own]])
-    if _measure_thickness(closed) < LEAST_THICKNESS:
+    if _measure_thickness(closed) < MIN_THICKNESS:
         return False
     marked = np.isin(_key(edges), _key(np.sort(surface.welded[hard_edges], axis=1)))
-    if _measure_hardness(surface.points, triangles, edges, sides, marked) < LEAST_HARDNESS:
+    if _measure_hardness(surface.points, triangles, edges, sides, marked) < MIN_HARDNESS:
         return False
     low, high = closed.min(axis=(0, 1)), closed.max(axis=(0, 1))
     near = samples[((samples > low) & (samples < high)).all(axis=1)]
@@ -112,7 +113,7 @@ def _key(edges: np.ndarray) -> np.ndarray:
 
 
 def _measure_thickness(corners: np.ndarray) -> float:
-    """See `LEAST_THICKNESS`; of closed triangles by their corners, shape (T, 3, 3)."""
+    """See `MIN_THICKNESS`; of closed triangles by their corners, shape (T, 3, 3)."""
     a, b, c = np.moveaxis(corners - corners.mean(axis=(0, 1)), 1, 0)
     volume = np.einsum("ti,ti->", a, np.cross(b, c)) / 6.0
     area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()
@@ -122,7 +123,9 @@ def _measure_thickness(corners: np.ndarray) -> float:
 def _measure_hardness(
     points: np.ndarray, triangles: np.ndarray, edges: np.ndarray, sides: np.ndarray, marked: np.ndarray
 ) -> float:
-    """See `LEAST_HARDNESS`; edges (E, 2) and sides (T, 3) as of `find_edges`, edges marked as hard (E,)."""
+    """See `MIN_HARDNESS`; edges (E, 2) and sides (T, 3) from `find_edges`, and whether each edge is marked as hard
+    (E,).
+    """
     normals = area_vectors(points, triangles)
     owners = np.argsort(sides.ravel(), kind="stable") // 3
     counts = np.bincount(sides.ravel(), minlength=len(edges))
@@ -131,7 +134,7 @@ def _measure_hardness(
     angles = np.arctan2(np.linalg.norm(np.cross(one, other), axis=1), np.einsum("ei,ei->e", one, other))
     bending = angles * np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)[counts == 2]
     total = float(bending.sum())
-    return float(bending[(angles > SHARP) | marked[counts == 2]].sum()) / total if total else 0.0
+    return float(bending[(angles > MIN_SHARP_ANGLE) | marked[counts == 2]].sum()) / total if total else 0.0
 
 
 def _wind(points: np.ndarray, corners: np.ndarray) -> np.ndarray:

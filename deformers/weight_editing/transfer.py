@@ -1,4 +1,4 @@
-"""Skin weights copied from one mesh to another: matched where the two lie together, filled in smoothly elsewhere."""
+"""Skin weights copied from one mesh to another: matched near the source, filled in smoothly elsewhere."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from ..algebra import conjugate_gradients
 from ..errors import SkinningError
 from ..geometry.mesh_laplacian import Laplacian, drop_degenerate, make_laplacian
 from ..geometry.neighbors import FindNearest
-from ..geometry.solid import area_vectors, find_islands, weld
+from ..geometry.solid import area_vectors, find_islands, sum_at_vertices, weld
 from .checks import check_finite
 
+# Final residual of a fill relative to the first, which is also the accuracy of weights
 FILL_TOLERANCE = 1e-4
-"""Share of the first residual at which a fill is done: weights are then accurate to about as much."""
 
-SMALLEST_WEIGHT = 1e-3
-"""Smaller weights are left out of a fill: a smooth fill has a little of every bone everywhere."""
+# Smaller weights are left out of a fill: a smooth fill has a little of every bone everywhere.
+MIN_WEIGHT = 1e-3
 
+# After as many steps a fill is smooth, if not the smoothest.
 MAX_STEPS = 400
-"""Of a fill; after so many it is smooth, if not the smoothest."""
 
+# Of more free vertices, clusters are filled in first.
 MAX_FREE = 5000
-"""Vertices that are filled in from nothing; of more, clusters of vertices are filled in first."""
 
+# From the weights of clusters to those of their vertices only short waves are missing.
 REFINING_STEPS = 64
-"""From the weights of clusters to those of their vertices: only short waves are left to be found."""
 
 
 @dataclass(frozen=True)
 class Params:
-    """Where weights are copied unchanged.
+    """Limits of matching.
 
     Attributes
     ----------
     reach : float
-        Largest distance from the source, as a share of the diagonal of the target's bounding box.
+        Largest distance from the source, in diagonals of the target's bounding box.
     angle : float
         Largest angle between the normals, radians.
     """
@@ -78,37 +78,33 @@ def transfer_weights(
     params: Params = Params(),
     progress: Callable[[float], None] | None = None,
 ) -> Transfer:
-    """Copy the weights of a mesh to a mesh that lies on it, such as clothes on a body.
+    """Copy the weights of a mesh to a mesh on it, such as clothes on a body.
 
     Parameters
     ----------
     source_points : float array, shape (S, 3)
         At rest, in the space of `points`.
     source_triangles : int array, shape (R, 3)
-        Counter-clockwise seen from outside; triangles without a weighted corner do not count.
+        Counter-clockwise from outside; triangles without a weighted corner do not count.
     source_weights : float array, shape (S, B)
         Rows need not sum to 1.
     points : float array, shape (V, 3)
     triangles : int array, shape (T, 3)
-        Counter-clockwise too; islands that are inside out are recognized.
+        Also counter-clockwise; islands that are inside out are recognized.
     progress : callable, optional
-        Called with the share that is done, 0 to 1.
-
-    Returns
-    -------
-    Transfer
+        Called with the finished share, 0 to 1.
 
     Raises
     ------
     SkinningError
-        Where the source has no weighted face, or coordinates are not finite.
+        If the source has no weighted face, or coordinates are not finite.
 
     Notes
     -----
-    Abdrashitov et al. 2023, "Robust Skin Weights Transfer via Weight Inpainting": a vertex is matched where the nearest
-    point of the source is within a distance, and its normal within an angle; then, for each bone, the energy
-    w^T L M^-1 L w on the target is least with the matched weights held (eq. 2-4). Deviations: positions, not vertices,
-    are solved, so that vertices at one position share their weights; islands without a matched vertex take the nearest
+    Abdrashitov et al. 2023, "Robust Skin Weights Transfer via Weight Inpainting": a vertex is matched if the nearest
+    point of the source is within a distance, and its normal within an angle; then, for each bone, the energy w^T L M^-1
+    L w on the target is minimal with the matched weights held (eq. 2-4). Deviations: positions, not vertices, are
+    solved, so that vertices at one position share their weights; islands without a matched vertex take the nearest
     weights; conjugate gradients, not a factorization.
     """
     report = progress or (lambda share: None)
@@ -179,7 +175,7 @@ def inpaint_weights(
     values = np.zeros((len(vertices), int(has.sum(axis=1).max(initial=0))))
     values[rows, column[parts[rows], bones]] = weights[vertices[rows], bones]
     values = _fill(near, values, free, progress or (lambda share: None))
-    values = np.where(values < SMALLEST_WEIGHT, 0.0, values)
+    values = np.where(values < MIN_WEIGHT, 0.0, values)
     bone_of = np.zeros((len(has), values.shape[1]), np.intp)
     part, bone = np.nonzero(has)
     bone_of[part, column[part, bone]] = bone
@@ -191,7 +187,7 @@ def inpaint_weights(
 
 
 def _widen(laplacian: Laplacian, free: np.ndarray) -> np.ndarray:
-    """Free vertices, shape (V,), and two rings around them: all that the gradient of the bending energy depends on."""
+    """Free vertices, shape (V,), and two rings around them, on which the gradient of the bending energy depends."""
     seen = free
     for _ in range(2):
         ahead = seen.copy()
@@ -227,7 +223,7 @@ def _fill(laplacian: Laplacian, values: np.ndarray, free: np.ndarray, report: Ca
 
 
 def _find_clusters(laplacian: Laplacian) -> np.ndarray:
-    """Number vertices by clusters, each a vertex with neighbors of it: int array, shape (V,)."""
+    """Number vertices by clusters of a vertex with its neighbors: int array, shape (V,)."""
     count = len(laplacian.areas)
     rank = np.random.default_rng(1).permutation(count)
     both = np.concatenate([laplacian.edges, laplacian.edges[:, ::-1]])
@@ -253,7 +249,7 @@ def _coarsen(laplacian: Laplacian, clusters: np.ndarray) -> Laplacian:
 
 
 class _Rows:
-    """A Laplacian's rows, ready to be applied to many columns."""
+    """A Laplacian's rows, sorted to be applied to many columns."""
 
     def __init__(self, laplacian: Laplacian) -> None:
         self.diagonal = laplacian.diagonal
@@ -312,7 +308,7 @@ def _solve(
 def _check(
     source_points: np.ndarray, source_triangles: np.ndarray, source_weights: np.ndarray, points: np.ndarray
 ) -> np.ndarray:
-    """The triangles of the source that have a weight."""
+    """The triangles of the source with a weight."""
     check_finite(source_points, "source")
     check_finite(points, "target")
     weighted = source_triangles[(source_weights.sum(axis=1) > 0)[source_triangles].any(axis=1)]
@@ -322,15 +318,13 @@ def _check(
 
 
 def _find_normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Normals, shape (V, 3), of any length, the same at one position; 0 where there is no triangle."""
+    """Normals, shape (V, 3), of any length, equal at one position; 0 without triangles."""
     welded = weld(points)
-    corners, faces = welded[triangles].ravel(), area_vectors(points, triangles)
-    sums = [np.bincount(corners, np.repeat(faces[:, axis], 3), len(points)) for axis in range(3)]
-    return np.stack(sums, axis=1)[welded]
+    return sum_at_vertices(area_vectors(points, triangles), welded[triangles], len(points))[welded]
 
 
 def _compare(normals: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Cosines of the angles between normals, shapes (V, 3): shape (V,), 0 where there is no normal."""
+    """Cosines of the angles between normals, shapes (V, 3): shape (V,), 0 without a normal."""
     lengths = np.linalg.norm(normals, axis=1) * np.linalg.norm(others, axis=1)
     return np.einsum("vi,vi->v", normals, others) / np.maximum(lengths, 1e-300)
 
