@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import atan2, pi, tau
 from pathlib import Path
+from typing import Any
 
 import bpy
 import bmesh
@@ -16,6 +18,11 @@ EVALUATE = "PYTHON"
 
 TOLERANCE = 1e-5
 """Largest distance of shapes that are the same but for rounding, in diagonals of the posed mesh."""
+
+
+def execute(statement: str, **names: object) -> None:
+    """Run a statement of a table, which may name what is here, modules, and what else is given."""
+    exec(statement, globals() | names)
 
 
 def without_blenders_own(errors: str) -> str:
@@ -146,58 +153,118 @@ def select(*objects: bpy.types.Object) -> None:
     bpy.context.view_layer.objects.active = objects[0]
 
 
-def add_tube(bones: int = 3, rings: int = 31, sides: int = 16, length: float = 3.0, radius: float = 0.4) -> tuple:
-    """A tube along Y with a chain of bones and wide weights: (mesh object, armature object), linked to the scene."""
-    y = np.linspace(0.0, length, rings)
-    angles = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
-    points = np.zeros((rings, sides, 3))
-    points[..., 0], points[..., 1], points[..., 2] = radius * np.cos(angles), y[:, None], radius * np.sin(angles)
-    index = np.arange(rings * sides).reshape(rings, sides)
-    around = np.roll(index, -1, axis=1)
-    faces = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
-    mesh = bpy.data.meshes.new("Tube")
-    mesh.from_pydata(points.reshape(-1, 3).tolist(), [], faces.tolist())
-    obj = bpy.data.objects.new("Tube", mesh)
-    armature = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
-    for new in (obj, armature):
-        bpy.context.scene.collection.objects.link(new)
-    names = add_chain(armature, bones, length)
+def add_tube(
+    bones: int = 3,
+    rings: int = 31,
+    sides: int = 16,
+    length: float = 3.0,
+    radius: float = 0.4,
+    is_closed: bool = False,
+    has_uv: bool = False,
+    has_weights: bool = True,
+    is_outward: bool = False,
+) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """The character of most tests: a tube along Y with a chain of bones, "bone.0" first, and wide weights.
 
+    Parameters
+    ----------
+    is_closed : bool
+        Whether its ends have faces, and all normals point outward.
+    has_uv : bool
+        Whether it has a UV map: u around it, with a seam where x is largest, v along it.
+    is_outward : bool
+        Whether the normals of an open tube point outward; its faces are inside out for the sake of old files.
+
+    Returns
+    -------
+    The mesh object "Tube", which is selected, and the armature object "Rig", both in the scene.
+    """
+    y = np.linspace(0.0, length, rings)
     centers = (np.arange(bones) + 0.5) * length / bones
     weights = np.maximum(0.0, 1.0 - np.abs(y[:, None] - centers) / (1.2 * length / bones))
-    weights /= weights.sum(axis=1, keepdims=True)
-    for bone, name in enumerate(names):
-        group = obj.vertex_groups.new(name=name)
-        for ring in np.flatnonzero(weights[:, bone]):
-            group.add(index[ring].tolist(), float(weights[ring, bone]), "REPLACE")
-    modifier = obj.modifiers.new("Armature", "ARMATURE")
-    modifier.object = armature
+    obj = add_cylinder("Tube", radius, y, sides)
+    armature = add_object("Rig", bpy.data.armatures.new("Rig"))
+    add_chain(armature, bones, length)
+    if has_weights:
+        weigh_rings(obj, weights / weights.sum(axis=1, keepdims=True))
+    obj.modifiers.new("Armature", "ARMATURE").object = armature
+    if is_closed:
+        close(obj.data)
+    elif is_outward:
+        obj.data.flip_normals()
+    if has_uv:
+        add_uv(obj)
     select(obj)
     return obj, armature
 
 
+def add_cylinder(name: str, radius: float, y: np.ndarray, sides: int) -> bpy.types.Object:
+    """An open tube along Y, with rings of vertices at y, shape (rings,); its faces are inside out."""
+    angles = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
+    points = np.zeros((len(y), sides, 3))
+    points[..., 0], points[..., 1], points[..., 2] = radius * np.cos(angles), y[:, None], radius * np.sin(angles)
+    index = np.arange(len(y) * sides).reshape(len(y), sides)
+    around = np.roll(index, -1, axis=1)
+    faces = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
+    return add_mesh(name, points.reshape(-1, 3), faces)
+
+
+def weigh_rings(obj: bpy.types.Object, weights: np.ndarray) -> None:
+    """Give weights to the rings of a tube, shape (rings, bones), in groups for a chain of bones."""
+    rings = np.arange(len(obj.data.vertices)).reshape(len(weights), -1)
+    for bone, column in enumerate(weights.T):
+        group = obj.vertex_groups.new(name=f"bone.{bone}")
+        for ring in np.flatnonzero(column):
+            group.add(rings[ring].tolist(), float(column[ring]), "REPLACE")
+
+
+class edit:
+    """A mesh as a bmesh, for a while."""
+
+    def __init__(self, mesh: bpy.types.Mesh) -> None:
+        self._mesh, self._edited = mesh, bmesh.new()
+
+    def __enter__(self) -> bmesh.types.BMesh:
+        self._edited.from_mesh(self._mesh)
+        return self._edited
+
+    def __exit__(self, *_) -> None:
+        self._edited.to_mesh(self._mesh)
+        self._edited.free()
+
+
+def close(mesh: bpy.types.Mesh) -> None:
+    """Fill the holes of a mesh, all normals outward."""
+    with edit(mesh) as edited:
+        bmesh.ops.holes_fill(edited, edges=edited.edges[:], sides=0)
+        bmesh.ops.recalc_face_normals(edited, faces=edited.faces[:])
+
+
+def add_uv(obj: bpy.types.Object) -> None:
+    """A UV map of the tube: u around it, with a seam where x is largest, v along it."""
+    layer = obj.data.uv_layers.new(name="UVMap")
+    length = obj.data.vertices[-1].co.y
+    for polygon in obj.data.polygons:
+        corners = [obj.data.loops[loop].vertex_index for loop in polygon.loop_indices]
+        angles = [atan2(obj.data.vertices[one].co.z, obj.data.vertices[one].co.x) % tau for one in corners]
+        if max(angles) - min(angles) > pi:
+            angles = [angle or tau for angle in angles]
+        for loop, vertex, angle in zip(polygon.loop_indices, corners, angles, strict=True):
+            layer.data[loop].uv = (angle / tau, obj.data.vertices[vertex].co.y / length)
+
+
 def join_box(obj: bpy.types.Object, size: float, at: tuple[float, float, float]) -> np.ndarray:
     """A box as an island of a mesh, without weights; its vertices, shape (8,)."""
-    before, mesh = len(obj.data.vertices), bmesh.new()
-    mesh.from_mesh(obj.data)
-    bmesh.ops.create_cube(mesh, size=size, matrix=Matrix.Translation(at))
-    mesh.to_mesh(obj.data)
-    mesh.free()
+    before = len(obj.data.vertices)
+    with edit(obj.data) as mesh:
+        bmesh.ops.create_cube(mesh, size=size, matrix=Matrix.Translation(at))
     return np.arange(before, len(obj.data.vertices))
 
 
-def add_chain(armature: bpy.types.Object, bones: int, length: float) -> list[str]:
-    """A chain of connected bones along Y; returns their names."""
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    parent = None
-    for bone in range(bones):
-        new = armature.data.edit_bones.new(f"bone.{bone}")
-        new.head, new.tail = (0, length * bone / bones, 0), (0, length * (bone + 1) / bones, 0)
-        new.parent, new.use_connect = parent, parent is not None
-        parent = new
-    bpy.ops.object.mode_set(mode="OBJECT")
-    return [f"bone.{bone}" for bone in range(bones)]
+def add_chain(armature: bpy.types.Object, bones: int, length: float) -> None:
+    """A chain of connected bones along Y."""
+    ends = [(0.0, length * end / bones, 0.0) for end in range(bones + 1)]
+    add_bones(armature, *((f"bone.{n}", f"bone.{n - 1}", *ends[n : n + 2]) for n in range(bones)), is_connected=True)
 
 
 def turn(
@@ -219,6 +286,75 @@ def animate_tube(armature: bpy.types.Object) -> None:
             bone.scale = (1.0, stretch, stretch**-0.5)
             bone.keyframe_insert("rotation_euler", frame=frame)
             bone.keyframe_insert("scale", frame=frame)
+
+
+def link(obj: bpy.types.Object) -> bpy.types.Object:
+    """Put an object into the scene."""
+    bpy.context.scene.collection.objects.link(obj)
+    return obj
+
+
+def add_object(name: str, data: bpy.types.ID | None = None) -> bpy.types.Object:
+    """A new object of the scene; an empty by default."""
+    return link(bpy.data.objects.new(name, data))
+
+
+def add_mesh(name: str, points: Any, faces: Any = (), edges: Any = ()) -> bpy.types.Object:
+    """A new mesh object of the scene, from arrays or lists."""
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(*(np.asarray(part).tolist() for part in (points, edges, faces)))
+    return add_object(name, mesh)
+
+
+def add_armature(name: str, bones: Iterable[tuple]) -> bpy.types.Object:
+    """A new armature of the scene, with bones given by name, parent ("" for none), head and tail."""
+    armature = add_object(name, bpy.data.armatures.new(name))
+    add_bones(armature, *bones)
+    return armature
+
+
+def add_bones(armature: bpy.types.Object, *bones: tuple, use_deform: bool = True, is_connected: bool = False) -> None:
+    """Add bones to an armature, by name, parent, head and tail."""
+
+    def add(edited: bpy.types.ArmatureEditBones) -> None:
+        for name, parent, head, tail in bones:
+            bone = edited.new(name)
+            bone.head, bone.tail, bone.parent, bone.use_deform = head, tail, edited.get(parent), use_deform
+            bone.use_connect = is_connected and bone.parent is not None
+
+    edit_bones(armature, add)
+
+
+def open_file(path: Path) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+
+
+def load(path: Path, *names: str, kind: str = "objects", is_linked: bool = True) -> list[Any]:
+    """Link data of a file, or append it; objects also come into the scene."""
+    with bpy.data.libraries.load(str(path), link=is_linked) as (_, wanted):
+        setattr(wanted, kind, list(names))
+    found = getattr(wanted, kind)
+    for data in found:
+        if kind == "objects":
+            link(data)
+        elif kind == "collections":
+            bpy.context.scene.collection.children.link(data)
+    update()
+    return found
+
+
+def duplicate(*objects: bpy.types.Object, linked: bool = False) -> list[bpy.types.Object]:
+    """Duplicate objects as a user does; the copies are selected."""
+    select(*objects)
+    bpy.ops.object.duplicate(linked=linked)
+    return list(bpy.context.selected_objects)
+
+
+def set_mode(mode: str, *selected: bpy.types.Object) -> None:
+    """Go to a mode, with these objects selected if any are given."""
+    if selected:
+        select(*selected)
+    bpy.ops.object.mode_set(mode=mode)
 
 
 def add_face_key(obj: bpy.types.Object, name: str = "Face", size: float = 0.25) -> bpy.types.ShapeKey:

@@ -44,10 +44,11 @@ def own_errors(err: str) -> list[str]:
 
 
 def assert_refused(code: int, captured: Any, *parts: str) -> None:
-    """One line on stderr that says what is wrong, and nothing on stdout."""
+    """The last line on stderr, and no other, says what is wrong, and nothing is on stdout."""
     assert code == FAILED
-    (line,) = own_errors(captured.err)
+    *before, line = own_errors(captured.err)
     assert line.startswith("supple: error: ")
+    assert not any(each.startswith(("supple: error: ", "Traceback")) for each in before)
     for part in parts:
         assert part in line
     assert own_output(captured.out) == []

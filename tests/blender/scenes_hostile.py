@@ -8,7 +8,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from math import inf, nan, pi
+from functools import partial
+from math import pi
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,18 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from scenes import add_face_key, add_tube, animate_key, curves_of, edit_bones, select, update
+from scenes import (
+    add_face_key,
+    add_mesh,
+    add_object,
+    add_tube,
+    animate_key,
+    curves_of,
+    edit_bones,
+    link,
+    set_mode,
+    update,
+)
 
 CELL = 0.12
 """Edge of the cubes that a figure is made of, in meters."""
@@ -110,7 +122,7 @@ def load(name: str, folder: Path) -> None:
 
 
 def add_figure(folder: Path) -> Figure:
-    armature = link(bpy.data.objects.new("Figure", bpy.data.armatures.new("Figure")))
+    armature = add_object("Figure", bpy.data.armatures.new("Figure"))
     edit_bones(armature, lambda bones: [_add_bone(bones, name, *BONES[name]) for name in BONES])
     body = add_skin("Body", armature, LIMBS)
     mesh = body.data
@@ -130,11 +142,6 @@ def add_figure(folder: Path) -> Figure:
     return Figure(armature, body, shirt, folder)
 
 
-def link(obj: bpy.types.Object) -> bpy.types.Object:
-    bpy.context.scene.collection.objects.link(obj)
-    return obj
-
-
 def _add_bone(bones: Any, name: str, parent: str, head: Iterable[float], tail: Iterable[float]) -> None:
     bone = bones.new(name)
     bone.head, bone.tail = CELL * np.array(head), CELL * np.array(tail)
@@ -144,13 +151,10 @@ def _add_bone(bones: Any, name: str, parent: str, head: Iterable[float], tail: I
 def add_skin(name: str, armature: bpy.types.Object, limbs: Collection[str], thickness: float = 0.0) -> bpy.types.Object:
     """The skin of a whole figure on some limbs, with weights of the nearest bones and an Armature modifier."""
     points, faces = _cover(LIMBS.values(), [LIMBS[limb] for limb in limbs])
-    mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata((CELL * points).tolist(), [], faces.tolist())
+    obj = add_mesh(name, CELL * points, faces)
     if thickness:
-        normals = np.empty((len(points), 3), np.float32)
-        mesh.vertices.foreach_get("normal", normals.ravel())
-        mesh.vertices.foreach_set("co", (CELL * points + thickness * normals).astype(np.float32).ravel())
-    obj = link(bpy.data.objects.new(name, mesh))
+        normals = np.array([vertex.normal for vertex in obj.data.vertices])
+        obj.data.vertices.foreach_set("co", (CELL * points + thickness * normals).astype(np.float32).ravel())
     weigh(obj, [bone.name for bone in armature.data.bones], _weights(points, armature))
     return dress(obj, armature)
 
@@ -205,17 +209,11 @@ def add_ball(figure: Figure, name: str, bone: str = "", size: float = 0.1) -> bp
     """A small part about the tail of a bone: that bone's by all of its weights, if one is given."""
     at = figure.armature.data.bones[bone or "head"].tail_local
     points, faces = _cover([((-1, 1), (-1, 1), (-1, 1))])
-    obj = add_mesh(name, (size * points + np.array(at)).tolist(), faces=faces.tolist())
+    obj = add_mesh(name, size * points + np.array(at), faces)
     if bone:
         weigh(obj, [bone], np.ones((len(points), 1)))
         dress(obj, figure.armature)
     return obj
-
-
-def add_mesh(name: str, points: list, edges: list = [], faces: list = []) -> bpy.types.Object:  # noqa: B006 only read
-    mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata(points, edges, faces)
-    return link(bpy.data.objects.new(name, mesh))
 
 
 def meshes(figure: Figure) -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -273,7 +271,7 @@ def two_armature_modifiers(figure: Figure) -> None:
 
 @row()
 def weights_changed_by_modifiers(figure: Figure) -> None:
-    target = link(bpy.data.objects.new("Target", None))
+    target = add_object("Target", None)
     for obj, names in ((figure.body, ("EDIT", "MIX")), (figure.shirt, ("PROXIMITY",))):
         for name in names:
             modifier = obj.modifiers.new(name, f"VERTEX_WEIGHT_{name}")
@@ -312,22 +310,14 @@ def modifiers_without_objects(figure: Figure) -> None:
 
 
 @row()
-def deformed_by_its_parent(figure: Figure) -> None:
-    """Without a modifier: its parent deforms it, as Blender has it beside modifiers."""
-    for obj in meshes(figure):
-        obj.modifiers.clear()
-        obj.parent, obj.parent_type = figure.armature, "ARMATURE"
-
-
-@row()
 def other_kinds_of_objects(figure: Figure) -> None:
     """What is no mesh under an Armature modifier, and collections and nodes that bring instances."""
     curve = bpy.data.curves.new("Curve", "CURVE")
     curve.splines.new("BEZIER").bezier_points.add(2)
     for data in (curve, bpy.data.lattices.new("Lattice"), bpy.data.curves.new("Text", "FONT")):
-        dress(link(bpy.data.objects.new(data.name, data)), figure.armature)
+        dress(add_object(data.name, data), figure.armature)
     for data in (bpy.data.cameras.new("Camera"), bpy.data.lights.new("Light", "SUN")):
-        link(bpy.data.objects.new(data.name, data))
+        add_object(data.name, data)
 
 
 # Names
@@ -375,7 +365,7 @@ def names_like_those_of_supple(figure: Figure) -> None:
         figure.armature, lambda edited: [_add_bone(edited, f"{b}.swing", b, (0, 0, 9), (0, 1, 9)) for b in bones[:3]]
     )
     for name in ("Supple", ".Supple", "Supple Joints Figure", "Supple Poses"):
-        link(bpy.data.objects.new(name, None))
+        add_object(name, None)
         bpy.data.collections.new(name)
         bpy.data.node_groups.new(name, "GeometryNodeTree").use_fake_user = True
     bpy.data.scenes.new("Supple Poses")
@@ -405,7 +395,7 @@ def instances(figure: Figure) -> None:
     for obj in (figure.armature, *meshes(figure)):
         cast.objects.link(obj)
     for x in (2.0, -2.0):
-        instance = link(bpy.data.objects.new("Instance", None))
+        instance = add_object("Instance", None)
         instance.instance_type, instance.instance_collection, instance.location.x = "COLLECTION", cast, x
     holder = add_mesh("Holder", [(0, 3, 0), (1, 3, 0)])
     holder.instance_type = "VERTS"
@@ -440,11 +430,6 @@ def absolute_shape_keys(figure: Figure) -> None:
     figure.body.data.shape_keys.keyframe_insert("eval_time", frame=1)
 
 
-@row(nan, inf)
-def shape_key_at(figure: Figure, value: float) -> None:
-    figure.body.data.shape_keys.key_blocks["Face"].data[3].co.x = value
-
-
 # Meshes
 
 
@@ -453,7 +438,7 @@ def scraps(figure: Figure) -> None:
     """Meshes that are empty, of points, of edges, without groups, without weights, with locked groups alone."""
     points = [(0.0, 0.0, 1.2), (0.1, 0.0, 1.2), (0.1, 0.1, 1.2)]
     for name, edges in (("Nothing", None), ("Points", []), ("Edges", [(0, 1), (1, 2)])):
-        scrap = add_mesh(name, points if edges is not None else [], edges or [])
+        scrap = add_mesh(name, points if edges is not None else [], edges=edges or [])
         dress(scrap, figure.armature)
         group = scrap.vertex_groups.new(name="chest")
         if edges is not None:
@@ -469,20 +454,6 @@ def scraps(figure: Figure) -> None:
 
 
 @row()
-def nothing_but_scraps(figure: Figure) -> None:
-    for obj in meshes(figure):
-        obj.shape_key_clear()
-        obj.data.clear_geometry()
-    add_ball(figure, "No Weights", "head").vertex_groups.clear()
-
-
-@row()
-def locked_groups(figure: Figure) -> None:
-    for group in (*figure.body.vertex_groups, *list(figure.shirt.vertex_groups)[::2]):
-        group.lock_weight = True
-
-
-@row()
 def plates_of_one_bone_each(figure: Figure) -> None:
     """Each vertex has all its weight from one bone, as those of robots and block people."""
     for obj in meshes(figure):
@@ -492,12 +463,6 @@ def plates_of_one_bone_each(figure: Figure) -> None:
             for index in weights:
                 obj.vertex_groups[index].remove([vertex.index])
             obj.vertex_groups[heaviest].add([vertex.index], 1.0, "REPLACE")
-
-
-@row(1, 0)
-def deforming_bones(figure: Figure, count: int) -> None:
-    for bone in list(figure.armature.data.bones)[count:]:
-        bone.use_deform = False
 
 
 @row("nan", "inf", "empty", "without groups", "of far vertices")
@@ -512,18 +477,6 @@ def a_bad_mesh_among_twelve(figure: Figure, kind: str) -> None:
         bad.vertex_groups.clear()
     else:
         move_vertex(bad, 1e30 if kind == "of far vertices" else float(kind))
-
-
-@row("nan", "inf", "1e30")
-def vertex_at(figure: Figure, value: str) -> None:
-    for obj in meshes(figure):
-        move_vertex(obj, float(value))
-
-
-@row(nan, inf, -1.0)
-def weight_of(figure: Figure, value: float) -> None:
-    for obj in meshes(figure):
-        obj.data.vertices[3].groups[0].weight = value
 
 
 @row()
@@ -555,7 +508,7 @@ def loose_and_doubled_geometry(figure: Figure) -> None:
 @row()
 def parts_on_bones(figure: Figure) -> None:
     """Parented to a bone, to an object on a bone, by Child Of; one of them has weights, another both."""
-    socket = link(bpy.data.objects.new("Socket", None))
+    socket = add_object("Socket", None)
     hat, staff, shield, belt, eye = (add_ball(figure, name) for name in ("Hat", "Staff", "Shield", "Belt", "Eye"))
     for obj, bone in ((hat, "head"), (socket, "forearm.R"), (belt, "hips"), (eye, "head")):
         obj.parent, obj.parent_type, obj.parent_bone = figure.armature, "BONE", bone
@@ -641,24 +594,6 @@ def actions_of_one_key_and_of_none(figure: Figure) -> None:
 
 
 @row()
-def no_action(figure: Figure) -> None:
-    figure.armature.animation_data_clear()
-    bpy.data.actions.remove(bpy.data.actions[0])
-
-
-@row(1e8, 1e30, nan, inf)
-def key_at_frame(figure: Figure, frame: float) -> None:
-    for curve in curves_of(figure.armature.animation_data.action)[:2]:
-        curve.keyframe_points[-1].co.x = frame
-
-
-@row(nan, inf, 1e15)
-def keyed_value(figure: Figure, value: float) -> None:
-    for curve in curves_of(figure.armature.animation_data.action)[:2]:
-        curve.keyframe_points[-1].co.y = value
-
-
-@row()
 def time_is_not_the_frame(figure: Figure) -> None:
     """Time Remapping, an odd rate, negative frames, keys between frames, a preview range."""
     scene = bpy.context.scene
@@ -670,11 +605,6 @@ def time_is_not_the_frame(figure: Figure) -> None:
         for point in curve.keyframe_points:
             point.co.x = 1.37 * point.co.x - 7.5
     scene.frame_set(-3, subframe=0.25)
-
-
-@row()
-def a_rate_of_a_second_a_frame(figure: Figure) -> None:
-    bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = 1, 12.0
 
 
 # Spaces
@@ -696,36 +626,16 @@ def turned_by_90_degrees(figure: Figure) -> None:
     figure.armature.matrix_world = turn
 
 
-@row(0.01, 100.0)
-def scaled_by(figure: Figure, scale: float) -> None:
-    figure.armature.scale = scale, scale, scale
-
-
-@row()
-def scaled_to_zero(figure: Figure) -> None:
-    figure.armature.scale = 0.0, 0.0, 0.0
-
-
 @row()
 def mirrored_and_uneven_scales(figure: Figure) -> None:
     """Objects of scales of their own, in a parent that shears them."""
-    parent = link(bpy.data.objects.new("Parent", None))
+    parent = add_object("Parent", None)
     parent.scale, parent.rotation_euler = (1.0, 0.3, 2.0), (0.4, 0.0, 0.0)
     figure.armature.parent = parent
     figure.armature.rotation_euler, figure.armature.scale = (0.3, 0.8, -0.5), (-1.0, 1.0, 1.0)
     figure.body.parent = None
     figure.body.scale, figure.body.rotation_euler = (1.1, 0.9, 1.0), (0.1, 0.2, 0.0)
     figure.shirt.scale = 1.0, 1.0, 0.0
-
-
-@row()
-def far_away(figure: Figure) -> None:
-    figure.armature.location = 1e5, -1e5, 1e5
-
-
-@row(nan, 1e20)
-def armature_at(figure: Figure, value: float) -> None:
-    figure.armature.location.x = value
 
 
 # Bones
@@ -764,17 +674,6 @@ def hundreds_of_bones(figure: Figure) -> None:
     edit_bones(figure.armature, add)
     for bone in range(0, 200, 8):
         figure.body.vertex_groups.new(name=f"hair.{bone // 10}.{bone % 10}").add(range(bone, bone + 9), 0.3, "ADD")
-
-
-@row(0.0, nan, inf, -1.0)
-def bone_scaled_to(figure: Figure, value: float) -> None:
-    figure.armature.pose.bones["forearm.L"].scale = value, value, value
-    figure.armature.pose.bones["shin.R"].scale.x = value
-
-
-@row()
-def in_rest_position(figure: Figure) -> None:
-    figure.armature.data.pose_position = "REST"
 
 
 # Libraries
@@ -827,24 +726,69 @@ def hidden_and_excluded(figure: Figure) -> None:
         bpy.context.scene.collection.objects.unlink(obj)
 
 
-@row()
-def armature_in_no_scene(figure: Figure) -> None:
-    bpy.context.scene.collection.objects.unlink(figure.armature)
+# Rows of a statement
 
 
-@row()
-def armature_in_edit_mode(figure: Figure) -> bpy.types.Object:
-    select(figure.armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    return figure.armature
+STATEMENTS: dict[str, tuple[str, ...]] = {
+    "deformed by its parent": (
+        "for obj in both: obj.modifiers.clear(); obj.parent, obj.parent_type = rig, 'ARMATURE'",
+    ),
+    "nothing but scraps": (
+        "for obj in both: obj.shape_key_clear(); obj.data.clear_geometry()\ndress(add_ball(figure, 'No Weights'), rig)",
+    ),
+    "locked groups": (
+        "for group in (*body.vertex_groups, *list(figure.shirt.vertex_groups)[::2]): group.lock_weight = True",
+    ),
+    "deforming bones": ("for bone in list(rig.data.bones)[int(value):]: bone.use_deform = False", "1", "0"),
+    "vertex at": ("for obj in both: move_vertex(obj, value)", "nan", "inf", "1e30"),
+    "weight of": ("for obj in both: obj.data.vertices[3].groups[0].weight = value", "nan", "inf", "-1"),
+    "thousands of groups": ("for number in range(3000): body.vertex_groups.new(name=f'group {number}')",),
+    "shape key at": ("body.data.shape_keys.key_blocks['Face'].data[3].co.x = value", "nan", "inf"),
+    "UV at": ("for one in body.data.uv_layers[0].data: one.uv = value, value", "nan", "1e30"),
+    "mesh scaled by": (
+        "for obj in both: obj.data.transform(Matrix.Scale(value, 4), shape_keys=True)", "1e-38", "1e-10", "1e10",
+    ),
+    "mesh flattened": (
+        "for obj in both: obj.data.transform(Matrix.Diagonal((value > 2, value > 1, value > 0, 1)), shape_keys=True)",
+        "2", "1", "0",
+    ),
+    "no action": ("rig.animation_data_clear(); bpy.data.actions.remove(bpy.data.actions[0])",),
+    "key at frame": ("for key in find_last_keys(rig): key.co.x = value", "1e+08", "1e+30", "nan", "inf"),
+    "keyed value": ("for key in find_last_keys(rig): key.co.y = value", "nan", "inf", "1e+15"),
+    "a rate of a second a frame": ("scene.render.fps, scene.render.fps_base = 1, 12.0",),
+    "scaled by": ("rig.scale = value, value, value", "0.01", "100"),
+    "scaled to zero": ("rig.scale = 0, 0, 0",),
+    "far away": ("rig.location = 1e5, -1e5, 1e5",),
+    "armature at": ("rig.location.x = value", "nan", "1e+20"),
+    "bone scaled to": (
+        "bones = rig.pose.bones; bones['forearm.L'].scale = [value] * 3; bones['shin.R'].scale.x = value",
+        "0", "nan", "inf", "-1",
+    ),
+    "a bone at": ("edit_bones(rig, lambda bones: setattr(bones['tail.3'], 'tail', (value, 0, 0)))", "1e20", "nan"),
+    "a bone of no length": ("edit_bones(rig, lambda bones: setattr(bones['tail.3'], 'tail', bones['tail.3'].head))",),
+    "names of quotes and brackets": (
+        "for number, bone in enumerate(rig.data.bones): bone.name = f'\"][\\'{{{number}}}\\\\\\n%s'",
+    ),
+    "in rest position": ("rig.data.pose_position = 'REST'",),
+    "armature in no scene": ("scene.collection.objects.unlink(rig)",),
+    "armature in edit mode": ("set_mode('EDIT', rig)",),
+    "mesh in edit mode": ("set_mode('EDIT', body)",),
+    "nothing special": ("pass",),
+}  # fmt: skip
+"""What is done, and the values that it is done with, each a row."""
 
 
-@row()
-def mesh_in_edit_mode(figure: Figure) -> None:
-    select(figure.body)
-    bpy.ops.object.mode_set(mode="EDIT")
+def find_last_keys(armature: bpy.types.Object) -> list[bpy.types.Keyframe]:
+    return [curve.keyframe_points[-1] for curve in curves_of(armature.animation_data.action)[:2]]
 
 
-@row()
-def nothing_special(figure: Figure) -> None:
-    """All commands do work."""
+def execute(statement: str, value: float, figure: Figure) -> bpy.types.Object | None:
+    names = {"rig": figure.armature, "body": figure.body, "both": meshes(figure), "scene": bpy.context.scene}
+    exec(statement, globals() | names | {"figure": figure, "value": value, "set_mode": set_mode})
+    return figure.armature if figure.armature.mode == "EDIT" else None
+
+
+for _name, (_statement, *_values) in STATEMENTS.items():
+    ROWS |= {f"{_name} {_value}": partial(execute, _statement, float(_value)) for _value in _values}
+    if not _values:
+        ROWS[_name] = partial(execute, _statement, 0.0)

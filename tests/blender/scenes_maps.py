@@ -7,7 +7,6 @@ from typing import Any
 
 import bpy
 import numpy as np
-from scenes_patterns import add_uv
 
 from scenes import add_tube, diagonal, evaluated_points
 from supple.bridge.images.data import new_image
@@ -15,8 +14,7 @@ from supple.deformers.patterns.heights import KINDS, draw_heights
 from supple.settings.events import muted
 from supple.tasks.patterns.edit import new_pattern
 from supple.tasks.patterns.maps import LaidPatterns, bind_points, read_amounts, write_maps
-from supple.tasks.patterns.node_setup import find_modifier
-from supple.tasks.patterns.show import update
+from supple.tasks.patterns.write import find_modifier, update
 
 TOLERANCE = 1e-5
 """Of amounts, and of points in diagonals of the mesh."""
@@ -25,9 +23,7 @@ FRAMES = range(1, 7)
 
 def add_body() -> tuple[bpy.types.Object, bpy.types.Object]:
     """A tube of three bones with a UV map, and its armature."""
-    obj, armature = add_tube(rings=25, sides=24)
-    add_uv(obj)
-    return obj, armature
+    return add_tube(rings=25, sides=24, has_uv=True)
 
 
 def hills(seed: int = 0, size: int = 32) -> np.ndarray:

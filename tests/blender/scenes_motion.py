@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from scenes import edit_bones, play, select
+from scenes import add_armature, curves_of, play, select
 
 BONES = (
     ("root", "", (0, 0, 0), (0, 0.3, 0)), ("hips", "root", (0, 0, 1.0), (0, 0, 1.3)),
@@ -26,16 +26,7 @@ BONES = (
 
 def add_walker(mode: str = "QUATERNION") -> Any:
     """An armature with two legs, all of whose bones rotate by a mode."""
-    armature = bpy.data.objects.new("Walker", bpy.data.armatures.new("Walker"))
-    bpy.context.scene.collection.objects.link(armature)
-
-    def build(bones: Any) -> None:
-        for name, parent, head, tail in BONES:
-            bone = bones.new(name)
-            bone.head, bone.tail = head, tail
-            bone.parent = bones.get(parent)
-
-    edit_bones(armature, build)
+    armature = add_armature("Walker", BONES)
     for bone in armature.pose.bones:
         bone.rotation_mode = mode
     return armature
@@ -126,10 +117,7 @@ def read_action(armature: Any, action: bpy.types.Action, frames: Sequence[int]) 
 
 def list_keys(action: bpy.types.Action) -> list:
     """All that an action holds."""
-    curves = action.fcurves if not hasattr(action, "layers") else [
-        curve for layer in action.layers for strip in layer.strips for bag in strip.channelbags for curve in bag.fcurves
-    ]  # fmt: skip
     return [
         (curve.data_path, curve.array_index, [(tuple(key.co), key.interpolation) for key in curve.keyframe_points])
-        for curve in curves
+        for curve in curves_of(action)
     ]

@@ -7,13 +7,7 @@ from math import radians
 import bpy
 import bmesh
 
-from scenes import (
-    add_tube,
-    add_twin,
-    animate_tube,
-    turn,
-    update,
-)
+from scenes import add_tube, add_twin, animate_tube, edit, turn, update
 from supple.settings.objects import settings_of
 from supple.tasks.reports import ParticleReport, particle_reports
 from supple.tasks.skin.bind import bind
@@ -28,30 +22,12 @@ FRAMES = range(1, 9)
 
 def add_body(outward: bool = True) -> tuple[bpy.types.Object, bpy.types.Object]:
     """A closed tube with a chain of three bones, and its armature."""
-    obj, armature = add_tube(rings=RINGS, sides=SIDES)
-    with edit(obj.data) as mesh:
-        bmesh.ops.holes_fill(mesh, edges=mesh.edges[:], sides=0)
-        bmesh.ops.recalc_face_normals(mesh, faces=mesh.faces[:])
-        if not outward:
-            bmesh.ops.reverse_faces(mesh, faces=mesh.faces[:])
+    obj, armature = add_tube(rings=RINGS, sides=SIDES, is_closed=True)
+    if not outward:
+        obj.data.flip_normals()
     settings_of(obj).particles.target_count = COUNT
     settings_of(obj).particles.iterations_bake = settings_of(obj).particles.iterations
     return obj, armature
-
-
-class edit:
-    """A mesh as a bmesh, for a while."""
-
-    def __init__(self, mesh: bpy.types.Mesh) -> None:
-        self._mesh, self._edited = mesh, bmesh.new()
-
-    def __enter__(self) -> bmesh.types.BMesh:
-        self._edited.from_mesh(self._mesh)
-        return self._edited
-
-    def __exit__(self, *_) -> None:
-        self._edited.to_mesh(self._mesh)
-        self._edited.free()
 
 
 def fill(*objects: bpy.types.Object, method: str = "PARTICLES") -> None:

@@ -1,41 +1,23 @@
 """What tests of patterns on objects share: a skin with a UV map, and what patterns move."""
 
-import math
-
 import bpy
 import numpy as np
 
-from scenes import add_tube, evaluated_points, snapshot
+from scenes import add_tube, add_uv, evaluated_points, snapshot  # noqa: F401 others take it from here
 from supple.bridge.images.data import new_image
 from supple.bridge.modifiers import read_input
 from supple.nodes.patterns import amount_input
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import add_pattern
 from supple.tasks.patterns.library import LibraryEntry
-from supple.tasks.patterns.node_setup import find_modifier
+from supple.tasks.patterns.write import find_modifier
 
 
 def add_skin(uv: bool = False, **settings) -> tuple:
-    """A fine tube, with a UV map if told so, and its armature."""
-    obj, armature = add_tube(**{"rings": 48, "sides": 32} | settings)
-    for polygon in obj.data.polygons:
-        polygon.use_smooth = True
-    if uv:
-        add_uv(obj)
+    """A fine, smooth tube, with a UV map if told so, and its armature."""
+    obj, armature = add_tube(**{"rings": 48, "sides": 32, "has_uv": uv} | settings)
+    obj.data.polygons.foreach_set("use_smooth", [True] * len(obj.data.polygons))
     return obj, armature
-
-
-def add_uv(obj: bpy.types.Object) -> None:
-    """A UV map of the tube: u around it, with a seam where x is largest, v along it."""
-    layer = obj.data.uv_layers.new(name="UVMap")
-    length = obj.data.vertices[-1].co.y
-    for polygon in obj.data.polygons:
-        corners = [obj.data.loops[loop].vertex_index for loop in polygon.loop_indices]
-        angles = [math.atan2(obj.data.vertices[one].co.z, obj.data.vertices[one].co.x) % math.tau for one in corners]
-        if max(angles) - min(angles) > math.pi:
-            angles = [angle or math.tau for angle in angles]
-        for loop, vertex, angle in zip(polygon.loop_indices, corners, angles, strict=True):
-            layer.data[loop].uv = (angle / math.tau, obj.data.vertices[vertex].co.y / length)
 
 
 def add_own(obj: bpy.types.Object, kind: str = "BULGE", bone: str = "bone.1", values=None, **given):
@@ -44,7 +26,7 @@ def add_own(obj: bpy.types.Object, kind: str = "BULGE", bone: str = "bone.1", va
         x, y = np.meshgrid(*2 * [np.linspace(-1, 1, 32)])
         values = np.clip(1.0 - x**2 - y**2, 0.0, 1.0) * (0.5 if kind == "WRINKLE" else 1.0)
         values += 0.5 if kind == "WRINKLE" else 0.0
-    entry = LibraryEntry("IMAGE", "Hill", kind, "", start=0.2, full=1.2)
+    entry = LibraryEntry("Hill", kind, "", start=0.2, full=1.2, key="IMAGE")
     return add_pattern(obj, entry, new_image("Hill", values), bone, **given)
 
 

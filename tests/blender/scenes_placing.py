@@ -2,22 +2,18 @@
 
 import bpy
 import numpy as np
-from scenes_patterns import add_uv
 
 from scenes import add_tube, turn
 from supple.bridge.meshes.rays import with_rest_positions
 from supple.deformers.patterns.picking import SkinHit, carry_ray, cast_ray, find_shown
-from supple.tasks.patterns.placing.picking import read_skin
+from supple.tasks.patterns.placing import read_skin
 
 RADIUS, LENGTH = 0.5, 4.0
 
 
 def add_body(rings: int = 41, sides: int = 24) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """A tube with a UV map: u around it, 0.25 on top, v along it."""
-    obj, armature = add_tube(bones=2, rings=rings, sides=sides, length=LENGTH, radius=RADIUS)
-    obj.data.flip_normals()
-    add_uv(obj)
-    return obj, armature
+    """A tube of two bones with a UV map: u around it, 0.25 on top, v along it."""
+    return add_tube(2, rings, sides, LENGTH, RADIUS, has_uv=True, is_outward=True)
 
 
 def add_pattern(preset: str = "FOLDS_NECK", **given):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import bpy
+import pytest
 
 from checkout import ROOT
+from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
+from supple.translations import find_code
 
 _spec: Any = importlib.util.spec_from_file_location("file_state", ROOT / "tests" / "random" / "state.py")
 _state = importlib.util.module_from_spec(_spec)
@@ -17,8 +22,8 @@ _spec.loader.exec_module(_state)
 evaluated_points = _state.evaluated_points
 
 
-SAID = {"message", "pattern_message", "remedy", "weights_report"}
-"""Settings that hold what was said last."""
+SAID = {"message", "pattern_message", "remedy", "weights_report", "pattern_count", "pattern_state"}
+"""Settings that hold what was said or drawn last, or that count what was made."""
 
 
 def read_state() -> dict[str, Any]:
@@ -40,3 +45,20 @@ def find_changes(before: dict[str, Any]) -> list[str]:
         path: now[path] if path in now and repr(now[path]) == repr(value) else value for path, value in before.items()
     }
     return _state.differences(before, now)
+
+
+def refuse(words: str, call: Callable[..., object], *given: Any, **options: Any) -> None:
+    """Assert that a call raises an error with these words, or this pattern of words, and changes nothing of the file.
+
+    An error of a task has a code; an operator reports it in words, and has not failed by a bug.
+    """
+    before, mode = read_state(), bpy.context.mode
+    with pytest.raises((SkinningError, RuntimeError)) as caught:
+        call(*given, **options)
+    message = str(caught.value)
+    assert words in message or re.search(words, message), message
+    assert "Traceback" not in message
+    assert isinstance(caught.value, RuntimeError) or find_code(message), f"without a code: {message}"
+    assert bpy.context.mode == mode
+    changes = find_changes(before)
+    assert not changes, f"refused, but changed: {changes[:5]}"

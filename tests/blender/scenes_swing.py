@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from scenes import edit_bones
+from scenes import add_armature
 
 TAIL = ("tail.1", "tail.2", "tail.3")
 BONES = (
@@ -22,16 +22,7 @@ FRAMES = (1, 25)
 
 def add_runner() -> Any:
     """An armature with a tail and an ear, 24 frames a second."""
-    armature = bpy.data.objects.new("Runner", bpy.data.armatures.new("Runner"))
-    bpy.context.scene.collection.objects.link(armature)
-
-    def build(bones: Any) -> None:
-        for name, parent, head, tail in BONES:
-            bone = bones.new(name)
-            bone.head, bone.tail, bone.parent = head, tail, bones.get(parent)
-
-    edit_bones(armature, build)
-    return armature
+    return add_armature("Runner", BONES)
 
 
 def add_run(armature: Any, name: str = "Run", height: float = 0.1) -> bpy.types.Action:

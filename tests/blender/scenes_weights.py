@@ -8,9 +8,23 @@ import bpy
 import bmesh
 import numpy as np
 
-from scenes import add_tube, add_twin, bind, edit_bones, evaluated_points, rest_points, select, turn
+from scenes import (
+    add_bones,
+    add_mesh,
+    add_object,
+    add_tube,
+    add_twin,
+    bind,
+    edit,
+    evaluated_points,
+    link,
+    rest_points,
+    select,
+    turn,
+    update,
+)
 from supple.bridge.meshes.weights import read_weights
-from supple.deformers.weight_editing.line_fields import HANDLES
+from supple.deformers.weight_editing.line_fields import HANDLES_PER_LINE
 from supple.settings.objects import settings_of
 from supple.tasks.weights.lines import read_lines, set_moves
 
@@ -35,7 +49,7 @@ def move_line(obj: bpy.types.Object, bone: str, offsets=0.0, widths=1.0, line: i
     """Move the lines of a bone, or one of them, by offsets and widths of all handles, or of each: changed vertices."""
     lines = read_lines(obj, bones=[bone])
     count = lines.find_joint(bone).field.line_count
-    given = np.broadcast_to(offsets, HANDLES), np.broadcast_to(widths, HANDLES)
+    given = np.broadcast_to(offsets, HANDLES_PER_LINE), np.broadcast_to(widths, HANDLES_PER_LINE)
     set_moves(lines, {(bone, index): given for index in (range(count) if line is None else [line])})
     lines.write()
     return lines.changed_count
@@ -43,17 +57,11 @@ def move_line(obj: bpy.types.Object, bone: str, offsets=0.0, widths=1.0, line: i
 
 def add_bare_tube(**shape: float) -> tuple:
     """A small tube without weights, and its armature."""
-    obj, armature = add_small_tube(**shape)
-    obj.vertex_groups.clear()
-    return obj, armature
+    return add_small_tube(has_weights=False, **shape)
 
 
 def add_bone(armature: bpy.types.Object, name: str, head: tuple, tail: tuple) -> None:
-    def add(bones) -> None:
-        bone = bones.new(name)
-        bone.head, bone.tail = head, tail
-
-    edit_bones(armature, add)
+    add_bones(armature, (name, "", head, tail))
 
 
 def auto(**options) -> set[str]:
@@ -103,7 +111,7 @@ def choose_vertices(obj: bpy.types.Object, vertices: list[int]) -> None:
 def edit_elsewhere(obj: bpy.types.Object) -> bpy.types.Object:
     """Have another object, which shares an object's mesh, in Edit Mode; the object is selected and active again."""
     other = obj.copy()
-    bpy.context.scene.collection.objects.link(other)
+    link(other)
     mode = obj.mode
     select(other)
     bpy.ops.object.mode_set(mode="EDIT")
@@ -119,27 +127,15 @@ def leave_edit_mode(obj: bpy.types.Object) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def add_mesh(name: str, points: np.ndarray, faces: np.ndarray) -> bpy.types.Object:
-    mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata(points.tolist(), [], faces.tolist())
-    obj = bpy.data.objects.new(name, mesh)
-    bpy.context.scene.collection.objects.link(obj)
-    return obj
-
-
 def split_all_edges(obj: bpy.types.Object) -> None:
-    edited = bmesh.new()
-    edited.from_mesh(obj.data)
-    bmesh.ops.split_edges(edited, edges=list(edited.edges))
-    edited.to_mesh(obj.data)
+    with edit(obj.data) as edited:
+        bmesh.ops.split_edges(edited, edges=list(edited.edges))
 
 
 def keep_vertices(obj: bpy.types.Object, kept: np.ndarray) -> None:
     """Delete all others."""
-    edited = bmesh.new()
-    edited.from_mesh(obj.data)
-    bmesh.ops.delete(edited, geom=[vertex for vertex, stays in zip(edited.verts, kept, strict=True) if not stays])
-    edited.to_mesh(obj.data)
+    with edit(obj.data) as edited:
+        bmesh.ops.delete(edited, geom=[vertex for vertex, stays in zip(edited.verts, kept, strict=True) if not stays])
 
 
 def find_first_copies(obj: bpy.types.Object) -> np.ndarray:
@@ -147,11 +143,6 @@ def find_first_copies(obj: bpy.types.Object) -> np.ndarray:
     _, first, inverse = np.unique(rest_points(obj).round(4), axis=0, return_index=True, return_inverse=True)
     assert len(first) < len(obj.data.vertices)
     return first[inverse.ravel()]
-
-
-def link_to_scene(obj: bpy.types.Object) -> bpy.types.Object:
-    bpy.context.scene.collection.objects.link(obj)
-    return obj
 
 
 def add_sides(armature: bpy.types.Object) -> list[str]:
@@ -174,3 +165,61 @@ def assert_new_weights_show(change: Callable[[], object]) -> None:
     assert settings_of(obj).message == ""
     assert np.abs(evaluated_points(obj) - before).max() > 0.01
     assert np.abs(evaluated_points(obj) - evaluated_points(twin)).max() < 1e-4
+
+
+# Points and cages
+
+
+POINTS = {"Low": (0.0, 1.5, -0.4), "High": (0.0, 2.4, 0.4)}
+CAGE_START = 1.9
+"""Where the cage about the tube's end begins, along Y."""
+
+
+def add_point(name: str, location: tuple[float, ...]) -> bpy.types.Object:
+    """An empty."""
+    empty = add_object(name)
+    empty.location = location
+    return empty
+
+
+def add_box(name: str = "Cage", start: float = CAGE_START, end: float = 3.2, radius: float = 0.6) -> bpy.types.Object:
+    """A closed cage of 12 vertices about a part of a tube along Y."""
+    around = np.array([(-1, 0, -1), (1, 0, -1), (1, 0, 1), (-1, 0, 1)], float) * radius
+    points = np.concatenate([around + np.array([0.0, y, 0.0]) for y in (start, 0.5 * (start + end), end)])
+    sides = [[r + c, r + (c + 1) % 4, r + 4 + (c + 1) % 4, r + 4 + c] for r in (0, 4) for c in range(4)]
+    faces = np.array([[0, 3, 2, 1], [8, 9, 10, 11], *sides])
+    return add_mesh(name, points, faces)
+
+
+def add_handles(skin: bpy.types.Object, *objects: bpy.types.Object, **options) -> set[str]:
+    """The operator."""
+    update()
+    select(skin, *objects)
+    return bpy.ops.supple.handles_add(**options)
+
+
+def weight(*meshes: bpy.types.Object) -> set[str]:
+    """Bounded biharmonic weights of a few cells."""
+    select(*meshes)
+    return bpy.ops.supple.weights_auto(method="BIHARMONIC", cells=FEW)
+
+
+def add_held_tube(kind: str) -> tuple[bpy.types.Object, bpy.types.Object, list[bpy.types.Object]]:
+    """A weighted tube, its armature, and its handles: two points, or a cage about its end."""
+    tube, armature = add_bare_tube()
+    weight(tube)
+    handles = [add_box()] if kind == "cage" else [add_point(name, at) for name, at in POINTS.items()]
+    add_handles(tube, *handles)
+    weight(tube)
+    return tube, armature, handles
+
+
+def change_of(armature: bpy.types.Object, name: str) -> np.ndarray:
+    """Where a bone's rest goes, armature space, (4, 4)."""
+    bone = armature.pose.bones[name]
+    return np.array(bone.matrix @ bone.bone.matrix_local.inverted(), np.float64)
+
+
+def moved(points: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Points, (V, 3), moved by a matrix."""
+    return points @ matrix[:3, :3].T + matrix[:3, 3]

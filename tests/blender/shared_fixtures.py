@@ -8,8 +8,8 @@ import bpy
 import pictures
 import pytest
 import scenes_cli
-import scenes_handles
 import scenes_maps
+import scenes_weights
 
 import scenes
 from scenes import add_tube, animate_tube, bind, reset, save
@@ -21,7 +21,7 @@ from supple.viewport import particles, weights
 @pytest.fixture(autouse=True)
 def progress_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands tell progress at their end alone, however long a busy machine takes."""
-    monkeypatch.setattr(messages, "BETWEEN_REPORTS", math.inf)
+    monkeypatch.setattr(messages, "REPORT_INTERVAL", math.inf)
 
 
 @pytest.fixture(params=["PYTHON", "BLENDER"])
@@ -72,17 +72,17 @@ def bound_tube(scene: bpy.types.Scene) -> bpy.types.Object:
 
 @pytest.fixture(scope="session")
 def held_tube(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple]:
-    """Opens what `scenes_handles.add_held_tube` makes of "points" or of a "cage": it is made once."""
+    """Opens what `scenes_weights.add_held_tube` makes of "points" or of a "cage": it is made once."""
     folder = tmp_path_factory.mktemp("held")
 
     def open_tube(kind: str) -> tuple:
         path = folder / f"{kind}.blend"
         if not path.exists():
             reset()
-            scenes_handles.add_held_tube(kind)
+            scenes_weights.add_held_tube(kind)
             save(path)
         bpy.ops.wm.open_mainfile(filepath=str(path))
-        handles = ["Cage"] if kind == "cage" else scenes_handles.POINTS
+        handles = ["Cage"] if kind == "cage" else scenes_weights.POINTS
         return bpy.data.objects["Tube"], bpy.data.objects["Rig"], [bpy.data.objects[name] for name in handles]
 
     return open_tube

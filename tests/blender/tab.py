@@ -74,9 +74,7 @@ class Counter:
             return
         counted = Counted()
         drawn = type("Drawn", (), {key: value for key, value in vars(cls).items() if callable(value)})()
-        drawn.draw_item(panels.Sidebar(), Counter(counted), data, item, 0, None, "", 0) if kind.endswith(
-            "findings"
-        ) else drawn.draw_item(panels.Sidebar(), Counter(counted), data, item, 0, None, "")
+        drawn.draw_row(panels.Sidebar(), Counter(counted), item, 0)
         self.found.buttons += counted.buttons
         self.found.settings += counted.settings
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from scenes_bake import bake_with
 
 from scenes import (
     TOLERANCE,
@@ -20,7 +19,6 @@ from scenes import (
     save,
     select,
     turn,
-    update,
 )
 from supple.bridge.animation.curves import list_animated
 from supple.deformers import SkinningError
@@ -161,24 +159,3 @@ def test_an_action_that_another_object_plays_is_named():
     with pytest.raises(SkinningError, match="which is linked or that others play, too, switches modifier 'Armature'"):
         bind_task([obj], "SSD")
     assert list_animated(obj) == list_animated(other) == before
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_bake_keeps_them(kind: str, tmp_path: Path):
-    obj, _ = posed()
-    animate(armature_modifier(obj), kind, "show_viewport")
-    bpy.context.scene.frame_set(1)
-    before = list_animated(obj)
-    bind(obj, method="SSD", evaluate="BLENDER")
-    live = [at(frame, obj) for frame in (1, 10)]
-    bpy.context.scene.frame_set(1)
-    bake_with("PC2", obj, tmp_path / "cache.pc2", range(1, 12))
-    for frame, points in zip((1, 10), live, strict=True):
-        assert distance(at(frame, obj), points) < TOLERANCE, frame
-    bpy.context.scene.frame_set(1)
-    select(obj)
-    bpy.ops.supple.unbind()
-    update()
-    assert list_animated(obj) == before
-    assert distance(at(10, obj), live[1]) < TOLERANCE
-    assert distance(at(1, obj), live[0]) < TOLERANCE

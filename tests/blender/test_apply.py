@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -24,11 +25,11 @@ from pictures import add_character as add_pictured
 from pictures import render_elsewhere as render_without
 from scenes_bake import add_bound, add_character, assert_live, changes, everything, pack, read_cache, remove_characters
 from scenes_cli import DONE, assert_refused, main, own_output
+from scenes_state import refuse
 
 from checkout import ROOT
 from panels import draw
-from scenes import add_tube, add_twin, armature_modifier, bind, points_at, reset, save, select
-from supple.deformers import SkinningError
+from scenes import add_twin, armature_modifier, bind, execute, open_file, points_at, reset, save, select
 from supple.settings.objects import settings_of
 from supple.tasks.bake.apply import apply_caches
 from supple.tasks.bake.made_from import Inputs
@@ -148,8 +149,7 @@ def test_an_object_that_is_not_bound_gets_its_cache_over_the_armature_modifier(t
             ("MESH_CACHE", False, True),
             ("SMOOTH", True, True),
         ]
-    with pytest.raises(RuntimeError, match="'Tube' is deformed by a bake: go back to live first"):
-        bind(obj)
+    refuse("'Tube' is deformed by a bake: go back to live first", bind, obj)
     assert "supple.clear_bake" in draw("VIEW3D_PT_supple_hand_over")
     assert bpy.ops.supple.clear_bake() == {"FINISHED"}
     assert changes(before, everything(obj)) == {}
@@ -170,53 +170,40 @@ def test_what_is_left_live_is_named(tmp_path):
     assert apply_caches(None, folder).live == []
 
 
-def spoil(folder: Path, how: str, obj: bpy.types.Object) -> None:
-    """Bring something out of order in a folder of one cache."""
-    cache, described = folder / "Tube.pc2", folder / "Tube.json"
-    if how == "cut":
-        os.truncate(cache, cache.stat().st_size - 1)
-    elif how == "no cache":
-        cache.unlink()
-    elif how == "no JSON":
-        described.write_text("[1", encoding="utf-8")
-    elif how == "other frames":
-        cache.write_bytes(pack(points=96, start=3.0, samples=3))
-    elif how == "other points":
-        add_tube(rings=10, sides=8)[0].name = "Other"
-        obj.name, bpy.data.objects["Other"].name = "Former", obj.name
-    elif how == "one of two":
-        described.write_text(described.read_text(encoding="utf-8").replace('"objects": [', '"objects": ["Hat",'))
-    elif how == "renamed":
-        obj.name = "Body"
-    elif how == "twice":
-        for path in (cache, described):
-            (folder / path.name.replace("Tube", "Tube_2-4")).write_bytes(path.read_bytes())
-    elif how == "no folder":
-        for path in (cache, described):
-            path.unlink()
-        folder.rmdir()
+SPOILED = {
+    "'Tube.pc2' ends inside frame 3 of 3: bake it again": "os.truncate(cache, cache.stat().st_size - 1)",
+    "'Tube.pc2' is missing next to its JSON file": "cache.unlink()",
+    "There are no caches with their JSON files in": "described.write_text('[1')",
+    "'Tube.pc2' does not match the points or frames in its JSON file": (
+        "cache.write_bytes(pack(points=96, start=3.0, samples=3))"
+    ),
+    "'Tube.pc2' has 96 points, but 'Tube' has 80 vertices: bake it again": (
+        "other = add_tube(rings=10, sides=8)[0]; obj.name, other.name = 'Former', 'Tube'"
+    ),
+    "There is a cache of 'Tube', but the file has no mesh of that name": "obj.name = 'Body'",
+    "The frames of 'Tube.*.pc2' and 'Tube.*.pc2' overlap: remove older files": (
+        "for path in (cache, described): shutil.copy(path, folder / path.name.replace('Tube', 'Tube_2-4'))"
+    ),
+    "has no cache of Hat that was baked with the others": (
+        'described.write_text(described.read_text().replace(\'"objects": [\', \'"objects": ["Hat",\'))'
+    ),
+    "No such file or directory": "shutil.rmtree(folder)",
+}
+"""What brings a folder of one cache out of order, by the message."""
+
+
+def spoil(how: str, folder: Path, obj: bpy.types.Object) -> None:
+    paths = {"folder": folder, "cache": folder / "Tube.pc2", "described": folder / "Tube.json"}
+    execute(SPOILED[how], obj=obj, os=os, shutil=shutil, pack=pack, **paths)
 
 
 def test_caches_that_do_not_fit_are_refused(tmp_path, subtests):
-    for how, message in (
-        ("cut", "'Tube.pc2' ends inside frame 3 of 3: bake it again"),
-        ("no cache", "'Tube.pc2' is missing next to its JSON file"),
-        ("no JSON", "There are no caches with their JSON files in"),
-        ("other frames", "'Tube.pc2' does not match the points or frames in its JSON file"),
-        ("other points", "'Tube.pc2' has 96 points, but 'Tube' has 80 vertices: bake it again"),
-        ("renamed", "There is a cache of 'Tube', but the file has no mesh of that name"),
-        ("twice", "The frames of 'Tube.*.pc2' and 'Tube.*.pc2' overlap: remove older files"),
-        ("one of two", "has no cache of Hat that was baked with the others"),
-        ("no folder", "No such file or directory"),
-    ):
-        with subtests.test(how):
+    for number, message in enumerate(SPOILED):
+        with subtests.test(message):
             obj, _ = add_bound()
-            folder = bake_folder(tmp_path / how, obj)
-            spoil(folder, how, obj)
-            before = everything(obj)
-            with pytest.raises(SkinningError, match=message):
-                apply_caches(None, folder)
-            assert changes(before, everything(obj)) == {}
+            folder = bake_folder(tmp_path / str(number), obj)
+            spoil(message, folder, obj)
+            refuse(message, apply_caches, None, folder)
         remove_characters()
 
 
@@ -224,8 +211,7 @@ def test_a_name_without_a_cache_is_refused(tmp_path):
     obj, _ = add_bound()
     select(obj)
     folder = bake_folder(tmp_path / "caches", obj)
-    with pytest.raises(SkinningError, match=r"There is no cache of 'Hat' in .*: choose one of Tube"):
-        apply_caches(["Tube", "Hat"], folder)
+    refuse(r"There is no cache of 'Hat' in .*: choose one of Tube", apply_caches, ["Tube", "Hat"], folder)
     assert settings_of(obj).bake == "NONE"
 
 
@@ -233,7 +219,7 @@ def test_a_refused_folder_leaves_no_file(tmp_path, capfd):
     obj, _ = add_bound()
     file = save(tmp_path / "hero.blend")
     folder = bake_folder(tmp_path / "caches", obj)
-    spoil(folder, "cut", obj)
+    spoil(next(iter(SPOILED)), folder, obj)
     capfd.readouterr()
     files = ("--output", tmp_path / "new.blend", "--render-script", tmp_path / "render.py")
     code = main("apply", file, "--cache", folder, *files)
@@ -255,7 +241,7 @@ def test_what_is_left_live_is_named_on_the_command_line(tmp_path, capfd):
     assert script.read_bytes() == RENDER_SCRIPT.read_bytes()
     captured = capfd.readouterr()
     assert f"supple: '{name}' has no cache" in captured.err
-    bpy.ops.wm.open_mainfile(filepath=str(file))
+    open_file(file)
     assert bpy.data.objects["Tube"].modifiers[CACHE_MODIFIER].filepath == "//caches/Tube.pc2"
 
 

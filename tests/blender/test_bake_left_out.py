@@ -10,46 +10,20 @@ import bpy
 import pytest
 from scenes_cli import DONE, LEFT_OUT, add_character, main, own_errors
 
-from scenes import add_twin, bind, save, select, update
+from scenes import add_twin, bind, execute, open_file, save, select, update
 
 GOOD, BAD = "Tube", "Sleeve"
 
 
-def clear(obj: bpy.types.Object) -> None:
-    obj.data.clear_geometry()
-
-
-def break_vertex(obj: bpy.types.Object) -> None:
-    obj.data.vertices[3].co.x = float("nan")
-
-
-def hide(obj: bpy.types.Object) -> None:
-    obj.hide_viewport = True
-
-
-def add_vertices(obj: bpy.types.Object) -> None:
-    obj.modifiers.move(obj.modifiers.find(obj.modifiers.new("Finer", "SUBSURF").name), 0)
-
-
-def share(obj: bpy.types.Object) -> None:
-    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Other", obj.data))
-
-
-def hold_keys(obj: bpy.types.Object) -> None:
-    obj.shape_key_add(name="Basis")
-    obj.data.shape_keys.use_relative = False
-
-
-def clear_groups(obj: bpy.types.Object) -> None:
-    obj.vertex_groups.clear()
-
-
-Spoil = Callable[[bpy.types.Object], None]
-ANY: tuple[Spoil, ...] = (clear, break_vertex, hide, add_vertices)
+CLEAR, BREAK, HIDE = "bad.data.clear_geometry()", "bad.data.vertices[3].co.x = float('nan')", "bad.hide_viewport = True"
+CLEAR_GROUPS = "bad.vertex_groups.clear()"
+ANY = (CLEAR, BREAK, HIDE, "bad.modifiers.new('Finer', 'SUBSURF'); bad.modifiers.move(len(bad.modifiers) - 1, 0)")
 """What no bake takes, of a mesh that was bound before."""
+KEYS = ("add_object('Other', bad.data)", "bad.shape_key_add(name='Basis'); bad.data.shape_keys.use_relative = False")
+"""What shape keys cannot be baked to."""
 
 
-def spoil(how: Spoil, is_bound: bool = True) -> None:
+def spoil(how: str, is_bound: bool = True) -> None:
     """Two meshes on an armature, of which one is spoiled."""
     good = add_character()
     bad = add_twin(good)
@@ -58,7 +32,7 @@ def spoil(how: Spoil, is_bound: bool = True) -> None:
     bad.shape_key_clear()
     if is_bound:
         bind(good, bad)
-    how(bad)
+    execute(how, bad=bad)
     update()
     select(good)
 
@@ -70,7 +44,7 @@ def list_parts(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*.pc2"))
 
 
-@pytest.mark.parametrize("how", [*ANY, share, hold_keys])
+@pytest.mark.parametrize("how", [*ANY, *KEYS])
 def test_operators_bake_the_others(tmp_path, how, subtests, capfd):
     spoil(how)
     good, bad = bpy.data.objects[GOOD], bpy.data.objects[BAD]
@@ -90,7 +64,7 @@ def test_operators_bake_the_others(tmp_path, how, subtests, capfd):
         bpy.ops.supple.bake_shape_keys(**range_)
 
 
-@pytest.mark.parametrize("how", [*ANY, share, hold_keys])
+@pytest.mark.parametrize("how", [*ANY, *KEYS])
 def test_commands_bake_the_others(tmp_path, how, subtests, capfd):
     spoil(how)
     file = save(tmp_path / "file.blend")
@@ -104,7 +78,7 @@ def test_commands_bake_the_others(tmp_path, how, subtests, capfd):
     with subtests.test("shape keys"):
         new = tmp_path / "keys.blend"
         assert leave_out("bake", file, "--all", "--format", "shape-keys", "--output", new)
-        bpy.ops.wm.open_mainfile(filepath=str(new))
+        open_file(new)
         assert [bpy.data.objects[name].supple.bake for name in (GOOD, BAD)] == ["SHAPE_KEYS", "NONE"]
     if how not in ANY:
         return
@@ -119,7 +93,7 @@ def test_commands_bake_the_others(tmp_path, how, subtests, capfd):
         assert_job_is_of_the_other(leave_out, tmp_path, file)
 
 
-@pytest.mark.parametrize("how", [clear, hide, clear_groups, break_vertex])
+@pytest.mark.parametrize("how", [CLEAR, HIDE, CLEAR_GROUPS, BREAK])
 def test_commands_bind_and_bake_the_others(tmp_path, how, subtests, capfd):
     spoil(how, is_bound=False)
     file = save(tmp_path / "file.blend")
@@ -151,7 +125,7 @@ def assert_job_is_of_the_other(leave_out: Callable[..., bool], folder: Path, fil
 
 
 def test_check_measures_the_others(tmp_path, capfd):
-    spoil(clear)
+    spoil(CLEAR)
     assert main("check", save(tmp_path / "file.blend"), "--json", tmp_path / "check.json") == LEFT_OUT
     assert f"supple: '{BAD}' was left out. '{BAD}' has no " in capfd.readouterr().err
     assert list(json.loads((tmp_path / "check.json").read_text())["refused"]) == [BAD]

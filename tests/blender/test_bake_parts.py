@@ -12,6 +12,7 @@ from pathlib import Path
 import bpy
 import pytest
 from scenes_bake import add_character
+from scenes_state import refuse
 
 from scenes import bind
 from supple.bridge.files.writing import make_folder
@@ -148,8 +149,7 @@ def test_an_object_that_was_baked_alone_counts_with_others(tmp_path: Path, tubes
     bake(tubes[:1], "1-3", tmp_path)
     assert [part.object for part in bake(tubes, "1-3", tmp_path)] == ["Skirt: long"]
     os.remove(tmp_path / "Skirt__long_1-3.json")
-    with pytest.raises(SkinningError, match=r"'Skirt__long' 1-3\. Bake"):
-        join(tmp_path, "1-3")
+    refuse(r"'Skirt__long' 1-3\. Bake", join, tmp_path, "1-3")
 
 
 def spoil_json(folder: Path, **changes: object) -> None:
@@ -208,8 +208,7 @@ def test_only_what_is_whole_counts(tmp_path: Path, tubes: list[bpy.types.Object]
         with subtests.test(how):
             folder = shutil.copytree(tmp_path / "whole", tmp_path / how)
             spoil(folder)
-            with pytest.raises(SkinningError, match=r"^Frames are missing in '.+': 'Body' 1-3[.;]"):
-                join(folder, "1-6", INPUTS)
+            refuse(r"^Frames are missing in '.+': 'Body' 1-3[.;]", join, folder, "1-6", INPUTS)
             assert list(folder.glob("joined/*")) == []
             assert [part.name for part in bake(tubes[:1], "1-6", folder, 3)] == ["Body_1-3"]
             assert join(folder, "1-6", INPUTS) == {"Body": one}
@@ -226,8 +225,7 @@ def test_what_a_method_binds_together_is_baked_together(tmp_path: Path, tubes: l
     bake(tubes[:1], "1-3", tmp_path, choices=choices)
     assert len(bake(tubes, "1-3", tmp_path, choices=choices)) == 2
     bake(tubes[:1], "4-6", tmp_path, choices=choices)
-    with pytest.raises(SkinningError, match=r"missing in .+'Body' .+'Skirt: long' 4-6"):
-        join(tmp_path, "1-6")
+    refuse(r"missing in .+'Body' .+'Skirt: long' 4-6", join, tmp_path, "1-6")
 
 
 # What is missing
@@ -268,25 +266,18 @@ def test_parts_of_another_file_do_not_count_and_are_named(tmp_path: Path, tubes:
     bake(tubes[:1], "1-6", tmp_path, 2)
     bake(tubes[:1], "3-4", tmp_path, 2, inputs=LATER)  # the file was saved while the job ran
     for expected in (INPUTS, None):
-        with pytest.raises(SkinningError, match=r"'Body' 3-4; made with another file, Supple or Blender: Body_3-4\. "):
-            join(tmp_path, "1-6", expected)
-    with pytest.raises(
-        SkinningError, match="'Body' 1-2,5-6; made with another file, Supple or Blender: Body_1-2, Body"
-    ):
-        join(tmp_path, "1-6", LATER)
-    with pytest.raises(SkinningError, match=r"missing in '.+': all; made with another"):
-        join(tmp_path, "1-6", replace(INPUTS, supple="9.9.9"))
+        refuse(r"'Body' 3-4; made with another file, Supple or Blender: Body_3-4\. ", join, tmp_path, "1-6", expected)
+    refuse("'Body' 1-2,5-6; made with another file, Supple or Blender: Body_1-2, Body", join, tmp_path, "1-6", LATER)
+    refuse(r"missing in '.+': all; made with another", lambda: join(tmp_path, "1-6", replace(INPUTS, supple="9.9.9")))
 
 
 def test_a_message_stays_short(tmp_path: Path, tubes: list[bpy.types.Object]):
     bake(tubes[:1], "1-20", tmp_path, 1)
     bake(tubes[:1], "21", tmp_path, 1, inputs=LATER)
-    with pytest.raises(
-        SkinningError, match=r"'Body' 1-20; made with .+: Body_1-1, Body_10-10, .+, Body_16-16 and 12 more\. "
-    ):
-        join(tmp_path, "1-21", LATER)
-    with pytest.raises(SkinningError, match=r"'Body' 21; made with .+: Body_21-21\. "):
-        join(tmp_path, "1-21", INPUTS)
+    refuse(
+        r"'Body' 1-20; made with .+: Body_1-1, Body_10-10, .+, Body_16-16 and 12 more\. ", join, tmp_path, "1-21", LATER
+    )
+    refuse(r"'Body' 21; made with .+: Body_21-21\. ", join, tmp_path, "1-21", INPUTS)
 
 
 def test_of_two_bakes_one_has_to_be_chosen(tmp_path: Path, tubes: list[bpy.types.Object]):
@@ -303,17 +294,13 @@ def test_two_methods_are_not_mixed(tmp_path: Path, tubes: list[bpy.types.Object]
     bake(tubes[:1], "1-4", tmp_path, 4, choices=("--method", "DLB"))
     assert len(join(tmp_path, "1-6")) == 1
     bake(tubes[:1], "5-6", tmp_path, 4, choices=("--method", "DLB"))
-    with pytest.raises(
-        SkinningError, match="contains 2 bakes of 'Body', with different methods or settings: bake into another"
-    ):
-        join(tmp_path, "1-6")
+    refuse("contains 2 bakes of 'Body', with different methods or settings: bake into another", join, tmp_path, "1-6")
 
 
 def test_what_is_no_folder_of_parts_is_refused(tmp_path: Path):
     (tmp_path / "a.json").write_text("{}")
     for name, message in (("none", "No such file or directory"), ("", "contains no parts of a bake")):
-        with pytest.raises(SkinningError, match=message):
-            join_parts(tmp_path / name, parse_frames("1-2"), tmp_path / "joined")
+        refuse(message, join_parts, tmp_path / name, parse_frames("1-2"), tmp_path / "joined")
 
 
 # Names

@@ -5,24 +5,16 @@ from math import radians
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix
 from scenes_bind import (
     assert_same,
     bend,
-    plain,
-    widen,
-    with_cast_above,
-    with_displace_above,
     with_face_key,
-    with_lattice_above,
-    with_modifier_group,
 )
 from scenes_methods import BLENDS, choose, name_of
 from scenes_twins import bound_tube
 
 from scenes import (
     TOLERANCE,
-    add_chain,
     add_tube,
     add_twin,
     armature_modifier,
@@ -88,23 +80,6 @@ def test_methods_and_orders_differ_where_they_should():
     assert all(distance(results[a], results[b]) > 1e-3 for a, b in pairs)
 
 
-def test_dlbnt_keeps_the_twisted_tube_wide_where_ssd_collapses():
-    obj, armature = add_tube(bones=2)
-    bind(obj, method="SSD")
-    middle = slice(15 * 16, 16 * 16)
-
-    def narrowest() -> float:
-        update()
-        return float(np.linalg.norm(evaluated_points(obj)[middle][:, [0, 2]], axis=1).min())
-
-    for angle in (90, 150):
-        turn(armature, "bone.1", (0, radians(angle), 0))
-        settings_of(obj).method = "SSD"
-        assert narrowest() == pytest.approx(0.4 * np.cos(radians(angle / 2)), rel=0.02)
-        settings_of(obj).method = "DLBNT"
-        assert narrowest() == pytest.approx(0.4, rel=0.001)
-
-
 def test_bind_without_a_method_takes_the_objects_own():
     obj, _ = add_tube()
     settings_of(obj).method = "DLB"
@@ -147,30 +122,6 @@ def test_binding_again_changes_the_method_and_adds_nothing():
     assert np.array_equal(linear, evaluated_points(obj))
 
 
-def test_several_meshes_on_one_armature(subtests: pytest.Subtests):
-    for from_armature in (True, False):
-        with subtests.test(from_armature=from_armature):
-            clear()
-            first, armature = add_tube()
-            second = add_twin(first)
-            second.data.transform(Matrix.Scale(0.5, 4, (1, 0, 0)))
-            twins = [add_twin(first), add_twin(second)]
-            for twin in twins:
-                armature_modifier(twin).name = "Other"
-            if from_armature:
-                for twin in twins:  # else they would be bound along
-                    armature_modifier(twin).object = None
-                bind(armature, method="SSD", evaluate="BLENDER")
-                for twin in twins:
-                    armature_modifier(twin).object = armature
-            else:
-                bind(first, second, method="SSD", evaluate="BLENDER")
-            bend(armature)
-            assert [settings_of(obj).is_bound for obj in (first, second, *twins)] == [True, True, False, False]
-            for obj, twin in zip((first, second), twins, strict=True):
-                assert_same(obj, twin)
-
-
 def test_all_or_nothing(evaluator: str):
     first, _ = add_tube()
     second, _ = add_tube()
@@ -208,85 +159,6 @@ def test_bind_that_is_canceled_has_changed_nothing(evaluator: str):
 
 
 # Unbind gives everything back
-
-
-def with_subsurf_below(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    obj.modifiers.new("Smooth", "SUBSURF").levels = 1
-
-
-def with_unequal_toggles(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    armature_modifier(obj).show_render = False
-    armature_modifier(obj).show_in_editmode = False
-    armature_modifier(obj).show_on_cage = True
-
-
-def with_render_only(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    armature_modifier(obj).show_viewport = False
-
-
-def with_custom_properties(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    obj["mood"], obj.data["age"] = "good", 3
-    armature_modifier(obj).name = "Skin"
-    armature_modifier(obj).use_deform_preserve_volume = True
-
-
-DRESSES = (
-    plain, with_subsurf_below, with_lattice_above, with_cast_above, with_displace_above, with_face_key,
-    with_unequal_toggles, with_render_only, with_custom_properties,
-)  # fmt: skip
-
-
-@pytest.mark.versions
-@by_both
-def test_unbind_gives_everything_back(subtests: pytest.Subtests):
-    for dress, locked in (*((dress, False) for dress in DRESSES), (plain, True)):
-        with subtests.test(dress.__name__, locked=locked):
-            clear()
-            obj, armature = add_tube()
-            dress(obj, armature)
-            bpy.context.scene.render.use_lock_interface = locked
-            update()
-            before, shown = snapshot(obj), evaluated_points(obj)
-
-            bind(obj, method="DLBNT")
-            update()
-            assert snapshot(obj) != before
-            unbind_by_operator(obj)
-            assert snapshot(obj) == before
-
-            bind(obj, method="DLB")
-            settings_of(obj).method = "SSD"
-            bend(armature)
-            settings_of(obj).method, settings_of(obj).order = "DLBNT", "HG"
-            bpy.context.scene.frame_set(7)
-            bind(obj, method="DLB")
-            bpy.context.scene.frame_set(1)
-            for bone in armature.pose.bones:
-                bone.rotation_euler, bone.scale = (0, 0, 0), (1, 1, 1)
-            unbind_by_operator(obj)
-            assert snapshot(obj) == before
-            assert np.array_equal(shown, evaluated_points(obj))
-
-
-def test_the_node_modifier_takes_the_place_and_the_toggles():
-    obj, armature = add_tube()
-    with_cast_above(obj, armature)
-    with_subsurf_below(obj, armature)
-    with_unequal_toggles(obj, armature)
-    bind(obj, method="SSD")
-    supple, replaced = obj.modifiers[1], armature_modifier(obj)
-    assert [modifier.type for modifier in obj.modifiers] == ["CAST", "NODES", "ARMATURE", "SUBSURF"]
-    assert (supple.show_viewport, supple.show_render, supple.show_in_editmode) == (True, False, False)
-    assert (replaced.show_viewport, replaced.show_render) == (False, False)
-
-
-def test_the_active_modifier_stays_active():
-    obj, _ = add_tube()
-    smooth = obj.modifiers.new("Smooth", "SMOOTH")
-    obj.modifiers.active = smooth
-    bind(obj, method="SSD")
-    unbind_by_operator(obj)
-    assert obj.modifiers.active == smooth
 
 
 def test_unbinding_one_of_two_leaves_the_other_alone(evaluator: str):
@@ -332,76 +204,6 @@ def test_unbind_refuses_where_nothing_is_bound():
 # What changes around a bound object
 
 
-def toggle_invert(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    armature_modifier(obj).invert_vertex_group = True
-
-
-def clear_modifier_group(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    armature_modifier(obj).vertex_group = ""
-
-
-def switch_envelopes_on(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    armature_modifier(obj).use_bone_envelopes, armature_modifier(obj).use_vertex_groups = True, False
-
-
-def change_envelopes(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    armature.data.bones["bone.0"].envelope_distance = 0.9
-    armature.data.bones["bone.0"].use_envelope_multiply = True
-
-
-def add_segments(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    for bone in armature.data.bones:
-        bone.bbone_segments = 3
-
-
-def edit_a_bone(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    edit_bones(armature, lambda bones: setattr(bones["bone.1"], "tail", (0.2, 2.1, 0.1)))
-
-
-def rename_a_bone_while_the_mesh_is_edited(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    select(obj)
-    bpy.ops.object.mode_set(mode="EDIT")
-    armature.data.bones[1].name = "new"
-    update()
-    bpy.ops.object.mode_set(mode="OBJECT")
-    turn(armature, "new", (1.0, 0.2, 0.0))
-
-
-def choose_another_armature(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    if "Other" not in bpy.data.objects:
-        other = bpy.data.objects.new("Other", bpy.data.armatures.new("Other"))
-        bpy.context.scene.collection.objects.link(other)
-        add_chain(other, 3, 3.2)
-        turn(other, "bone.1", (0, 0, 1))
-    armature_modifier(obj).object = bpy.data.objects["Other"]
-
-
-def choose_another_mesh(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    obj.data = obj.data.copy()
-    obj.data.transform(Matrix.Diagonal((1.5, 1, 0.5, 1)))
-
-
-def test_changes_of_what_deforms_are_followed(evaluator: str, subtests: pytest.Subtests):
-    changes = [toggle_invert, clear_modifier_group, add_segments, edit_a_bone, rename_a_bone_while_the_mesh_is_edited]
-    changes += [choose_another_armature, choose_another_mesh, switch_envelopes_on, change_envelopes]
-    for change in changes:
-        with subtests.test(change.__name__):
-            clear()
-            obj, armature = add_tube()
-            widen(armature)
-            with_modifier_group(obj, armature)
-            twin = add_twin(obj)
-            bind(obj, method="SSD")
-            bend(armature)
-            assert_same(obj, twin)
-            before = evaluated_points(twin)
-            change(obj, armature)
-            change(twin, armature)
-            update()
-            assert distance(before, evaluated_points(twin)) > 1e-3
-            assert_same(obj, twin)
-
-
 @by_both
 def test_bones_that_were_edited_while_another_armature_deformed_are_followed():
     obj, armature, twin = bound_tube()
@@ -418,59 +220,6 @@ def test_bones_that_were_edited_while_another_armature_deformed_are_followed():
         update()  # by itself, so that the change is not reported together with the next
 
 
-def disconnect(armature: bpy.types.Object) -> None:
-    edit_bones(armature, lambda bones: setattr(bones["bone.2"], "use_connect", False))
-
-
-def choose_handle(armature: bpy.types.Object) -> None:
-    armature.data.bones["bone.0"].bbone_custom_handle_end = armature.data.bones["bone.2"]
-
-
-@by_both
-def test_other_handles_of_b_bones_are_followed(subtests: pytest.Subtests):
-    for change in (disconnect, choose_handle):
-        with subtests.test(change.__name__):
-            clear()
-            obj, armature = add_tube()
-            edit_bones(armature, lambda bones: setattr(bones["bone.2"], "tail", (1.0, 2.5, 0.0)))
-            for bone in armature.data.bones:
-                bone.bbone_segments = 4
-            armature.data.bones["bone.0"].bbone_handle_type_end = "TANGENT"
-            twin = add_twin(obj)
-            bind(obj, method="SSD")
-            bend(armature)
-            before = evaluated_points(twin)
-            change(armature)
-            update()
-            assert distance(before, evaluated_points(twin)) > 1e-3
-            assert_same(obj, twin)
-
-
-@by_both
-def test_face_keys_added_and_removed_while_live():
-    """The shape follows keys that come and go, as it does under Blender's own modifier."""
-    obj, armature, twin = bound_tube()
-    turn(armature, "bone.1", (1.0, 0.2, 0.0))
-    for step in ("add", "move", "remove one", "remove all"):
-        for one in (obj, twin):
-            if step == "add":
-                one.shape_key_add(name="Basis")
-                for name, offset in (("Smile", 0.2), ("Frown", -0.1)):
-                    key = one.shape_key_add(name=name)
-                    for point in key.data:
-                        point.co.x += offset
-                    key.value = 0.7
-            elif step == "move":
-                one.data.shape_keys.key_blocks["Smile"].value = 0.2
-            elif step == "remove one":
-                one.shape_key_remove(one.data.shape_keys.key_blocks["Smile"])
-            else:
-                one.shape_key_clear()
-        update()
-        assert settings_of(obj).message == ""
-        assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE, step
-
-
 def test_the_interface_is_locked_for_those_by_python_only():
     render = bpy.context.scene.render
     (by_blender, _), (by_python, _) = add_tube(), add_tube()
@@ -482,3 +231,55 @@ def test_the_interface_is_locked_for_those_by_python_only():
         end()
         assert settings_of(by_blender).is_bound
         assert not render.use_lock_interface
+
+
+# Beside other shapes
+
+
+@pytest.mark.parametrize("method", ["DLB", "DLBNT"])
+def test_transforms_carry_the_keyed_shape(method):
+    """A vertex moved by a key goes where the same vertex goes in a mesh that rests in the keyed shape."""
+    keyed, armature = add_tube()
+    with_face_key(keyed, armature)
+    rest = add_twin(keyed)
+    mixed = evaluated_points(keyed)  # the armature is at rest still
+    rest.shape_key_clear()
+    rest.data.vertices.foreach_set("co", mixed.ravel())
+    bind(keyed, rest, method=method)
+    bend(armature)
+    assert distance(evaluated_points(rest), evaluated_points(keyed)) <= TOLERANCE
+    keyed.data.shape_keys.key_blocks["Puff"].value = 0.0
+    update()
+    assert distance(evaluated_points(rest), evaluated_points(keyed)) > 0.01
+
+
+def test_linear_group_mixes_in_the_armature_modifier(subtests: pytest.Subtests):
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    mixing = obj.vertex_groups.new(name="linear")
+    bind(obj, method="DLBNT")
+    bend(armature)
+    alone, linear = evaluated_points(obj), evaluated_points(twin)
+    assert distance(alone, linear) > 0.01
+    for mix in (0.0, 0.5, 1.0):
+        with subtests.test(mix=mix):
+            mixing.add(list(range(len(obj.data.vertices))), mix, "REPLACE")
+            obj.data.update_tag()
+            settings_of(obj).linear_group = "linear"
+            update()
+            assert distance((1.0 - mix) * alone + mix * linear, evaluated_points(obj)) <= TOLERANCE
+
+
+@pytest.mark.parametrize("is_curved", [False, True])
+def test_bendy_bones_as_preserve_volume(is_curved: bool):
+    """Also before Blender has evaluated their segments."""
+    obj, armature = add_tube()
+    for bone in armature.data.bones:
+        bone.bbone_segments, bone.bbone_mapping_mode = 4, "CURVED" if is_curved else "STRAIGHT"
+        bone.bbone_curveinx, bone.bbone_curveoutz = 0.1 * is_curved, -0.15 * is_curved
+    twin = add_twin(obj)
+    armature_modifier(twin).use_deform_preserve_volume = True
+    bind(obj, method="DLB")
+    turn(armature, "bone.1", (radians(30), radians(20), 0))
+    turn(armature, "bone.2", (radians(25), 0, radians(-15)))
+    assert_same(obj, twin)

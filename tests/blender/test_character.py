@@ -141,37 +141,25 @@ def test_flip(character, method, tmp_path, monkeypatch, subtests):
     bpy.context.view_layer.update()
     supple = evaluated_points(body)
     assert distance(linear, supple) > 1e-3
-
-    def assert_shows(expected: np.ndarray) -> None:
-        bpy.context.view_layer.update()
-        np.testing.assert_allclose(evaluated_points(body), expected, rtol=0, atol=1e-6)
-        assert settings_of(body).message == ""
-
-    with subtests.test("back"), monkeypatch.context() as patch:
-        read = []
-        patch.setattr(tasks_character, "read_rest", lambda *arguments: read.append(arguments))
-        assert bpy.ops.supple.flip() == {"FINISHED"}
-        np.testing.assert_array_equal(evaluated_points(body), linear)
-        assert armature_modifier(body).show_render
-        assert not armature_modifier(body).use_deform_preserve_volume
-        bpy.ops.supple.flip()
-        assert_shows(supple)
-        assert not read  # that would take longer than all else
-    with subtests.test("saved"):
-        bpy.ops.supple.flip()
-        bpy.ops.wm.save_mainfile(filepath=str(tmp_path / "flipped.blend"))
-        assert distance(rest_points(body), evaluated_points(body)) > 0.1
-        assert settings_of(body).is_muted
-        bpy.ops.supple.flip()
-        assert_shows(supple)
-    with subtests.test("bound anew"):
-        bpy.ops.supple.flip()
-        bind_whole()
-        assert_shows(supple)
-    with subtests.test("unbound"):
-        bpy.ops.supple.flip()
-        bpy.ops.supple.unbind(whole=True)
-        assert_shows(linear)
+    path, read = str(tmp_path / "flipped.blend"), []
+    for name, meanwhile, expected in (
+        ("back", bpy.ops.supple.flip, supple),
+        ("saved", lambda: [bpy.ops.wm.save_mainfile(filepath=path), bpy.ops.supple.flip()], supple),
+        ("bound anew", bind_whole, supple),
+        ("unbound", lambda: bpy.ops.supple.unbind(whole=True), linear),
+    ):
+        with subtests.test(name), monkeypatch.context() as patch:
+            if name == "back":
+                patch.setattr(tasks_character, "read_rest", lambda *arguments: read.append(arguments))
+            assert bpy.ops.supple.flip() == {"FINISHED"}
+            np.testing.assert_array_equal(evaluated_points(body), linear)
+            assert (settings_of(body).is_muted, armature_modifier(body).show_render) == (True, True)
+            assert not armature_modifier(body).use_deform_preserve_volume
+            meanwhile()
+            bpy.context.view_layer.update()
+            np.testing.assert_allclose(evaluated_points(body), expected, rtol=0, atol=1e-6)
+            assert settings_of(body).message == ""
+            assert not read  # that would take longer than all else
 
 
 @pytest.mark.parametrize("broken", [0, 1])

@@ -1,7 +1,6 @@
 """A character checked: its poses, what is found, the command line, and that nothing of the file is changed."""
 
 import json
-import os
 import tracemalloc
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,31 +8,18 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
-from scenes_check import spoil
 from scenes_cli import DONE, FAILED, main, own_output
-from write_session import files_of_at_most, read_files
+from scenes_layers import spoil
+from scenes_state import refuse
 
+import scenes
 from panels import draw
-from scenes import (
-    add_tube,
-    animate_tube,
-    evaluated_points,
-    join_box,
-    push,
-    redo,
-    reset,
-    save,
-    select,
-    skinned_meshes,
-    turn,
-    undo,
-)
 from supple.bridge.animation.curves import list_curves
 from supple.bridge.images import pictures
-from supple.deformers import SkinningError
+from supple.bridge.rigs.actions import list_actions
 from supple.options import CheckOptions
 from supple.settings.objects import settings_of
-from supple.tasks.check import mends, sheet
+from supple.tasks.check import mends
 from supple.tasks.check.faults import COLLAPSE, FAR, OVERLAP, STIFF, UNBLENDED, UNWEIGHTED, Finding
 from supple.tasks.check.findings import describe_check, find_faults
 from supple.tasks.check.fix import explain, fix_faults
@@ -45,7 +31,6 @@ from supple.tasks.check.view import find_view
 from supple.tasks.skin.bind import bind
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
-from supple.tasks.subject.actions import list_actions
 from supple.tasks.weights.checks import find_stiff
 from supple.tasks.weights.parts import read_skins
 from supple.ui.checks import count_faults
@@ -55,8 +40,8 @@ from supple.viewport.framing import find_free_part
 @pytest.fixture
 def tube():
     """A tube of two bones, animated: smooth weights, which linear blending wrings in a range of motion."""
-    obj, armature = add_tube(rings=24, sides=12)
-    animate_tube(armature)
+    obj, armature = scenes.add_tube(rings=24, sides=12)
+    scenes.animate_tube(armature)
     return obj
 
 
@@ -105,8 +90,8 @@ def test_frames_of_the_scene_are_those_that_are_played(tube, remapped):
 
 def test_of_a_long_action_the_angles_are_kept_alone():
     """The matrices of 300 frames and 60 bones take 2.3 MB."""
-    _, armature = add_tube(bones=60, rings=62, sides=4)
-    animate_tube(armature)
+    _, armature = scenes.add_tube(bones=60, rings=62, sides=4)
+    scenes.animate_tube(armature)
     list_curves(armature)[0].keyframe_points.insert(300, 0.0)
     skeleton = find_skeleton(armature)
     tracemalloc.start()
@@ -125,10 +110,11 @@ def test_of_a_long_action_the_angles_are_kept_alone():
 
 def test_more_frames_than_are_read_are_refused(tube):
     list_curves(tube.find_armature())[0].keyframe_points.insert(99_990, 0.0)
-    with pytest.raises(RuntimeError, match="'RigAction' has 99,990 frames, but at most 20,000 can be read: shorten it"):
-        bpy.ops.supple.check()
-    with pytest.raises(SkinningError, match="20,001 frames are too many to check: choose 20,000 or fewer"):
-        take_all(check_character([tube], CheckOptions(frames=range(20_001))))
+    refuse("'RigAction' has 99,990 frames, but at most 20,000 can be read: shorten it", bpy.ops.supple.check)
+    refuse(
+        "20,001 frames are too many to check: choose 20,000 or fewer",
+        lambda: take_all(check_character([tube], CheckOptions(frames=range(20_001)))),
+    )
 
 
 @pytest.mark.versions
@@ -210,21 +196,20 @@ def test_mistakes_in_weights_are_found_and_mended(tube, kind):
 
 def measure_box(obj, box: np.ndarray) -> np.ndarray:
     """Distances between its vertices as they are posed, shape (8, 8)."""
-    points = evaluated_points(obj)[box]
+    points = scenes.evaluated_points(obj)[box]
     return np.linalg.norm(points[:, None] - points, axis=2)
 
 
 def test_a_stiff_part_that_bends_is_found_and_then_moves_as_one_piece():
-    tube, armature = add_tube(rings=24, sides=12)
-    box = join_box(tube, 0.3, (0.7, 1.0, 0.0))
+    tube, armature = scenes.add_tube(rings=24, sides=12)
+    box = scenes.join_box(tube, 0.3, (0.7, 1.0, 0.0))
     rest = measure_box(tube, box)
     for index, share in zip(box.tolist(), np.linspace(0.2, 0.9, 8), strict=True):
         for bone, weight in ((0, 1.0 - share), (1, share)):
             tube.vertex_groups[bone].add([index], weight, "REPLACE")
     bind([tube], "DLB", "PYTHON")
-    settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("stiff part bends at 8 vertices")
-    turn(armature, armature.pose.bones[1].name, (1.0, 0.3, 0.5))
+    settings = find_far(tube, "stiff part bends at 8 vertices")
+    scenes.turn(armature, armature.pose.bones[1].name, (1.0, 0.3, 0.5))
     assert np.abs(measure_box(tube, box) - rest).max() > 0.01
     assert press("check_fix") == {"FINISHED"}
     assert settings.findings[settings.active].is_mended
@@ -233,7 +218,7 @@ def test_a_stiff_part_that_bends_is_found_and_then_moves_as_one_piece():
 
 
 def test_a_stiff_part_with_a_locked_group_goes_on_bending(tube):
-    box = join_box(tube, 0.3, (0.7, 1.0, 0.0))
+    box = scenes.join_box(tube, 0.3, (0.7, 1.0, 0.0))
     tube.vertex_groups[0].add(box[:4].tolist(), 1.0, "REPLACE")
     tube.vertex_groups[1].add(box[4:].tolist(), 1.0, "REPLACE")
     tube.vertex_groups[0].lock_weight = True
@@ -246,8 +231,8 @@ def test_a_stiff_part_with_a_locked_group_goes_on_bending(tube):
 
 @pytest.mark.characters("fox", "human_male", "mh_human")
 def test_nothing_of_a_real_character_is_stiff(asset, character):
-    bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
-    (skin,), _ = read_skins(skinned_meshes())
+    scenes.open_file(asset(character))
+    (skin,), _ = read_skins(scenes.skinned_meshes())
     assert [vertices for part in skin.parts for vertices in find_stiff(part, skin.skeleton)] == []
 
 
@@ -263,10 +248,17 @@ def press(operator: str) -> set[str]:
 
 def run_check(tube, degrees: float = 150.0):
     """Check by the button; what the window holds of it."""
-    select(tube.find_armature())
+    scenes.select(tube.find_armature())
     settings = bpy.context.window_manager.supple_check
     settings.angle, settings.use_actions = np.radians(degrees), False
     assert press("check") == {"FINISHED"}
+    return settings
+
+
+def find_far(tube, text: str = "1 vertex far away"):
+    """Check by the button, with a fault in the weights active."""
+    settings = run_check(tube, 60.0)
+    settings.active = [line.text for line in settings.findings].index(text)
     return settings
 
 
@@ -286,7 +278,7 @@ def test_the_button_lists_faults_and_shows_one_in_its_pose(tube):
 
 
 def test_shown_frames_are_those_of_the_action(tube):
-    select(tube.find_armature())
+    scenes.select(tube.find_armature())
     settings = bpy.context.window_manager.supple_check
     settings.use_actions, settings.use_bends = True, False
     spoil(tube, FAR)
@@ -304,24 +296,22 @@ def test_shown_frames_are_those_of_the_action(tube):
 
 def test_undo_of_a_fix_brings_its_fault_back_into_the_list(tube):
     spoil(tube, FAR)
-    settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
-    push("Before")
+    settings = find_far(tube)
+    scenes.push("Before")
     assert press("check_fix") == {"FINISHED"}
-    push("Fix")
+    scenes.push("Fix")
     assert settings.findings[settings.active].is_mended
-    undo()
+    scenes.undo()
     assert not settings.findings[settings.active].is_mended
     assert settings.findings[settings.active].text == "1 vertex far away"
-    redo()
+    scenes.redo()
     assert settings.findings[settings.active].is_mended
 
 
 def test_a_mesh_that_was_renamed_keeps_no_other_from_its_fix(tube):
     spoil(tube, FAR)
-    settings = run_check(tube, 60.0)
+    settings = find_far(tube)
     tube.name = "Other"
-    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
     assert press("check_fix_all") == {"FINISHED"}
     assert not any(line.is_mended for line in settings.findings)
 
@@ -337,26 +327,16 @@ def test_dismissed_faults_stay_away_and_come_back(tube):
     assert settings_of(tube.find_armature()).dismissed == ""
 
 
-def test_fix_marks_the_line(tube):
-    spoil(tube, FAR)
-    settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
-    assert press("check_fix") == {"FINISHED"}
-    assert settings.findings[settings.active].is_mended
-
-
 def test_a_line_that_fix_does_not_mend_stays(tube, monkeypatch):
     spoil(tube, FAR)
-    settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("1 vertex far away")
+    settings = find_far(tube)
     spoil(tube, FAR, start=31)
     monkeypatch.setitem(mends.MENDS, FAR, (mends.WEIGHTS, lambda _trial, _finding: only_says("Nothing was done.")))
     assert press("check_fix") == {"FINISHED"}
     line = settings.findings[settings.active]
     assert not line.is_mended
     monkeypatch.undo()
-    settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("2 vertices far away")
+    settings = find_far(tube, "2 vertices far away")
     assert press("check_fix") == {"FINISHED"}
     assert settings.findings[settings.active].is_mended
 
@@ -371,15 +351,15 @@ def test_a_report_of_another_character_or_file_is_not_used(tube):
     assert settings.findings
     settings.heat = "STRETCH"
     name = tube.find_armature().name
-    _, armature = add_tube(rings=6, sides=6)
-    select(armature)
+    _, armature = scenes.add_tube(rings=6, sides=6)
+    scenes.select(armature)
     assert not bpy.ops.supple.check_show.poll()
     settings.is_open = True
     assert "supple.check_fix" not in draw("VIEW3D_PT_supple")
-    reset()
-    _, armature = add_tube(rings=6, sides=6)
+    scenes.reset()
+    _, armature = scenes.add_tube(rings=6, sides=6)
     assert armature.name == name
-    select(armature)
+    scenes.select(armature)
     settings = bpy.context.window_manager.supple_check
     assert (len(settings.findings), settings.heat) == (0, "NONE")
     assert not bpy.ops.supple.check_show.poll()
@@ -390,11 +370,9 @@ def test_a_mesh_that_cannot_be_checked_is_named(tube):
     checked = take_all(check_character([tube, box], CheckOptions(use_actions=False)))
     assert [mesh.name for mesh in checked.meshes] == [tube.name]
     assert "parent it to an armature" in checked.refused["Box"]
-    with pytest.raises(SkinningError, match="Nothing to check"):
-        take_all(check_character([box], CheckOptions()))
-    other, _ = add_tube(rings=6, sides=6)
-    with pytest.raises(SkinningError, match="2 armatures"):
-        take_all(check_character([tube, other], CheckOptions()))
+    refuse("Nothing to check", take_all, check_character([box], CheckOptions()))
+    other, _ = scenes.add_tube(rings=6, sides=6)
+    refuse("2 armatures", take_all, check_character([tube, other], CheckOptions()))
 
 
 @pytest.mark.versions
@@ -411,24 +389,8 @@ def test_a_sheet_is_a_picture_and_leaves_nothing(tube, tmp_path, monkeypatch):
     assert (np.ptp(pixels, axis=2) > 0.2).mean() > 0.005  # stretched skin is colored
 
 
-@pytest.mark.skipif(os.name != "posix", reason="cannot limit how long files get")
-def test_a_sheet_that_a_disk_has_no_room_for(tube, tmp_path, monkeypatch, subtests):
-    """Blender writes a part of the picture, and does not say so."""
-    monkeypatch.setattr(pictures, "SAMPLES", 1)
-    monkeypatch.setattr(sheet, "PIXELS", 60)
-    checked, _ = check(tube, use_actions=False)
-    path = tmp_path / "sheet.png"
-    draw_sheet(checked, path)
-    before = read_files(tmp_path)
-    for size in (0, path.stat().st_size // 2):
-        with subtests.test(f"{size} bytes"):
-            with files_of_at_most(size), pytest.raises(SkinningError, match="Cannot write"):
-                draw_sheet(checked, path)
-            assert read_files(tmp_path) == before
-
-
 def test_compare_writes_json_and_lists_faults(tube, tmp_path, capsys):
-    path, written = save(tmp_path / "tube.blend"), tmp_path / "out.json"
+    path, written = scenes.save(tmp_path / "tube.blend"), tmp_path / "out.json"
     assert main("check", path, "--bend", "150", "--json", written, "--methods", "DLB") == DONE
     out = own_output(capsys.readouterr().out)
     assert "collapses to" in out[0]
@@ -470,42 +432,34 @@ def test_fix_all_mends_what_a_tool_can_and_lists_what_a_fresh_check_finds(tube, 
     assert count_faults(bpy.context) == ("1 Fault" if len(needing) == 1 else f"{len(needing)} Faults")
 
 
-def test_heat_goes_when_a_fault_is_dismissed_and_when_the_list_closes(tube):
+def test_heat_goes_when_a_fault_is_dismissed_and_when_the_list_is_folded_or_closed(tube):
     settings = run_check(tube)
     press("check_show")
     assert settings.heat != "NONE"
     press("check_dismiss")
     assert settings.heat == "NONE"
+    settings.is_open = True
+    press("check_show")
+    settings.is_open = False
+    assert (settings.heat, len(settings.findings) > 0) == ("NONE", True)
     press("check_show")
     assert press("check_close") == {"FINISHED"}
     assert (settings.heat, settings.armature, len(settings.findings)) == ("NONE", "", 0)
     assert "supple.check" in draw("VIEW3D_PT_supple")
-
-
-def test_a_list_without_faults_is_closed_and_other_heat_stays(tube):
     settings = run_check(tube)
     settings.findings.clear()
-    settings.heat = "DIFFERENCE"
+    settings.heat = "DIFFERENCE"  # other heat stays
     assert press("check_close") == {"FINISHED"}
     assert (settings.heat, settings.armature) == ("DIFFERENCE", "")
     settings.heat = "NONE"
-
-
-def test_heat_goes_when_the_list_is_folded(tube):
-    settings = run_check(tube)
-    settings.is_open = True
-    press("check_show")
-    assert settings.heat != "NONE"
-    settings.is_open = False
-    assert (settings.heat, len(settings.findings) > 0) == ("NONE", True)
 
 
 @pytest.mark.versions
 def test_heat_is_off_in_a_file_that_was_saved_with_it(tube, tmp_path):
     run_check(tube)
     press("check_show")
-    save(tmp_path / "hot.blend")
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "hot.blend"))
+    scenes.save(tmp_path / "hot.blend")
+    scenes.open_file(tmp_path / "hot.blend")
     assert bpy.context.window_manager.supple_check.heat == "NONE"
 
 

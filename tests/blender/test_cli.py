@@ -21,7 +21,7 @@ from scenes_bake import read_cache
 from scenes_cli import DONE, FAILED, FRAMES, USAGE, add_character, assert_refused, main, own_errors, own_output, start
 from scenes_methods import BLEND_KEYS
 
-from scenes import add_tube, bind, distance, points_at, save, without_blenders_own
+from scenes import add_tube, bind, distance, link, open_file, points_at, save, without_blenders_own
 from supple.settings.objects import settings_of
 from supple.tasks.subject.stack import find_supple_modifier
 
@@ -36,7 +36,7 @@ OBJECT_KEYS = {
 
 def live_points(file: Path, method: str) -> np.ndarray:
     """The character as the viewport shows it at each frame, bound by a method: shape (F, V, 3)."""
-    bpy.ops.wm.open_mainfile(filepath=str(file))
+    open_file(file)
     obj = bpy.data.objects["Tube"]
     bind(obj, method=method)
     return np.stack([points_at(obj, frame) for frame in FRAMES])
@@ -145,7 +145,7 @@ def test_info_tells_what_is_bound_and_baked_and_what_cannot_be(tmp_path, capsys)
     bind(obj, method="DLB")
     bpy.ops.supple.bake_cache(filepath=str(tmp_path / "a.pc2"), frame_end=2)
     add_tube(rings=12, sides=8)[0].vertex_groups.clear()
-    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Prop", bpy.data.meshes.new("Prop")))
+    link(bpy.data.objects.new("Prop", bpy.data.meshes.new("Prop")))
     file = save(tmp_path / "saved.blend")
 
     capsys.readouterr()
@@ -176,7 +176,7 @@ def test_bind_saves_a_file_that_is_live(tmp_path, plain_file, subtests):
             new = tmp_path / "new.blend"
             assert main("bind", plain_file, "--object", "Tube", "--method", method, "--output", new) == DONE
             assert plain_file.read_bytes() == before
-            bpy.ops.wm.open_mainfile(filepath=str(new))
+            open_file(new)
             obj = bpy.data.objects["Tube"]
             assert (settings_of(obj).is_bound, settings_of(obj).method) == (True, method)
             assert find_supple_modifier(obj).show_viewport
@@ -186,13 +186,13 @@ def test_bind_saves_a_file_that_is_live(tmp_path, plain_file, subtests):
 
 def test_bind_takes_the_choices_of_a_method(tmp_path, plain_file):
     assert main("bind", plain_file, "--method", "DLBNT", "--order", "HG", "--output", tmp_path / "new.blend") == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    open_file(tmp_path / "new.blend")
     settings = settings_of(bpy.data.objects["Tube"])
     assert (settings.method, settings.order) == ("DLBNT", "HG")
 
     given = ("--sharpness", "0.6", "--bulge-limit", "0.75")
     assert main("bind", plain_file, "--method", "CENTERS", *given, "--output", tmp_path / "new.blend") == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    open_file(tmp_path / "new.blend")
     settings = settings_of(bpy.data.objects["Tube"])
     chosen = settings.method, settings.sharpness, settings.bulge_limit
     assert chosen == ("CENTERS", pytest.approx(0.6), 0.75)
@@ -200,12 +200,12 @@ def test_bind_takes_the_choices_of_a_method(tmp_path, plain_file):
 
 def test_bind_takes_the_objects_that_are_named_or_all(tmp_path):
     names = [add_character().name, add_character().name]
-    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Prop", bpy.data.meshes.new("Prop")))
+    link(bpy.data.objects.new("Prop", bpy.data.meshes.new("Prop")))
     file = save(tmp_path / "two.blend")
     for named in ((), ("Tube",), ("Tube", "Tube.001")):
         chosen = [text for name in named for text in ("--object", name)]
         assert main("bind", file, *chosen, "--method", "SSD", "--output", tmp_path / "new.blend") == DONE
-        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+        open_file(tmp_path / "new.blend")
         assert [obj.name for obj in bpy.data.objects if settings_of(obj).is_bound] == list(named or names)
 
 
@@ -222,7 +222,7 @@ def test_update_brings_characters_up_and_says_what_changes(tmp_path, capsys):
         assert own_errors(captured.err) == []
         told = [re.fullmatch(r"(.+): up to [\d.]+ mm at '.+'", line) for line in own_output(captured.out)]
         assert sorted(match[1] for match in told if match) == updated
-        bpy.ops.wm.open_mainfile(filepath=str(new))
+        open_file(new)
         assert sorted(obj.name for obj in bpy.data.objects if settings_of(obj).is_bound) == updated
     assert file.read_bytes() == before
 
@@ -245,36 +245,9 @@ def test_frames_of_a_bake(tmp_path, bound_file, subtests):
             words = ("--object", "Tube", f"--frames={text}", "--output", tmp_path / "a.pc2")
             assert main("bake", bound_file, *words) == DONE
             samples = read_cache(tmp_path / "a.pc2")[1]
-            bpy.ops.wm.open_mainfile(filepath=str(bound_file))
+            open_file(bound_file)
             for frame, points in zip(frames, samples, strict=True):
                 assert distance(points_at(bpy.data.objects["Tube"], frame), points) <= TOLERANCE
-
-
-def test_bake_and_save_a_file_that_plays_the_cache(tmp_path, plain_file):
-    for folder in ("", "elsewhere"):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        cache, new = tmp_path / "a.pc2", tmp_path / folder / "new.blend"
-        words = ("--object", "Tube", "--method", "DLBNT", "--output", cache, "--save", new)
-        assert main("bake", plain_file, *words) == DONE
-        bpy.ops.wm.open_mainfile(filepath=str(new))
-        obj = bpy.data.objects["Tube"]
-        assert settings_of(obj).bake == "PC2"
-        assert not find_supple_modifier(obj).show_render
-        points = [points_at(obj, frame) for frame in FRAMES]
-        assert_same(live_points(plain_file, "DLBNT"), points)
-
-
-def test_bake_to_shape_keys(tmp_path, plain_file):
-    new = tmp_path / "new.blend"
-    options = ("--object", "Tube", "--method", "DLBNT", "--format", "shape-keys", "--frames", "1-8", "--output", new)
-    assert main("bake", plain_file, *options) == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(new))
-    obj = bpy.data.objects["Tube"]
-    assert settings_of(obj).bake == "SHAPE_KEYS"
-    assert [key.name for key in obj.data.shape_keys.key_blocks][2:] == [f"Supple {frame}" for frame in FRAMES]
-    assert not find_supple_modifier(obj).show_render
-    points = [points_at(obj, frame) for frame in FRAMES]
-    assert_same(live_points(plain_file, "DLBNT"), points)
 
 
 # weights
@@ -300,7 +273,7 @@ def test_weights_are_saved_and_told_as_json(tmp_path, bare, subtests, capsys):
             assert told == {"file": str(new), "method": method, "mode": "replace"}
             assert (one["armature"], one["bones"], one["bones_without_weights"]) == ("Rig", 3, [])
             assert one["objects"] == [{"name": "Tube", "vertices": 96, "weighted": 96}]
-            bpy.ops.wm.open_mainfile(filepath=str(new))
+            open_file(new)
             counts = [len(vertex.groups) for vertex in bpy.data.objects["Tube"].data.vertices]
             assert set(counts) == {1}
 
@@ -311,33 +284,23 @@ def test_weights_are_told_as_text(tmp_path, bare, capsys):
     assert own_output(capsys.readouterr().out) == ["'Tube': all 96 vertices have weights, by Solid Heat."]
 
 
-def test_weights_of_an_object_without_armature_are_of_the_only_one(tmp_path):
-    obj, _ = add_tube(rings=12, sides=8)
-    obj.vertex_groups.clear()
-    obj.modifiers.clear()
-    file = save(tmp_path / "loose.blend")
-    assert main("weights", file, "--object", "Tube", "--output", tmp_path / "new.blend") == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
-    obj = bpy.data.objects["Tube"]
-    assert obj.modifiers[0].object == bpy.data.objects["Rig"]
-    assert len(obj.vertex_groups) == 3
-
-
-def test_weights_take_the_armature_that_is_named(tmp_path, capsys):
-    for _ in range(2):
-        obj, _ = add_tube(rings=12, sides=8)
-        obj.vertex_groups.clear()
-        obj.modifiers.clear()
-    file = save(tmp_path / "two.blend")
+def test_weights_take_the_only_armature_or_the_one_that_is_named(tmp_path, capsys):
     chosen = ("--object", "Tube", "--output", tmp_path / "new.blend")
-    capsys.readouterr()
-    assert_refused(
-        main("weights", file, *chosen), capsys.readouterr(), "No armature deforms 'Tube': name one with --armature"
-    )
-    assert not (tmp_path / "new.blend").exists()
-    assert main("weights", file, *chosen, "--armature", "Rig.001") == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
-    assert bpy.data.objects["Tube"].modifiers[0].object == bpy.data.objects["Rig.001"]
+    for armature in ("Rig", "Rig.001"):
+        obj, _ = add_tube(rings=12, sides=8, has_weights=False)
+        obj.modifiers.clear()
+        file = save(tmp_path / "file.blend")
+        named = ("--armature", armature) if armature == "Rig.001" else ()
+        if named:
+            capsys.readouterr()
+            refused = main("weights", file, *chosen)
+            assert_refused(refused, capsys.readouterr(), "No armature deforms 'Tube': name one with --armature")
+            open_file(file)
+        assert main("weights", file, *chosen, *named) == DONE
+        open_file(tmp_path / "new.blend")
+        obj = bpy.data.objects["Tube"]
+        assert (obj.modifiers[0].object.name, len(obj.vertex_groups)) == (armature, 3)
+        open_file(file)
 
 
 def test_weights_take_the_mode(tmp_path):
@@ -347,7 +310,7 @@ def test_weights_take_the_mode(tmp_path):
     file = save(tmp_path / "some.blend")
     for mode, expected in (("add", 0.5), ("unweighted", 1.0)):
         assert main("weights", file, "--mode", mode, "--output", tmp_path / "new.blend") == DONE
-        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+        open_file(tmp_path / "new.blend")
         obj = bpy.data.objects["Tube"]
         number = obj.vertex_groups["bone.2"].index
         (weight,) = (one.weight for one in obj.data.vertices[0].groups if one.group == number)

@@ -12,7 +12,7 @@ import pytest
 from scenes_bake import read_cache
 from scenes_cli import DONE, FAILED, add_character, assert_refused, main, own_errors, own_output
 
-from scenes import add_twin, armature_modifier, bind, evaluated_points, points_at, save
+from scenes import add_twin, armature_modifier, bind, evaluated_points, open_file, points_at, save
 from supple.cli import messages
 from supple.deformers import SkinningError
 from supple.tasks.bake import posed_frames
@@ -73,19 +73,6 @@ def test_the_only_bound_mesh_needs_no_name(tmp_path, bound_file):
     assert (tmp_path / "folder" / "Tube.pc2").read_bytes() == (tmp_path / "a.pc2").read_bytes()
 
 
-def test_meshes_that_cannot_be_chosen(tmp_path, bound, subtests, capsys):
-    for options, message in (
-        ((), "2 meshes can be baked (Left Sleeve, Tube): use --all, or --object with one of them"),
-        (("--method", "SSD"), "3 meshes can be baked (Left Sleeve, Shoe, Tube): use --all"),
-        (("--object", "Shoe", "--object", "Tube"), "'Shoe' is not bound: use --method"),
-        (("--object", "Hat", "--object", "Tube"), "There is no object 'Hat'"),
-    ):
-        with subtests.test(" ".join(options)):
-            capsys.readouterr()
-            assert_refused(main("bake", bound, *options, "--output", tmp_path / "new"), capsys.readouterr(), message)
-            assert not (tmp_path / "new").exists()
-
-
 def test_several_ranges_are_a_file_each(tmp_path, bound_file):
     assert main("bake", bound_file, "--frames=-3--1,2-6:2,8", "--output", tmp_path / "new") == DONE
     assert list_caches(tmp_path / "new") == ["Tube_-3--1.pc2", "Tube_2-6x2.pc2", "Tube_8-8.pc2"]
@@ -96,13 +83,13 @@ def test_several_ranges_are_a_file_each(tmp_path, bound_file):
 
 @pytest.mark.versions
 def test_the_saved_file_plays_all(tmp_path, bound, subtests):
-    bpy.ops.wm.open_mainfile(filepath=str(bound))
+    open_file(bound)
     live = {name: [points_at(bpy.data.objects[name], frame) for frame in (1, 3, 6)] for name in NAMES[:2]}
     for text in ("1-8", "1-3,5-8"):
         with subtests.test(text):
             options = ("--frames", text, "--output", tmp_path / "new", "--save", tmp_path / "plays.blend")
             assert main("bake", bound, "--all", *options) == DONE
-            bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "plays.blend"))
+            open_file(tmp_path / "plays.blend")
             for name, expected in live.items():
                 obj = bpy.data.objects[name]
                 assert obj.supple.bake == "PC2"
@@ -114,7 +101,7 @@ def test_the_saved_file_plays_all(tmp_path, bound, subtests):
 def test_shape_keys_of_several_meshes_and_ranges(tmp_path, bound):
     options = ("--format", "shape-keys", "--frames", "1-2,5", "--output", tmp_path / "keys.blend")
     assert main("bake", bound, "--all", *options) == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "keys.blend"))
+    open_file(tmp_path / "keys.blend")
     for name in NAMES[:2]:
         obj = bpy.data.objects[name]
         assert obj.supple.bake == "SHAPE_KEYS"
@@ -158,24 +145,13 @@ def test_a_bake_that_fails_leaves_nothing(tmp_path, bound, capsys, monkeypatch):
     assert os.listdir(tmp_path / "there") == []
 
 
-def test_two_meshes_that_would_share_a_file(tmp_path, capsys):
-    objects = add_characters()
-    objects[2].name = "left_sleeve"
-    bind(*objects, method="DLB")
-    file = save(tmp_path / "same.blend")
-    capsys.readouterr()
-    code = main("bake", file, "--all", "--output", tmp_path / "new")
-    assert_refused(code, capsys.readouterr(), "'Left Sleeve' and 'left_sleeve' would share the file")
-    assert not (tmp_path / "new").exists()
-
-
 # What is told
 
 
 @pytest.fixture
 def every_step(monkeypatch):
     """Progress is told at each step, as if each took long."""
-    monkeypatch.setattr(messages, "BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(messages, "REPORT_INTERVAL", 0.0)
 
 
 @pytest.mark.usefixtures("every_step")

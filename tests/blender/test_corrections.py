@@ -4,16 +4,17 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Matrix
-from scenes_correcting import ELBOW, OFFSET
-from scenes_corrections import correct, key_value, sculpt, shown
+from scenes_corrections import ELBOW, OFFSET, add_arms, correct, key_value, sculpt, shown
+from scenes_state import refuse
 
 from scenes import add_face_key, add_tube, add_twin, armature_modifier, bind, distance, rest_points, turn, update
-from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.corrections.edit import edit
 from supple.tasks.corrections.keep import keep
 from supple.tasks.corrections.keys import remove
-from supple.tasks.corrections.posed_copy import begin, discard, find_posed_copy
+from supple.tasks.corrections.mirror import mirror_bone_pose
+from supple.tasks.corrections.posed_copy import begin
+from supple.tasks.corrections.poses import read_bone_pose, show_bone_pose
 
 
 def bend(armature: bpy.types.Object, degrees: float = 70.0, name: str = "bone.1") -> None:
@@ -108,45 +109,6 @@ def test_on_top_of_face_keys(scene: bpy.types.Scene) -> None:
     assert distance(target, shown(obj)) > 1e-3
 
 
-@pytest.mark.parametrize(
-    "poses",
-    [
-        [(1.6, 0.0, 0.0), (0.8, 0.0, 0.0), (2.1, 0.0, 0.0), (-1.0, 0.0, 0.0)],
-        [(1.2, 0.0, 0.0), (0.0, 0.0, 1.0), (0.8, 0.5, -0.9), (-1.0, 0.2, 0.1)],
-    ],
-    ids=["hinge", "radial"],
-)
-def test_poses_of_a_joint_do_not_disturb_each_other(scene: bpy.types.Scene, poses: list) -> None:
-    obj, armature = add_tube()
-    bind(obj)
-    targets = []
-    for number, pose in enumerate(poses):
-        turn(armature, "bone.1", pose)
-        targets.append(correct(obj, ELBOW, 0.8, OFFSET * (number + 1) / 4))
-    for pose, target in zip(poses, targets, strict=True):
-        turn(armature, "bone.1", pose)
-        assert distance(target, shown(obj)) < 1e-5
-    turn(armature, "bone.1")
-    corrections = settings_of(obj).corrections
-    assert len(corrections) == 4
-    assert all(key_value(obj, entry.name) < 1e-6 for entry in corrections)
-
-
-def test_edited_again(scene: bpy.types.Scene) -> None:
-    obj, armature = add_bent()
-    first = correct(obj, ELBOW, 0.8, OFFSET)
-    (name,) = [entry.name for entry in settings_of(obj).corrections]
-    bend(armature, 10.0)
-    (copy,), _ = edit(obj, name, bpy.context.view_layer)
-    assert np.isclose(armature.pose.bones["bone.1"].rotation_euler.x, np.radians(70.0), atol=1e-5)
-    target = sculpt(copy, ELBOW, 0.6, -0.5 * OFFSET)
-    keep([copy], bpy.context.view_layer)
-    update()
-    assert distance(target, shown(obj)) < 1e-5 < distance(first, shown(obj))
-    assert len(settings_of(obj).corrections) == 1
-    assert len(obj.data.shape_keys.key_blocks) == 2
-
-
 def test_several_meshes(scene: bpy.types.Scene) -> None:
     obj, armature = add_tube()
     coat = add_twin(obj)
@@ -164,22 +126,6 @@ def test_several_meshes(scene: bpy.types.Scene) -> None:
     for one, target in zip((obj, coat), targets, strict=True):
         assert distance(target, shown(one)) < 1e-5
     assert settings_of(obj).corrections[0].name == settings_of(coat).corrections[0].name
-
-
-def test_discard_leaves_nothing(scene: bpy.types.Scene) -> None:
-    obj, _ = add_bent()
-    before = shown(obj), len(bpy.data.objects), len(bpy.data.meshes)
-    (copy,), _ = begin([obj], bpy.context.view_layer)
-    assert obj.hide_get()
-    assert bpy.context.view_layer.objects.active == copy
-    sculpt(copy, ELBOW, 0.8, OFFSET)
-    discard([copy], bpy.context.view_layer)
-    assert not obj.hide_get()
-    assert bpy.context.view_layer.objects.active == obj
-    assert obj.data.shape_keys is None
-    assert (len(bpy.data.objects), len(bpy.data.meshes)) == before[1:]
-    assert find_posed_copy(obj) is None
-    assert (before[0] == shown(obj)).all()
 
 
 def test_removed(scene: bpy.types.Scene) -> None:
@@ -202,8 +148,7 @@ def test_rest_pose_is_refused(scene: bpy.types.Scene) -> None:
     bind(obj)
     (copy,), _ = begin([obj], bpy.context.view_layer)
     sculpt(copy, ELBOW, 0.8, OFFSET)
-    with pytest.raises(SkinningError, match="No joint is bent"):
-        keep([copy], bpy.context.view_layer)
+    refuse("No joint is bent", keep, [copy], bpy.context.view_layer)
     assert obj.data.shape_keys is None
 
 
@@ -211,5 +156,91 @@ def test_added_vertices_are_refused(scene: bpy.types.Scene) -> None:
     obj, _ = add_bent()
     (copy,), _ = begin([obj], bpy.context.view_layer)
     copy.data.vertices.add(1)
-    with pytest.raises(SkinningError, match="added, deleted or sorted"):
-        keep([copy], bpy.context.view_layer)
+    refuse("added, deleted or sorted", keep, [copy], bpy.context.view_layer)
+
+
+# Both sides of a character
+
+
+ARM_ELBOW = np.array([1.5, 1.0, 0.0])
+POSE = (1.1, 0.2, 0.3)
+MIRROR = (-1.0, 1.0, 1.0)
+
+
+def mirrored(points: np.ndarray) -> np.ndarray:
+    """Points of the arms, each in the place of its partner, at x mirrored."""
+    half = len(points) // 2
+    return np.concatenate([points[half:], points[:half]]) * MIRROR
+
+
+def show_right(obj: bpy.types.Object, armature: bpy.types.Object) -> np.ndarray:
+    """Pose the right arm as the left one is, and the other way around; what is shown then, of the left one's place."""
+    show_bone_pose(armature, mirror_bone_pose(armature, read_bone_pose(armature)))
+    update()
+    return mirrored(shown(obj))
+
+
+@pytest.fixture
+def arms(scene: bpy.types.Scene) -> tuple:
+    obj, armature = add_arms()
+    bind(obj)
+    turn(armature, "bone.1.L", POSE)
+    return obj, armature
+
+
+@pytest.mark.versions
+def test_the_other_side_is_the_mirror_image(arms: tuple) -> None:
+    obj, armature = arms
+    target = correct(obj, ARM_ELBOW, 0.8, OFFSET, mirror=True)
+    assert sorted(entry.bones for entry in settings_of(obj).corrections) == ["bone.1.L", "bone.1.R"]
+    assert distance(target, shown(obj)) < 1e-5
+    assert distance(target, show_right(obj, armature)) < 1e-5
+
+
+def test_mirrored_when_it_is_edited_again(arms: tuple) -> None:
+    obj, armature = arms
+    correct(obj, ARM_ELBOW, 0.8, OFFSET)
+    (copy,), _ = edit(obj, settings_of(obj).corrections[0].name, bpy.context.view_layer)
+    target = sculpt(copy, ARM_ELBOW, 0.5, -0.4 * OFFSET)
+    keep([copy], bpy.context.view_layer, mirror=True)
+    update()
+    assert distance(target, show_right(obj, armature)) < 1e-5
+
+
+def test_mirrored_over_what_is_there(arms: tuple) -> None:
+    obj, armature = arms
+    show_right(obj, armature)
+    correct(obj, ARM_ELBOW * MIRROR, 0.6, -OFFSET, name="Right")
+    show_right(obj, armature)
+    target = correct(obj, ARM_ELBOW, 0.8, OFFSET, name="Left", mirror=True)
+    assert {entry.name for entry in settings_of(obj).corrections} == {"Left", "Right"}
+    assert distance(target, show_right(obj, armature)) < 1e-5
+
+
+def test_between_poses_of_the_other_side(arms: tuple) -> None:
+    obj, armature = arms
+    show_right(obj, armature)
+    turn(armature, "bone.1.R", (2.0, 0.0, 0.0))
+    correct(obj, ARM_ELBOW * MIRROR, 0.6, -OFFSET)
+    turn(armature, "bone.1.R")
+    turn(armature, "bone.1.L", POSE)
+    target = correct(obj, ARM_ELBOW, 0.8, OFFSET, mirror=True)
+    assert distance(target, show_right(obj, armature)) < 1e-5
+
+
+def test_both_sides_sculpted_at_once(arms: tuple) -> None:
+    obj, armature = arms
+    turn(armature, "bone.1.R", (0.9, 0.0, 0.0))
+    (copy,), _ = begin([obj], bpy.context.view_layer)
+    sculpt(copy, ARM_ELBOW, 0.8, OFFSET)
+    target = sculpt(copy, ARM_ELBOW * MIRROR, 0.8, OFFSET)
+    keep([copy], bpy.context.view_layer)
+    update()
+    assert distance(target, shown(obj)) < 1e-5
+    left, right = sorted(settings_of(obj).corrections, key=lambda entry: entry.bones)
+    assert (left.bones, right.bones) == ("bone.1.L", "bone.1.R")
+    turn(armature, "bone.1.R")
+    half = len(target) // 2
+    assert np.abs(shown(obj)[:half] - target[:half]).max() < 1e-5
+    assert key_value(obj, left.name) == 1.0
+    assert key_value(obj, right.name) == 0.0

@@ -6,10 +6,9 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Euler
-from scenes_correcting import ELBOW, OFFSET
-from scenes_corrections import correct
+from scenes_corrections import ELBOW, OFFSET, correct
 from test_engine_copy import Made
-from test_engine_copy_keys import import_file, source_values
+from test_engine_copy_parts import import_file, source_values
 
 from scenes import add_tube, bind, diagonal, evaluated_points
 

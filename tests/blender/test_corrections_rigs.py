@@ -1,42 +1,32 @@
 """Corrections of characters as they come: transforms, rigs, constraints, modifiers, several users, other files."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
 from mathutils import Matrix
-from scenes_correcting import (
-    assert_not_kept,
+from scenes_corrections import (
     assert_nothing_under_way,
     assert_shown,
     begin,
-    begin_sculpted,
+    copy_points,
     discard,
     keep,
+    key_value,
     make,
     names,
     pose,
     reshape,
     rig,
+    sculpt,
+    shown,
     tube,
 )
-from scenes_corrections import copy_points, key_value, sculpt, shown
+from scenes_state import refuse
 
-from scenes import (
-    add_face_key,
-    add_tube,
-    armature_modifier,
-    bind,
-    distance,
-    edit_bones,
-    reset,
-    rest_points,
-    save,
-    select,
-    snapshot,
-    update,
-)
+import scenes
 from supple.settings.objects import settings_of
 from supple.tasks.subject.corrected import list_under_way
 
@@ -46,19 +36,19 @@ pytestmark = pytest.mark.usefixtures("silent_handlers")
 @pytest.fixture(autouse=True)
 def character(scene: bpy.types.Scene) -> bpy.types.Object:
     """A tube that an armature deforms."""
-    return add_tube()[0]
+    return scenes.add_tube()[0]
 
 
 def assert_corrects(within: float = 1e-5, joints: str = "") -> None:
     """What is sculpted in the present pose is shown, and gone at rest."""
     copy = begin()
     target = sculpt(copy, copy_points(copy)[len(copy.data.vertices) // 3], 0.8, (0.1, 0.05, -0.2))
-    assert distance(target, shown(tube())) > 1e-3
+    assert scenes.distance(target, shown(tube())) > 1e-3
     keep(joints=joints)
     assert_shown(target, within)
     for bone in rig().pose.bones:
         bone.matrix_basis = Matrix()
-    update()
+    scenes.update()
     assert key_value(tube(), names()[-1]) < 1e-6
 
 
@@ -67,8 +57,7 @@ def assert_corrects(within: float = 1e-5, joints: str = "") -> None:
 
 def parent_to_sheared() -> None:
     """Parents that are scaled unevenly and rotated: no location, rotation and scale make their matrix."""
-    holder = bpy.data.objects.new("Holder", None)
-    bpy.context.scene.collection.objects.link(holder)
+    holder = scenes.add_object("Holder")
     holder.scale, tube().rotation_euler = (1.0, 1.4, 0.8), (0.5, 0.4, 0.3)
     tube().parent = holder
 
@@ -94,23 +83,14 @@ def test_transforms(stand: tuple[str, str] | str):
             setattr(obj, name, value)
     for is_bound in (False, True):
         if is_bound:
-            bind(tube())
+            scenes.bind(tube())
         pose((1.2 - 0.4 * is_bound, 0.0, 0.0))
         before = np.array(tube().matrix_world)
         copy = begin()
-        update()
+        scenes.update()
         assert np.abs(np.array(copy.matrix_world) - before).max() < 1e-5
         discard()
         assert_corrects()
-
-
-def test_hidden_armature():
-    bind(tube())
-    pose()
-    rig().hide_set(True)
-    rig().hide_viewport = True
-    update()
-    assert_corrects()
 
 
 def add_collection(name: str) -> bpy.types.Collection:
@@ -121,42 +101,58 @@ def add_collection(name: str) -> bpy.types.Collection:
     return collection
 
 
-def test_several_collections_and_an_excluded_one():
+def hide_armature() -> None:
+    rig().hide_set(True)
+    rig().hide_viewport = True
+
+
+def exclude_a_collection() -> None:
+    """The tube is in several collections of the scene, of which one is excluded."""
     for name in ("First", "Second"):
         add_collection(name)
-    excluded = bpy.context.view_layer.layer_collection.children["First"]
-    excluded.exclude = True
-    bind(tube())
-    pose()
-    assert_corrects()
-    excluded.exclude = False
-    assert_nothing_under_way()
+    bpy.context.view_layer.layer_collection.children["First"].exclude = True
 
 
-def test_a_collection_excluded_in_the_middle():
-    add_collection("Character")
-    bpy.context.scene.collection.objects.unlink(tube())
-    bind(tube())
-    _, target = begin_sculpted()
-    collection = bpy.context.view_layer.layer_collection.children["Character"]
-    collection.exclude = True
-    collection.exclude = False
-    update()
-    select(settings_of(tube()).posed_copy)
-    keep()
-    assert_shown(target)
+def use_b_bones() -> None:
+    bone = rig().data.bones["bone.1"]
+    bone.bbone_segments, bone.bbone_easein, bone.bbone_curveinx = 6, 0.7, 0.1
+
+
+def limit_by_a_group() -> None:
+    obj = tube()
+    group = obj.vertex_groups.new(name="Part")
+    group.add(range(0, len(obj.data.vertices), 2), 0.7, "REPLACE")
+    group.add(range(1, len(obj.data.vertices), 2), 1.0, "REPLACE")
+    scenes.armature_modifier(obj).vertex_group = "Part"
+
+
+def copy_controls() -> None:
+    """As Rigify has it: all bones apart, and constraints on those that deform."""
+    scenes.edit_bones(rig(), add_controls)
+    scenes.edit_bones(rig(), lambda bones: [setattr(bones[f"bone.{number}"], "parent", None) for number in range(3)])
+    for number in range(3):
+        constraint = rig().pose.bones[f"bone.{number}"].constraints.new("COPY_TRANSFORMS")
+        constraint.target, constraint.subtarget = rig(), f"control.bone.{number}"
+
+
+@pytest.mark.parametrize("prepare", [hide_armature, exclude_a_collection, use_b_bones, limit_by_a_group, copy_controls])
+def test_characters_as_they_come(prepare: Callable[[], None]):
+    prepare()
+    is_always_bound = prepare in (use_b_bones, copy_controls)
+    for is_bound in (True,) if is_always_bound else (False, True):
+        if is_bound:
+            scenes.bind(tube())
+        pose(
+            (0.8 if is_bound and not is_always_bound else 1.2, 0.0, 0.0),
+            "control.bone.1" if prepare is copy_controls else "bone.1",
+        )
+        assert_corrects(1e-4)
+    for collection in bpy.context.view_layer.layer_collection.children:
+        collection.exclude = False
     assert_nothing_under_way()
 
 
 # Rigs
-
-
-def test_b_bones():
-    bone = rig().data.bones["bone.1"]
-    bone.bbone_segments, bone.bbone_easein, bone.bbone_curveinx = 6, 0.7, 0.1
-    bind(tube())
-    pose()
-    assert_corrects()
 
 
 def add_controls(bones) -> None:
@@ -172,36 +168,15 @@ def add_controls(bones) -> None:
         bones[name].parent = bones[f"control.{name}"]
 
 
-@pytest.mark.parametrize("is_copied", [False, True])
-def test_control_bones(is_copied: bool):
-    """Above those that deform; or as Rigify has it: all bones apart, and constraints on those that deform."""
-    edit_bones(rig(), add_controls)
-    if is_copied:
-
-        def part(bones) -> None:
-            for name in ("bone.0", "bone.1", "bone.2"):
-                bones[name].parent = None
-
-        edit_bones(rig(), part)
-        for name in ("bone.0", "bone.1", "bone.2"):
-            constraint = rig().pose.bones[name].constraints.new("COPY_TRANSFORMS")
-            constraint.target, constraint.subtarget = rig(), f"control.{name}"
-    bind(tube())
-    pose((1.2, 0.0, 0.0), "control.bone.1")
-    assert_corrects()
-    if not is_copied:
-        assert settings_of(tube()).corrections[0].bones == "control.bone.1"
-
-
 @pytest.mark.parametrize("bone", ["bone.0", "control.bone.0"])
 def test_a_character_that_turns_as_a_whole(bone):
     """The correction is the elbow's, however the rest stands."""
     if bone != "bone.0":
-        edit_bones(rig(), add_controls)
-    bind(tube())
+        scenes.edit_bones(rig(), add_controls)
+    scenes.bind(tube())
     pose((0.3, 0.9, -0.7), bone)
     pose((1.2, 0.0, 0.0), bone.replace("0", "1"))
-    target = sculpt(begin(), shown(tube())[len(rest_points(tube())) // 3], 0.8, (0.1, 0.05, -0.2))
+    target = sculpt(begin(), shown(tube())[len(scenes.rest_points(tube())) // 3], 0.8, (0.1, 0.05, -0.2))
     keep()
     assert_shown(target)
     assert settings_of(tube()).corrections[0].bones == bone.replace("0", "1")
@@ -216,12 +191,12 @@ def test_inverse_kinematics():
 
     def move(*location: float) -> None:
         rig().pose.bones["target"].location = location
-        update()
+        scenes.update()
 
-    edit_bones(rig(), add)
+    scenes.edit_bones(rig(), add)
     constraint = rig().pose.bones["bone.2"].constraints.new("IK")
     constraint.target, constraint.subtarget, constraint.chain_count = rig(), "target", 2
-    bind(tube())
+    scenes.bind(tube())
     move(0.0, -0.2, 1.4)
     target = reshape(begin())
     move(0.0, 0.0, 0.0)
@@ -237,7 +212,7 @@ def test_inverse_kinematics():
 
 def test_edit_again_of_a_character_that_is_animated():
     """The pose holds while the frame stays; another frame brings the action back."""
-    bind(tube())
+    scenes.bind(tube())
     target = make()
     for frame, angle in ((1, 0.0), (10, 0.5)):
         pose((angle, 0.0, 0.0))
@@ -257,177 +232,37 @@ def test_edit_again_of_a_character_that_is_animated():
 # Modifiers
 
 
-def test_vertex_group_of_the_armature_modifier():
-    obj = tube()
-    group = obj.vertex_groups.new(name="Part")
-    group.add(range(0, len(obj.data.vertices), 2), 0.7, "REPLACE")
-    group.add(range(1, len(obj.data.vertices), 2), 1.0, "REPLACE")
-    armature_modifier(obj).vertex_group = "Part"
-    for is_bound in (False, True):
-        if is_bound:
-            bind(obj)
-        pose((1.2 - 0.4 * is_bound, 0.0, 0.0))
-        assert_corrects(1e-4)
-
-
-@pytest.mark.parametrize("kind", ["SUBSURF", "MULTIRES", "MIRROR", "SOLIDIFY"])
-def test_modifiers_below(kind: str):
-    obj = tube()
-    modifier = obj.modifiers.new("Below", kind)
-    if kind == "MULTIRES":
-        bpy.ops.object.multires_subdivide(modifier="Below")
-    bind(obj, evaluate="BLENDER")
-    pose()
-    before = len(shown(obj))
-    copy, target = begin_sculpted()
-    assert len(copy.data.vertices) == len(obj.data.vertices)
-    keep()
-    modifier.show_viewport = False
-    update()
-    assert_shown(target)
-    modifier.show_viewport = True
-    update()
-    assert len(shown(obj)) == before or kind == "MIRROR"  # which merges what meets
-
-
 @pytest.mark.parametrize(("kind", "message"), [("SUBSURF", "changes the number of vertices"), ("SMOOTH", "moves the")])
 def test_modifiers_above(kind: str, message: str):
     obj = tube()
-    select(obj)
+    scenes.select(obj)
     modifier = obj.modifiers.new("Above", kind)
     if kind == "SMOOTH":
         modifier.iterations = 3
     bpy.ops.object.modifier_move_to_index(modifier="Above", index=0)
     pose()
-    with pytest.raises(RuntimeError, match=message):
-        bpy.ops.supple.correct_pose()
+    refuse(message, bpy.ops.supple.correct_pose)
     assert_nothing_under_way()
     modifier.show_viewport = modifier.show_render = False
     assert_corrects()
 
 
-def test_masks_and_hidden_vertices():
-    bind(tube())
-    copy, target = begin_sculpted()
-    mask = copy.data.attributes.new(".sculpt_mask", "FLOAT", "POINT")
-    mask.data.foreach_set("value", np.ones(len(copy.data.vertices), np.float32))
-    copy.data.polygons[3].hide = True
-    keep()
-    assert_shown(target)
-    assert not any(polygon.hide for polygon in tube().data.polygons)
-
-
 # What can not be corrected
-
-
-def refuse(message: str) -> None:
-    obj = tube()
-    select(obj)
-    before = snapshot(obj)
-    with pytest.raises(RuntimeError, match=message):
-        bpy.ops.supple.correct_pose()
-    assert snapshot(obj) == before
-    assert_nothing_under_way()
-
-
-def test_several_users_absolute_and_pinned_keys_and_no_vertices():
-    obj = tube()
-    bpy.context.scene.collection.objects.link(obj.copy())
-    pose()
-    refuse("2 users")
-    bpy.ops.object.make_single_user(object=True, obdata=True)
-    add_face_key(obj)
-    obj.data.shape_keys.use_relative = False
-    refuse("absolute")
-    obj.data.shape_keys.use_relative = True
-    obj.show_only_shape_key = True
-    refuse("pinned")
-    obj.show_only_shape_key = False
-    assert_corrects()
-    obj.data.clear_geometry()
-    update()
-    refuse("'Tube' has no vertices")
-
-
-def test_a_baked_character():
-    obj = tube()
-    bind(obj)
-    bpy.context.scene.frame_end = 3
-    bpy.ops.supple.bake_shape_keys(frame_start=1, frame_end=3)
-    pose()
-    refuse("bake")
-    bpy.ops.supple.clear_bake()
-    assert_corrects()
-
-
-def test_baked_in_the_middle():
-    bind(tube())
-    copy, target = begin_sculpted()
-    tube().hide_set(False)
-    select(tube())
-    bpy.ops.supple.bake_shape_keys(frame_start=1, frame_end=2)
-    assert_not_kept(copy, target, "bake")
-    select(tube())
-    bpy.ops.supple.clear_bake()
-    select(copy)
-    keep()
-    assert_shown(target)
-
-
-@pytest.mark.parametrize("change", ["absolute", "pinned", "users"])
-def test_keys_changed_in_the_middle(change: str):
-    obj = tube()
-    add_face_key(obj)
-    copy, target = begin_sculpted()
-    if change == "absolute":
-        obj.data.shape_keys.use_relative = False
-    elif change == "pinned":
-        obj.show_only_shape_key = True
-    else:
-        bpy.context.scene.collection.objects.link(obj.copy())
-    assert_not_kept(copy, target, r"absolute|pinned|users")
-    assert len(obj.data.shape_keys.key_blocks) == 2
-
-
-def test_edited_mesh_and_armature():
-    bind(tube())
-    pose()
-    select(tube())
-    bpy.ops.object.mode_set(mode="EDIT")
-    assert bpy.ops.supple.correct_pose(mode="OBJECT") == {"FINISHED"}
-    assert tube().mode == "OBJECT"
-    bpy.ops.supple.correction_discard()
-    copy, target = begin_sculpted()
-    select(copy)
-    bpy.ops.object.mode_set(mode="EDIT")
-    keep()
-    assert_shown(target)
 
 
 @pytest.mark.versions
 def test_a_linked_character_and_a_library_override(tmp_path: Path):
-    bind(tube())
+    scenes.bind(tube())
     add_collection("Character").objects.link(rig())
-    path = save(tmp_path / "library.blend")
-    reset()
-    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
-        wanted.collections = ["Character"]
+    path = scenes.save(tmp_path / "library.blend")
+    scenes.reset()
+    (linked,) = scenes.load(path, "Character", kind="collections")
     scene, layer = bpy.context.scene, bpy.context.view_layer
-    scene.collection.children.link(wanted.collections[0])
-    select(next(obj for obj in scene.objects if obj.type == "MESH"))
-    with pytest.raises(RuntimeError, match="linked"):
-        bpy.ops.supple.correct_pose()
-    override = wanted.collections[0].override_hierarchy_create(scene, layer, do_fully_editable=True)
+    scenes.select(next(obj for obj in scene.objects if obj.type == "MESH"))
+    refuse("linked", bpy.ops.supple.correct_pose)
+    override = linked.override_hierarchy_create(scene, layer, do_fully_editable=True)
     obj = next(obj for obj in override.objects if obj.type == "MESH")
-    select(obj)
-    with pytest.raises(RuntimeError, match="make it local"):
-        bpy.ops.supple.correct_pose()
+    scenes.select(obj)
+    refuse("make it local", bpy.ops.supple.correct_pose)
     assert not list_under_way(bpy.context)
     assert obj.visible_get()
-
-
-def test_bound_by_nodes_too():
-    for angle, evaluate in ((0.4, "NODES"), (0.7, "PYTHON")):
-        bind(tube(), method="CENTERS", evaluate=evaluate)
-        pose((angle, 0.0, 0.0))
-        assert_corrects(1e-4)

@@ -1,11 +1,12 @@
-"""What holds bones while the skin is dragged: locks, limits, constraints, drivers; mirror and keys; what is refused."""
+"""What holds bones while the skin is dragged: locks, limits, constraints, drivers; mirror and keys."""
 
 import bpy
 import numpy as np
 import pytest
 from scenes_drag import TIP, add_posed_tube, drag, find_vertex, list_changed, locate, pin, read_pose, relax
+from scenes_state import refuse
 
-from scenes import add_tube, edit_bones, reset, rest_points, save, select, update
+from scenes import add_object, add_tube, edit_bones, link, load, reset, save, select, update
 from supple.bridge.animation.curves import list_curves
 from supple.settings.objects import settings_of
 
@@ -71,8 +72,7 @@ def test_limits_and_locks_of_the_ik_panel_are_respected():
 
 
 def add_empty() -> bpy.types.Object:
-    empty = bpy.data.objects.new("Empty", None)
-    bpy.context.scene.collection.objects.link(empty)
+    empty = add_object("Empty")
     empty.location = (1.0, 2.0, 3.0)
     return empty
 
@@ -121,8 +121,12 @@ def test_bones_of_blenders_ik_are_left_alone():
     start = locate(obj, find_vertex(obj, (0.0, 1.4, 0.35)))
     bpy.ops.supple.drag_skin(point=start, target=start + np.array((-0.3, -0.1, 0.2)))
     assert {"bone.2", "bone.3"}.isdisjoint(list_changed(armature, before))
-    with pytest.raises(RuntimeError, match="No bone that moves this point is free"):
-        bpy.ops.supple.drag_skin(point=locate(obj, find_vertex(obj, TIP)), target=(0.0, 3.0, 1.0), move_root="OFF")
+    refuse(
+        "No bone that moves this point is free",
+        lambda: bpy.ops.supple.drag_skin(
+            point=locate(obj, find_vertex(obj, TIP)), target=(0.0, 3.0, 1.0), move_root="OFF"
+        ),
+    )
 
 
 def test_a_rig_that_is_all_held_says_so(subtests):
@@ -133,7 +137,7 @@ def test_a_rig_that_is_all_held_says_so(subtests):
     for solver in ("ENERGY", "CHAIN"):
         with subtests.test(solver):
             message = "(is free|can rotate): unlock a bone, or pose with the controls of the rig"
-            refuse(message, point=tip, solver=solver)
+            refuse(message, bpy.ops.supple.drag_skin, point=tip, target=(0.0, 3.0, 1.0), solver=solver)
 
 
 def add_forked() -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -246,75 +250,21 @@ def test_auto_keying_keeps_to_the_active_keying_set_and_to_channels_that_are_the
     assert list_keyed(armature, 7) == {'pose.bones["bone.2"].rotation_quaternion'}
 
 
-def refuse(match: str, **options: object) -> None:
-    """A drag is refused by a message, and changes nothing."""
-    armature = bpy.context.active_object
-    before = read_pose(armature)
-    with pytest.raises(RuntimeError, match=match):
-        bpy.ops.supple.drag_skin(**({"point": TIP, "target": (0.0, 3.0, 1.0)} | options))
-    assert read_pose(armature) == before
-
-
-def test_what_is_refused():
-    """One after the other; of the mesh, there is less and less."""
-    obj, armature = add_posed_tube()
-    select(obj)
-    with pytest.raises(RuntimeError, match="Select the armature of a mesh, and go to Pose Mode first"):
-        bpy.ops.supple.drag_skin(point=TIP, target=(0.0, 3.0, 1.0))
-    select(armature)
-    refuse("'Rig' does not deform a visible mesh 'Elsewhere'", mesh="Elsewhere")
-    refuse("A target is not a number", target=(float("inf"), 0.0, 0.0))
-    refuse("Point is nan", point=(float("nan"), 0.0, 0.0))
-    stops = [{"name": "", "location": location} for location in ((0.0, 3.0, 1.0), (float("inf"), 0.0, 0.0))]
-    refuse("A target is not a number", path=stops)  # after a movement
-    armature.data.pose_position = "REST"
-    refuse("'Rig' is in Rest Position: switch to Pose Position")
-    armature.data.pose_position = "POSE"
-    obj.hide_set(True)
-    refuse("All meshes of 'Rig' are hidden or in Edit Mode")
-    obj.hide_set(False)
-    points = rest_points(obj)
-    for spoiled, message in (
-        (np.full_like(points, np.nan), "not numbers"),
-        (np.zeros_like(points), "at the same point"),
-    ):
-        obj.data.vertices.foreach_set("co", spoiled.ravel())
-        obj.data.update()
-        refuse(message)
-    obj.data.vertices.foreach_set("co", points.ravel())
-    end = [vertex.index for vertex in obj.data.vertices if vertex.co.y > 3.5]
-    for group in obj.vertex_groups:
-        group.remove(end)
-    refuse("No bone moves 'Tube' here: add weights, or drag another point")
-    obj.vertex_groups.clear()
-    refuse("No vertex of 'Tube' has a weight for a deforming bone")
-    obj.data.clear_geometry()
-    refuse("The skin has no faces: drag another mesh")
-    bpy.context.scene.collection.objects.unlink(obj)
-    refuse("'Rig' deforms no mesh in this view layer")
-
-
 @pytest.mark.versions
 def test_a_linked_armature_is_refused_and_its_override_is_not(tmp_path):
     add_posed_tube()
     bpy.ops.object.mode_set(mode="OBJECT")
     path = save(tmp_path / "library.blend")
     reset()
-    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
-        wanted.objects = ["Tube", "Rig"]
-    for obj in wanted.objects:
-        bpy.context.scene.collection.objects.link(obj)
-    update()
-    armature = wanted.objects[1]
+    tube, armature = load(path, "Tube", "Rig")
     select(armature)
-    with pytest.raises(RuntimeError, match="go to Pose Mode first"):  # Blender lets no linked armature into it
-        bpy.ops.supple.drag_skin(point=TIP, target=(0.0, 3.0, 1.0))
+    refuse("go to Pose Mode first", bpy.ops.supple.drag_skin, point=TIP, target=(0.0, 3.0, 1.0))
     override = armature.override_create(remap_local_usages=False)
-    mesh = wanted.objects[0].override_create(remap_local_usages=False)
+    mesh = tube.override_create(remap_local_usages=False)
     mesh.modifiers[0].object = override
     for obj in (override, mesh):
-        bpy.context.scene.collection.objects.link(obj)
-    for obj in wanted.objects:
+        link(obj)
+    for obj in (tube, armature):
         bpy.context.scene.collection.objects.unlink(obj)
     select(override)
     bpy.ops.object.mode_set(mode="POSE")

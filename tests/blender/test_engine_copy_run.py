@@ -9,30 +9,15 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
-from scenes_cli import DONE, FAILED, USAGE, assert_refused, main, own_output
+from scenes_cli import DONE, main, own_output
 from scenes_patterns import add_own, add_skin
-from scenes_state import find_changes, read_state
+from scenes_state import find_changes, read_state, refuse
 
+import scenes
 from panels import draw, draw_dialog
-from scenes import (
-    add_face_key,
-    add_tube,
-    animate_key,
-    animate_tube,
-    armature_modifier,
-    bind,
-    evaluated_points,
-    open_tube,
-    play,
-    push,
-    reset,
-    rna_values,
-    save,
-    select,
-    undo,
-)
-from supple.bridge.animation.curves import iterate_curves, list_curves
+from supple.bridge.animation.curves import iterate_curves
 from supple.bridge.meshes.shown_weights import read_shown_shape
+from supple.bridge.rigs.actions import list_actions, list_frames
 from supple.deformers import Pose, SkinningError
 from supple.deformers.measures.heat import color_rising
 from supple.options import CopyOptions, rows_of
@@ -49,7 +34,7 @@ from supple.tasks.engine_copy.run import make_engine_copy, plan_bones, read_moti
 from supple.tasks.engine_copy.show import go_to_worst, read_copy, show_copy
 from supple.tasks.side_by_side.heat import _measure_copy, color_heat
 from supple.tasks.steps import take_all
-from supple.tasks.subject.actions import list_actions, list_frames, list_seen_actions
+from supple.tasks.subject.actions import list_seen_actions
 from supple.viewport import heat
 
 CHOSEN: dict[str, Any] = {"keys": 0, "use_bends": False}
@@ -61,35 +46,35 @@ COUNTED = ("objects", "meshes", "armatures", "actions", "collections", "scenes",
 @pytest.fixture(scope="module")
 def tube_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small tube, bound, animated, with a face key."""
-    reset()
-    obj, armature = add_tube(rings=12, sides=8)
-    animate_tube(armature)
-    animate_key(add_face_key(obj))
-    bind(obj, method="DLBNT")
+    scenes.reset()
+    obj, armature = scenes.add_tube(rings=12, sides=8)
+    scenes.animate_tube(armature)
+    scenes.animate_key(scenes.add_face_key(obj))
+    scenes.bind(obj, method="DLBNT")
     bpy.context.scene.frame_set(3)
-    return save(tmp_path_factory.mktemp("tube") / "tube.blend")
+    return scenes.save(tmp_path_factory.mktemp("tube") / "tube.blend")
 
 
 @pytest.fixture(scope="module")
 def copied_file(tube_file: Path) -> Path:
     """The same with an engine copy for glTF."""
-    open_tube(tube_file)
+    scenes.open_tube(tube_file)
     assert bpy.ops.supple.engine_copy(**CHOSEN) == {"FINISHED"}
-    return save(tube_file.with_name("copied.blend"))
+    return scenes.save(tube_file.with_name("copied.blend"))
 
 
 @pytest.fixture
 def tube(tube_file: Path) -> bpy.types.Object:
-    return open_tube(tube_file)
+    return scenes.open_tube(tube_file)
 
 
 @pytest.fixture
 def copied(copied_file: Path) -> bpy.types.Object:
-    return open_tube(copied_file)
+    return scenes.open_tube(copied_file)
 
 
 def armature_of(obj: bpy.types.Object) -> bpy.types.Object:
-    return armature_modifier(obj).object
+    return scenes.armature_modifier(obj).object
 
 
 def count_data() -> dict[str, int]:
@@ -99,12 +84,8 @@ def count_data() -> dict[str, int]:
 def state_of(obj: bpy.types.Object) -> dict:
     armature = armature_of(obj)
     parts = (obj, obj.data, armature, armature.data, *obj.modifiers, *armature.pose.bones)
-    state = {f"{part.name}: {name}": value for part in parts for name, value in rna_values(part).items()}
+    state = {f"{part.name}: {name}": value for part in parts for name, value in scenes.rna_values(part).items()}
     return state | {"action": armature.animation_data.action.name, "frame": bpy.context.scene.frame_current}
-
-
-def drive_scale(obj: bpy.types.Object, expression: str) -> None:
-    armature_of(obj).pose.bones[1].driver_add("scale", 0).driver.expression = expression
 
 
 def options(**changed: Any) -> CopyOptions:
@@ -112,10 +93,10 @@ def options(**changed: Any) -> CopyOptions:
 
 
 def test_the_operator_makes_a_copy_and_leaves_the_character(tube):
-    before, shown = state_of(tube), evaluated_points(tube)
+    before, shown = state_of(tube), scenes.evaluated_points(tube)
     assert bpy.ops.supple.engine_copy(tolerance=0.01, **CHOSEN) == {"FINISHED"}
     assert state_of(tube) == before
-    np.testing.assert_array_equal(evaluated_points(tube), shown)
+    np.testing.assert_array_equal(scenes.evaluated_points(tube), shown)
     armature = armature_of(tube)
     collection = find_copy(armature, "gltf")
     assert sorted(obj.name for obj in collection.objects) == ["Rig for glTF", "Tube for glTF"]
@@ -143,17 +124,6 @@ def test_an_update_takes_the_place_of_the_former_copy(copied):
     assert bpy.context.object.name == "Rig for glTF"
     assert bpy.context.object.visible_get(), "it was shown"
     assert list_actions(armature) == [bpy.data.actions["RigAction"]], "not those of the copy"
-
-
-@pytest.mark.versions
-def test_undo_takes_it_back_in_one_step(tube):
-    counts = count_data()
-    push("Before")
-    bpy.ops.supple.engine_copy(target="VRM", **CHOSEN)
-    push("Engine Copy")
-    assert count_data() != counts
-    undo()
-    assert count_data() == counts
 
 
 def steps_until(stop: int, obj: bpy.types.Object, told: list[float]) -> bool:
@@ -245,33 +215,32 @@ def test_actions_of_a_few_keys(tube, frames):
 
 
 def test_go_to_frame_leaves_a_linked_armature_as_it_is(tube_file):
-    reset()
+    scenes.reset()
     with bpy.data.libraries.load(str(tube_file), link=True) as (_, wanted):
         wanted.objects = ["Tube", "Rig"]
     tube, armature = wanted.objects
     for obj in (tube, armature):
-        bpy.context.scene.collection.objects.link(obj)
-    select(tube.override_create(remap_local_usages=True))
+        scenes.link(obj)
+    scenes.select(tube.override_create(remap_local_usages=True))
     bpy.ops.supple.engine_copy(**CHOSEN)
     assert bpy.ops.supple.engine_copy_frame() == {"FINISHED"}, "it plays that action"
     armature.animation_data.action = other = bpy.data.actions.new("Other")
-    with pytest.raises(RuntimeError, match="'Rig' is linked"):
-        bpy.ops.supple.engine_copy_frame()
+    refuse("'Rig' is linked", bpy.ops.supple.engine_copy_frame)
     assert armature.animation_data.action == other
 
 
 def test_the_panel(tube, copied_file):
     name = "VIEW3D_PT_supple_hand_over"
-    bind(tube)
+    scenes.bind(tube)
     assert "supple.engine_copy" in draw(name)
     assert "supple.engine_copy_export" not in draw(name)
     options = ["target", "tolerance", "influences", "helpers", "keys", "use_bends", "angle"]
     shown = [text for text in open_dialog(armature_of(tube)) if text in options]
     assert shown == options
-    tube = open_tube(copied_file)
+    tube = scenes.open_tube(copied_file)
     assert "supple.engine_copy_frame" in draw(name)
     assert any(line.startswith("Rig for glTF: ") for line in draw(name))
-    select(tube.parent or armature_of(tube))
+    scenes.select(tube.parent or armature_of(tube))
     assert "supple.engine_copy_frame" in draw(name)
     armature_of(tube).animation_data_clear()
     bpy.data.actions.remove(bpy.data.actions["RigAction"])
@@ -294,12 +263,12 @@ def test_patterns_that_move_vertices_are_in_it():
     obj, armature = add_skin()
     add_own(obj)
     settings_of(obj).pattern_display = "DISPLACEMENT"
-    animate_tube(armature)
+    scenes.animate_tube(armature)
     for bone in armature.pose.bones:
         bone.scale = (1.0, 1.0, 1.0)
         for frame in (1, 4, 8):
             bone.keyframe_insert("scale", frame=frame)
-    bind(obj, method="DLB")
+    scenes.bind(obj, method="DLB")
     subject = read_subject([obj])
     motion = take_all(read_motion(subject, [bpy.data.actions["RigAction"]], 1.0))
     assert len(motion.matrices) == 8, "no range of motion: it would be without patterns"
@@ -310,7 +279,7 @@ def test_patterns_that_move_vertices_are_in_it():
         pose = Pose(motion.matrices[frame - 1])
         plain = part.deform(pose, np.zeros(0))
         target = part.deform(pose, motion.amounts[frame - 1][0])
-        shown = evaluated_points(obj)
+        shown = scenes.evaluated_points(obj)
         moved = max(moved, np.abs(target - plain).max())
         assert np.abs(target - shown).max() < 0.1 * max(np.abs(plain - shown).max(), 1e-4)
     assert moved > 0.002
@@ -324,12 +293,12 @@ def test_targets_are_what_is_shown_in_each_action(tube):
     calm.name = "Calm"
     wild = calm.copy()
     wild.name = "Wild"
-    play(armature, wild)
+    scenes.play(armature, wild)
     bone = armature.pose.bones["bone.2"]
     for frame, angle in ((1, 0.0), (8, 4.0)):
         bone.rotation_euler = (0.0, angle, 0.0)
         bone.keyframe_insert("rotation_euler", frame=frame)
-    play(armature, calm)
+    scenes.play(armature, calm)
     scene.frame_set(5)
     armature.update_tag()  # what the other action has left in its channels counts no more
     bpy.context.view_layer.update()
@@ -338,13 +307,13 @@ def test_targets_are_what_is_shown_in_each_action(tube):
     subject = read_subject([tube])
     motion = take_all(read_motion(subject, [calm, wild], 0.0))
     for clip in motion.clips:
-        play(armature, bpy.data.actions[clip.action])
+        scenes.play(armature, bpy.data.actions[clip.action])
         bpy.context.view_layer.update()
         scene.frame_set(7)
         example = clip.first + clip.frames.index(7)
         hints = None if motion.hints is None else motion.hints[example]
         target = subject.parts[0].deform(Pose(motion.matrices[example], hints=hints), np.zeros(0))
-        np.testing.assert_allclose(target, evaluated_points(tube), atol=2e-4)
+        np.testing.assert_allclose(target, scenes.evaluated_points(tube), atol=2e-4)
 
 
 def add_control_rig(armature: bpy.types.Object, prefix: str, by: str) -> bpy.types.Object:
@@ -352,7 +321,7 @@ def add_control_rig(armature: bpy.types.Object, prefix: str, by: str) -> bpy.typ
     control = armature.copy()
     control.data = armature.data.copy()
     control.name = "Control"
-    bpy.context.scene.collection.objects.link(control)
+    scenes.link(control)
     for bone in armature.pose.bones:
         control.data.bones[bone.name].name = prefix + bone.name
         constraint = bone.constraints.new(by)
@@ -414,97 +383,33 @@ def test_actions_of_a_control_rig_are_those_that_are_seen(tube, prefix, by):
     assert count_data() == before
     assert (control.animation_data.action, armature.animation_data) == (walk, None)
     for clip in motion.clips:
-        play(control, bpy.data.actions[clip.action])
+        scenes.play(control, bpy.data.actions[clip.action])
         for frame in clip.frames:
             scene.frame_set(frame)
             posed = armature.pose.bones["bone.2"].matrix @ armature.data.bones["bone.2"].matrix_local.inverted()
             np.testing.assert_allclose(motion.matrices[clip.first + frame - 1, 2], np.array(posed), atol=1e-4)
     take_all(make_engine_copy([tube], options(helpers=0)))
-    play(control, run)
+    scenes.play(control, run)
     report = go_to_worst(armature, scene)
     assert (control.animation_data.action.name, scene.frame_current) == (report.apart.action, report.apart.frame)
     assert armature.animation_data is None
 
 
-# What can not be copied
-
-
-def key_far_away(obj: bpy.types.Object) -> None:
-    """Have an action go on to frame 99,990 by one key."""
-    list_curves(armature_of(obj))[0].keyframe_points.insert(99_990, 0.0)
-
-
-def flatten(obj: bpy.types.Object) -> None:
-    """Have an armature without extent along X, whose bones are limited: they have poses that are no numbers."""
-    armature_of(obj).scale.x = 0.0
-    for bone in armature_of(obj).pose.bones:
-        bone.constraints.new("LIMIT_ROTATION")
-
-
-def key_object(obj: bpy.types.Object, channel: str, value: tuple[float, float, float]) -> None:
-    """Have an armature object get a value in frame 5, and have its own again in frame 8."""
-    armature = armature_of(obj)
-    own = getattr(armature, channel).copy()
-    for frame, now in ((1, own), (5, value), (8, own)):
-        setattr(armature, channel, now)
-        armature.keyframe_insert(channel, frame=frame)
-    bpy.context.scene.frame_set(1)
-
-
-WRONG = {
-    "No mesh of 'Rig' is bound": (lambda _: bpy.ops.supple.unbind(), {}),
-    "mirrored or non-uniform scale": (lambda obj: setattr(armature_of(obj), "scale", (1.0, 2.0, 1.0)), {}),
-    "mirrored or non-uniform": (flatten, {}),
-    "too far away, or has a scale that is not a number": (
-        lambda obj: setattr(armature_of(obj), "scale", [np.nan] * 3),
-        {},
-    ),
-    "is scaled or too far away in frame 2 of action 'RigAction'": (
-        lambda obj: key_object(obj, "scale", (1.0, 1.0, 0.0)),
-        {},
-    ),
-    "too far away in frame 2 of": (lambda obj: key_object(obj, "location", (1e20, 0.0, 0.0)), {}),
-    "Edit Mode": (lambda _: bpy.ops.object.mode_set(mode="EDIT"), {}),
-    "There is nothing to fit the copy": (lambda _: bpy.data.actions.remove(bpy.data.actions["RigAction"]), {}),
-    "absolute": (lambda obj: setattr(obj.data.shape_keys, "use_relative", False), {}),
-    "choose one of 4, 8": (id, {"influences": 3}),
-    "choose a value above 0": (id, {"tolerance": 0.0}),
-    "No action 'Nod'": (id, {"actions": ("Nod",)}),
-    "The actions have 99,990 frames, too many for a copy with 3 bones; 'RigAction' alone": (key_far_away, {}),
-    "has zero scale": (lambda obj: setattr(armature_of(obj), "scale", [1e-20] * 3), {}),
-    "too far .*frame 1 of": (lambda obj: drive_scale(obj, "1e6 + frame"), {}),
-    "too far .*range of motion": (lambda obj: setattr(obj.location, "x", 1e12), {"actions": (), "angle": 1.0}),
-}
-"""What is said of a character that is changed, and of what is chosen."""
-
-
-def test_what_can_not_be_copied_is_said(tube_file, subtests):
-    for words, (change, chosen) in WRONG.items():
-        with subtests.test(words):
-            tube = open_tube(tube_file)
-            change(tube)
-            bpy.context.view_layer.update()
-            counts = count_data()
-            with pytest.raises(SkinningError, match=words):
-                take_all(make_engine_copy([tube], options(**chosen)))
-            assert count_data() == counts
+# What cannot be copied; more is in `test_refusals.py`
 
 
 def test_meshes_on_two_armatures_are_refused(tube):
-    other, _ = add_tube(rings=12, sides=8)
-    bind(other, method="DLBNT")
-    with pytest.raises(SkinningError, match="belong to 2 armatures"):
-        take_all(make_engine_copy([tube, other], options()))
+    other, _ = scenes.add_tube(rings=12, sides=8)
+    scenes.bind(other, method="DLBNT")
+    refuse("belong to 2 armatures", take_all, make_engine_copy([tube, other], options()))
 
 
 def test_a_path_that_can_not_be_written_is_refused_at_once(tube, subtests):
     for path in ("/nowhere/hero.glb", "hero.txt"):
         with subtests.test(path):
             steps = make_engine_copy([tube], options(), Path(path))
-            with pytest.raises(SkinningError, match="choose"):
-                next(steps)
-            with pytest.raises(RuntimeError, match="choose"):
-                bpy.ops.supple.engine_copy(filepath=path, **CHOSEN)
+            refuse("choose", next, steps)
+            refuse("choose", bpy.ops.supple.engine_copy, filepath=path, **CHOSEN)
 
 
 def test_a_copy_for_vrm_is_made_and_written_by_another_add_on(tube):
@@ -512,10 +417,8 @@ def test_a_copy_for_vrm_is_made_and_written_by_another_add_on(tube):
     report = read_report(armature_of(tube))
     assert report.measured == "copy"
     assert "Computed values, not measured in a file" in report.describe()
-    with pytest.raises(RuntimeError, match="VRM add-on"):
-        bpy.ops.supple.engine_copy_export(filepath="/tmp/hero.vrm")
-    with pytest.raises(RuntimeError, match="VRM add-on"):
-        bpy.ops.supple.engine_copy(target="VRM", filepath="/tmp/hero.vrm", **CHOSEN)
+    refuse("VRM add-on", bpy.ops.supple.engine_copy_export, filepath="/tmp/hero.vrm")
+    refuse("VRM add-on", bpy.ops.supple.engine_copy, target="VRM", filepath="/tmp/hero.vrm", **CHOSEN)
 
 
 def test_helpers_of_a_copy_for_vrm_follow_rules(tube):
@@ -541,23 +444,16 @@ def test_helpers_of_a_copy_for_vrm_follow_rules(tube):
     apart = []
     for frame in list_frames(list_actions(armature)[0]):
         bpy.context.scene.frame_set(frame)
-        apart.append(np.linalg.norm(evaluated_points(mesh) - evaluated_points(tube), axis=1).max())
+        apart.append(np.linalg.norm(scenes.evaluated_points(mesh) - scenes.evaluated_points(tube), axis=1).max())
     assert 1000.0 * max(apart) == pytest.approx(report.apart.largest, rel=0.01)
     assert report.apart.largest < 0.5 * report.linear.largest
 
 
-def test_without_a_copy_the_others_say_so(tube):
-    for name in ("show", "frame", "export"):
-        with pytest.raises(RuntimeError, match="has an engine copy"):
-            getattr(bpy.ops.supple, f"engine_copy_{name}")()
-
-
 def test_a_copy_that_is_gone_is_said(copied):
     bpy.data.collections.remove(find_copy(armature_of(copied), "gltf"))
-    select(copied)
+    scenes.select(copied)
     for name in ("show", "frame"):
-        with pytest.raises(RuntimeError, match="no engine copy for glTF"):
-            getattr(bpy.ops.supple, f"engine_copy_{name}")()
+        refuse("no engine copy for glTF", getattr(bpy.ops.supple, f"engine_copy_{name}"))
 
 
 def test_a_report_that_was_tampered_with_is_none(copied, subtests):
@@ -572,13 +468,12 @@ def test_a_report_that_was_tampered_with_is_none(copied, subtests):
         ("largest", (None, "x", [])),
     ):
         changes += [{"apart": sound["apart"] | {name: value}} for value in values]
-    select(copied)
+    scenes.select(copied)
     for text in ("", "[" * 100_000, "5", "[]", "null", *(json.dumps(sound | change) for change in changes)):
         with subtests.test(text[-40:]):
             settings.figures = text
             assert read_report(armature_of(copied)) is None
-            with pytest.raises(RuntimeError, match=r"only to a range of motion|has an engine copy"):
-                bpy.ops.supple.engine_copy_frame()
+            refuse(r"only to a range of motion|has an engine copy", bpy.ops.supple.engine_copy_frame)
             draw("VIEW3D_PT_supple_hand_over")
 
 
@@ -593,48 +488,15 @@ def test_the_command_writes_a_file_and_a_report_and_saves_the_copy(tube_file, tm
     assert output.read_bytes()[:4] == b"glTF"
     assert (report["file"], report["tolerance"], report["measured"]) == (str(output), 10.0, "file")
     assert report["apart"]["largest"] == pytest.approx(report["copy"]["largest"], abs=0.05)
-    open_tube(saved)
+    scenes.open_tube(saved)
     assert find_copy(bpy.data.objects["Rig"], "gltf") is not None
     output = tmp_path / "tube.fbx"
     given = ("--target", "fbx", *given, "--output", output, "--save", saved)
     assert main("engine-copy", saved, *given) == DONE, "its own meshes are no characters"
     assert own_output(capfd.readouterr().out)[0].startswith("Rig for FBX: ")
     assert output.is_file()
-    open_tube(saved)
+    scenes.open_tube(saved)
     assert find_copy(bpy.data.objects["Rig"], "fbx") is not None
-
-
-WRONG_GIVEN = {
-    "choose -1 to 8": ("--helpers", 9),
-    "above 0": ("--tolerance", "0mm"),
-    "No action 'Nod'": ("--action", "Nod"),
-    ".fbx": ("--target", "fbx"),
-    "Nobody": ("--object", "Nobody"),
-}
-
-
-def test_the_command_says_what_is_wrong(tube_file, tmp_path, capfd, subtests):
-    output = tmp_path / "tube.glb"
-    for words, given in WRONG_GIVEN.items():
-        with subtests.test(words):
-            capfd.readouterr()
-            code = main("engine-copy", tube_file, *given, "--bend", 0, "--output", output)
-            assert_refused(code, capfd.readouterr(), words)
-            assert code == FAILED
-            assert not output.exists()
-    assert main("engine-copy", tube_file, "--tolerance", "3 miles", "--output", output) == USAGE
-
-
-def test_without_actions_and_joints_that_bend_there_is_nothing_to_copy():
-    obj, _ = add_tube(rings=4, sides=4)
-    for vertex in obj.data.vertices:
-        for group in obj.vertex_groups:
-            group.add([vertex.index], 1.0 if group.name == "bone.0" else 0.0, "REPLACE")
-    bind(obj)
-    before = {name: len(getattr(bpy.data, name)) for name in COUNTED}
-    with pytest.raises(SkinningError, match="finds no joint of 'Rig' that bends the skin"):
-        take_all(make_engine_copy([obj], CopyOptions(), None))
-    assert {name: len(getattr(bpy.data, name)) for name in COUNTED} == before
 
 
 def test_the_dialog_says_how_many_bones_a_copy_has_at_most(copied):

@@ -3,22 +3,10 @@
 import bpy
 import numpy as np
 import pytest
+from scenes_state import refuse
 from scenes_twins import add_puff, assert_follows, bend, bent_tube, bound_tube
 
-from scenes import (
-    add_tube,
-    add_twin,
-    bind,
-    distance,
-    edit_bones,
-    evaluated_points,
-    reset,
-    rest_points,
-    save,
-    select,
-    turn,
-    update,
-)
+import scenes
 from supple import preview
 from supple.settings.objects import settings_of
 from supple.tasks.skin import by_blender, by_python
@@ -52,15 +40,15 @@ def two_tubes() -> tuple:
     """A tube that is to fail, its twin, and another tube with its twin: bound by Python, by groups of their own."""
     tubes = []
     for name in ("Failing", "Other"):
-        obj, armature = add_tube(rings=9, sides=6)
+        obj, armature = scenes.add_tube(rings=9, sides=6)
         obj.name = name
-        twin = add_twin(obj)
-        bind(obj, method="SSD", evaluate="PYTHON")
+        twin = scenes.add_twin(obj)
+        scenes.bind(obj, method="SSD", evaluate="PYTHON")
         bend(armature)
         tubes.append((obj, armature, twin))
     supple = tubes[0][0].modifiers[0]
     supple.node_group = supple.node_group.copy()
-    update()
+    scenes.update()
     return tubes
 
 
@@ -71,17 +59,17 @@ def test_an_object_that_fails_is_left_to_its_armature_modifier_until_it_is_bound
     for angle in (30, 40, 50):
         bend(armature, angle)
         bend(other_armature, angle)
-        update()
+        scenes.update()
     assert_follows(other, other_twin)
-    assert distance(evaluated_points(failing), evaluated_points(failing_twin)) == 0.0
+    assert scenes.distance(scenes.evaluated_points(failing), scenes.evaluated_points(failing_twin)) == 0.0
     assert "no such method" in settings_of(failing).message or "lost its input" in settings_of(failing).message
     assert capfd.readouterr().err.count("Supple: ") == 1
-    bind(failing, method="SSD", evaluate="PYTHON")
+    scenes.bind(failing, method="SSD", evaluate="PYTHON")
     bend(armature, 20)
     assert_follows(failing, failing_twin)
     spoil(failing)
-    update()
-    select(failing)
+    scenes.update()
+    scenes.select(failing)
     bpy.ops.supple.unbind()
     assert [(m.type, m.show_viewport, m.show_render) for m in failing.modifiers] == [("ARMATURE", True, True)]
 
@@ -89,26 +77,26 @@ def test_an_object_that_fails_is_left_to_its_armature_modifier_until_it_is_bound
 @pytest.mark.versions
 @pytest.mark.parametrize("evaluate", ["PYTHON", "BLENDER"])
 def test_a_file_with_an_unknown_method_opens_and_renders_by_the_armature_modifier(evaluate, tmp_path):
-    obj, armature = add_tube()
-    twin = add_twin(obj)
+    obj, armature = scenes.add_tube()
+    twin = scenes.add_twin(obj)
     twin.name = "Twin"
-    bind(obj, method="SSD", evaluate=evaluate)
+    scenes.bind(obj, method="SSD", evaluate=evaluate)
     bend(armature)
     store_unknown_method(obj)
-    path = save(tmp_path / "later.blend")
-    reset()
-    bpy.ops.wm.open_mainfile(filepath=str(path))
+    path = scenes.save(tmp_path / "later.blend")
+    scenes.reset()
+    scenes.open_file(path)
     bend(bpy.data.objects["Rig"], 20)
     obj, twin = bpy.data.objects["Tube"], bpy.data.objects["Twin"]
-    assert distance(evaluated_points(obj), evaluated_points(twin)) == 0.0
+    assert scenes.distance(scenes.evaluated_points(obj), scenes.evaluated_points(twin)) == 0.0
     assert "no such method" in settings_of(obj).message
 
 
 @pytest.mark.parametrize("evaluate", ["PYTHON", "BLENDER"])
 def test_an_error_in_any_step_is_caught(evaluate, monkeypatch, tmp_path):
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    bind(obj, method="SSD", evaluate=evaluate)
+    obj, armature = scenes.add_tube()
+    twin = scenes.add_twin(obj)
+    scenes.bind(obj, method="SSD", evaluate=evaluate)
 
     def fail(*_arguments, **_keywords):
         raise LookupError("of the test")  # of no kind that Supple raises or expects
@@ -120,10 +108,10 @@ def test_an_error_in_any_step_is_caught(evaluate, monkeypatch, tmp_path):
         patch.setattr(preview, "take_over", fail)
         obj.data.update_tag()
         bend(armature)
-        save(tmp_path / "copy.blend", copy=True)
+        scenes.save(tmp_path / "copy.blend", copy=True)
     assert "LookupError: of the test" in settings_of(obj).message
-    assert distance(evaluated_points(obj), evaluated_points(twin)) == 0.0
-    bind(obj, method="SSD", evaluate=evaluate)
+    assert scenes.distance(scenes.evaluated_points(obj), scenes.evaluated_points(twin)) == 0.0
+    scenes.bind(obj, method="SSD", evaluate=evaluate)
     bend(armature, 20)
     assert_follows(obj, twin)
 
@@ -143,23 +131,23 @@ def test_weights_and_a_slider_that_change_in_one_update_are_followed():
     obj, _, twin = bent_tube()
     keys = add_puff(obj, twin)
     assert_follows(obj, twin)
-    before = evaluated_points(obj)
+    before = scenes.evaluated_points(obj)
     change_weights(obj, twin)
     for key in keys:
         key.value = 0.3
     assert_follows(obj, twin)
-    assert distance(before, evaluated_points(obj)) > 0.02
+    assert scenes.distance(before, scenes.evaluated_points(obj)) > 0.02
 
 
 def test_weights_and_a_slider_are_followed_with_a_window_once_the_slider_rests(monkeypatch):
     obj, _, twin = bent_tube()
     keys = add_puff(obj, twin)
-    update()
+    scenes.update()
     monkeypatch.setattr(preview, "_has_timers", lambda: True)
     change_weights(obj, twin)
     for key in keys:
         key.value = 0.3
-    update()
+    scenes.update()
     assert preview.come_back() is not None, "the slider may still move"
     monkeypatch.setattr(preview.show, "SETTLED", 0.0)
     assert preview.come_back() is None
@@ -171,14 +159,14 @@ def test_weights_that_change_while_baked_keys_deform_are_followed_when_live_agai
     scene = bpy.context.scene
     scene.frame_end = 3
     bend(armature)
-    select(obj)
+    scenes.select(obj)
     bpy.ops.supple.bake_shape_keys(frame_start=1, frame_end=3)
     scene.frame_set(2)
     change_weights(obj, twin)
     scene.frame_set(3)
     bpy.ops.supple.clear_bake()
     assert_follows(obj, twin)
-    assert np.isfinite(evaluated_points(obj)).all()
+    assert np.isfinite(scenes.evaluated_points(obj)).all()
 
 
 # Modifiers, parents and numbers that no user can have meant
@@ -192,8 +180,7 @@ def test_a_modifier_that_supple_was_moved_below_is_named(evaluator):
     if evaluator == "PYTHON":
         message = "Modifier 'Thick' of 'Tube' is above 'Supple' and changes the number of vertices"
         assert message in settings_of(obj).message
-        with pytest.raises(RuntimeError, match=message):
-            bind(obj, method="SSD")
+        refuse(message, scenes.bind, obj, method="SSD")
         obj.modifiers.move(2, 1)
         bend(armature, 30)
         assert settings_of(obj).message == ""
@@ -205,26 +192,17 @@ def test_a_modifier_that_supple_was_moved_below_is_named(evaluator):
 
 @pytest.mark.parametrize("parent_type", ["ARMATURE", "OBJECT"])
 def test_an_object_that_its_parent_deforms_too_is_deformed_as_by_blender(parent_type):
-    obj, armature = add_tube()
+    obj, armature = scenes.add_tube()
     obj.parent, obj.parent_type = armature, parent_type
-    twin = add_twin(obj)
-    bind(obj, method="SSD")
+    twin = scenes.add_twin(obj)
+    scenes.bind(obj, method="SSD")
     bend(armature)
     assert_follows(obj, twin)
-    select(obj)
+    scenes.select(obj)
     if parent_type == "ARMATURE":
-        with pytest.raises(RuntimeError, match="parent type to Object"):
-            bpy.ops.supple.bake_shape_keys(frame_start=1, frame_end=2)
+        refuse("parent type to Object", bpy.ops.supple.bake_shape_keys, frame_start=1, frame_end=2)
     bpy.ops.supple.unbind()
     assert_follows(obj, twin)
-
-
-def test_an_object_that_only_its_parent_deforms_needs_a_modifier():
-    obj, armature = add_tube()
-    obj.modifiers.clear()
-    obj.parent, obj.parent_type = armature, "ARMATURE"
-    with pytest.raises(RuntimeError, match="is deformed by its parent 'Rig', not by a modifier"):
-        bind(obj, method="SSD")
 
 
 @pytest.mark.parametrize(
@@ -237,15 +215,14 @@ def test_a_bone_that_is_too_long_is_named(method, subtests):
     obj, armature, twin = bent_tube(method)
     for length in (1e20, 1e30, 3e38):
         with subtests.test(length=length):
-            edit_bones(armature, lambda bones, end=length: setattr(bones["bone.2"], "tail", (0.0, end, end)))
+            scenes.edit_bones(armature, lambda bones, end=length: setattr(bones["bone.2"], "tail", (0.0, end, end)))
             for _ in range(2):
                 obj.update_tag()
-                update()
+                scenes.update()
                 assert "Bone 'bone.2' of 'Rig' has zero length, or is too far away" in settings_of(obj).message
-            with pytest.raises(RuntimeError, match=r"Bone 'bone.2' of 'Rig'"):
-                bind(obj, method=method)
-            edit_bones(armature, lambda bones: setattr(bones["bone.2"], "tail", (0.0, 3.0, 0.0)))
-            update()
+            refuse(r"Bone 'bone.2' of 'Rig'", scenes.bind, obj, method=method)
+            scenes.edit_bones(armature, lambda bones: setattr(bones["bone.2"], "tail", (0.0, 3.0, 0.0)))
+            scenes.update()
             assert settings_of(obj).message == ""
     settings_of(obj).method = "SSD"
     assert_follows(obj, twin)
@@ -254,15 +231,15 @@ def test_a_bone_that_is_too_long_is_named(method, subtests):
 def test_an_applied_pose_far_away_is_followed_or_reported(subtests):
     for far in (1e17, 1e30, 3e38, float("inf"), float("nan")):
         with subtests.test(far=far):
-            reset()
+            scenes.reset()
             obj, armature, _ = bent_tube()
             armature.pose.bones["bone.0"].location = far, 0, 0
-            select(armature)
+            scenes.select(armature)
             bpy.ops.object.mode_set(mode="POSE")
             bpy.ops.pose.armature_apply()
             bpy.ops.object.mode_set(mode="OBJECT")
             bend(armature, 20)
-            assert settings_of(obj).message or np.isfinite(evaluated_points(obj)).all()
+            assert settings_of(obj).message or np.isfinite(scenes.evaluated_points(obj)).all()
 
 
 def test_an_armature_scaled_beyond_what_can_be_computed_recovers(evaluator, subtests):
@@ -270,8 +247,8 @@ def test_an_armature_scaled_beyond_what_can_be_computed_recovers(evaluator, subt
     for scale in (1e30, 1e-30, float("nan")):
         with subtests.test(scale=scale):
             armature.scale = scale, scale, scale
-            update()
-            assert settings_of(obj).message or evaluator == "BLENDER" or np.isfinite(evaluated_points(obj)).all()
+            scenes.update()
+            assert settings_of(obj).message or evaluator == "BLENDER" or np.isfinite(scenes.evaluated_points(obj)).all()
             armature.scale = 1, 1, 1
             assert_follows(obj, twin)
 
@@ -282,63 +259,15 @@ def test_copies_of_an_object_that_lost_its_vertices_are_reported():
     copies = [obj.copy() for _ in range(2)]
     copies[1].data = obj.data.copy()
     for copy in copies:
-        bpy.context.scene.collection.objects.link(copy)
-    update()
+        scenes.link(copy)
+    scenes.update()
     bend(armature, 20)
     assert all(settings_of(each).message for each in (obj, *copies))
-    select(obj, *copies)
+    scenes.select(obj, *copies)
     bpy.ops.supple.unbind()
 
 
 # Settings that were tampered with
-
-
-def add_other_mesh() -> bpy.types.Object:
-    return add_tube(rings=31, sides=16)[0]
-
-
-def add_curve() -> bpy.types.Object:
-    return bpy.data.objects.new("Curve", bpy.data.curves.new("Curve", "CURVE"))
-
-
-def add_points() -> bpy.types.Object:
-    """As many vertices as the tube has, in no collection, as a carrier has them."""
-    mesh = bpy.data.meshes.new("Supple Tube")
-    mesh.vertices.add(31 * 16)
-    return bpy.data.objects.new(mesh.name, mesh)
-
-
-@pytest.mark.parametrize("name", ["carrier", "watcher"])
-@pytest.mark.parametrize(
-    "make", [None, add_other_mesh, add_curve, add_points], ids=["itself", "mesh", "curve", "points"]
-)
-def test_only_what_supple_has_made_is_written_to_and_removed(make, name, tmp_path):
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    twin.name = "Twin"
-    bind(obj, method="SSD", evaluate="PYTHON")
-    other = make() if make else obj
-    other.use_fake_user = True
-    before = rest_points(other).tobytes() if other.type == "MESH" else b""
-    setattr(settings_of(obj), name, other)
-    bend(armature)
-    if not settings_of(obj).message:  # where an object was added, all are looked at
-        assert_follows(obj, twin)
-    bind(obj, method="SSD", evaluate="PYTHON")
-    assert_follows(obj, twin)
-
-    setattr(settings_of(obj), name, other)
-    path = save(tmp_path / "tampered.blend")
-    other_name = other.name
-    bpy.ops.wm.open_mainfile(filepath=str(path))
-    obj, twin, other = (bpy.data.objects[each] for each in ("Tube", "Twin", other_name))
-    assert_follows(obj, twin)  # opened, it is made good
-
-    setattr(settings_of(obj), name, other)
-    select(obj)
-    bpy.ops.supple.unbind()
-    assert_follows(obj, twin)
-    assert (rest_points(other).tobytes() if other.type == "MESH" else b"") == before
 
 
 @pytest.mark.parametrize("way", ["bind again", "switch it off"])
@@ -347,10 +276,10 @@ def test_another_armature_modifier_beside_supples_is_reported(way):
     obj.modifiers.remove(obj.modifiers["Armature"])
     other = obj.modifiers.new("Other", "ARMATURE")
     other.object = armature
-    update()
+    scenes.update()
     assert "deformed more than once, by modifiers 'Supple' and 'Other'" in settings_of(obj).message
     if way == "bind again":
-        bind(obj, method="SSD")
+        scenes.bind(obj, method="SSD")
     else:
         other.show_viewport = other.show_render = False
     bend(armature, 70)
@@ -360,9 +289,9 @@ def test_another_armature_modifier_beside_supples_is_reported(way):
 
 def test_a_copy_of_supples_modifier_is_reported():
     obj, armature, twin = bound_tube()
-    select(obj)
+    scenes.select(obj)
     bpy.ops.object.modifier_copy(modifier="Supple")
-    update()
+    scenes.update()
     copy = obj.modifiers[1]  # Blender 4.2 names it GeometryNodes
     assert f"by modifiers 'Supple' and '{copy.name}': disable all but one" in settings_of(obj).message
     obj.modifiers.remove(copy)
@@ -373,8 +302,8 @@ def test_a_copy_of_supples_modifier_is_reported():
 
 def test_a_message_stays_when_supple_is_enabled_again():
     obj, armature, _ = bound_tube()
-    edit_bones(armature, lambda bones: bones.remove(bones["bone.2"]))
-    update()
+    scenes.edit_bones(armature, lambda bones: bones.remove(bones["bone.2"]))
+    scenes.update()
     message = settings_of(obj).message
     preview.unregister()
     preview.register()
@@ -383,15 +312,15 @@ def test_a_message_stays_when_supple_is_enabled_again():
 
 def test_a_render_has_the_carrier_to_itself():
     """A window goes on calling handlers while a render writes its frames."""
-    obj, armature = add_tube()
-    bind(obj, evaluate="PYTHON")
+    obj, armature = scenes.add_tube()
+    scenes.bind(obj, evaluate="PYTHON")
     bend(armature)
-    before = evaluated_points(obj)
+    before = scenes.evaluated_points(obj)
     handlers = dict(preview.HANDLERS)
     handlers["render_init"](None)
-    turn(armature, "bone.1", (-0.5, 0.0, 0.0))
-    during = evaluated_points(obj)
+    scenes.turn(armature, "bone.1", (-0.5, 0.0, 0.0))
+    during = scenes.evaluated_points(obj)
     handlers["render_complete"](None)
-    assert distance(before, during) == 0.0
-    turn(armature, "bone.1", (-0.6, 0.0, 0.0))
-    assert distance(before, evaluated_points(obj)) > 0.01
+    assert scenes.distance(before, during) == 0.0
+    scenes.turn(armature, "bone.1", (-0.6, 0.0, 0.0))
+    assert scenes.distance(before, scenes.evaluated_points(obj)) > 0.01

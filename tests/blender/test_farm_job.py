@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import bpy
 import pytest
+from scenes_bake import add_bound, changes, everything
 from scenes_cli import DONE, add_character, assert_refused, main
+from scenes_state import refuse
 
-from scenes import bind, save
-from supple.deformers import SkinningError
+from panels import draw
+from scenes import add_twin, bind, link, open_file, save, select
+from supple.settings.objects import settings_of
 from supple.tasks.farm.assets import find_assets
 from supple.tasks.farm.commands import FarmJob
+from supple.tasks.farm.engines import ENGINES
 from supple.tasks.farm.job import write_job
 
 NAMES = ["template.json", "parameter_values.json", "asset_references.json", "README.txt"]
@@ -116,28 +122,6 @@ def test_the_folder_may_be_there_and_hold_an_earlier_job(tmp_path, bound_file):
     assert sorted(path.name for path in (tmp_path / "job").iterdir()) == sorted([*NAMES, "chunks"])
 
 
-REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("--all", "--method", "DLB", "--chunk", "0"): ("Chunks of 0 frames", "choose 1 to 1,048,574"),
-    ("--object", "Rig"): ("'Rig'",),
-    ("--object", "Tub"): ("'Tub'", "Tube"),
-    ("--all",): ("No mesh in the scene is bound", "--method"),
-    ("--object", "Tube"): ("'Tube' is not bound", "--method"),
-    ("--all", "--method", "DLBNT", "--render"): ("no camera",),
-    ("--all", "--method", "DLB", "--order", "GH"): ("DLB has no option for order",),
-    ("--all", "--method", "DLB", "--chunk", "1", "--frames", "1-2000", "--no-task-chunking"): ("2,000", "1,024"),
-    ("--all", "--method", "DLB", "--frames", ",".join(map(str, range(1, 900, 2)))): ("--no-task-chunking",),
-}
-
-
-def test_what_no_worker_could_run_is_refused(tmp_path, plain_file, subtests, capfd):
-    for words, parts in REFUSED.items():
-        with subtests.test(" ".join(words)[:80]):
-            capfd.readouterr()
-            code = main("farm", plain_file, *words, "--engine", "openjd", "--output", tmp_path / "job")
-            assert_refused(code, capfd.readouterr(), *parts)
-            assert not (tmp_path / "job").exists()
-
-
 @pytest.mark.versions
 def test_strips_are_rendered_without_a_camera(tmp_path, bound_file):
     editor = bpy.context.scene.sequence_editor_create()
@@ -161,12 +145,6 @@ def test_movies_are_not_rendered_in_chunks(tmp_path, bound_file, capfd):
     assert_refused(main("farm", bound_file, *words), capfd.readouterr(), "FFMPEG", "image format")
 
 
-def test_a_file_that_was_never_saved_is_refused(tmp_path, bound_tube):
-    job = FarmJob(tmp_path / "none.blend", (), (range(1, 9),), 4, (), tmp_path / "job")
-    with pytest.raises(SkinningError, match="save it first"):
-        write_job(job, "openjd")
-
-
 def test_names_that_would_be_read_as_names_of_parameters(tmp_path, scene):
     obj, name = add_character(), "-{{a}}}"
     obj.name = name
@@ -185,19 +163,19 @@ def test_names_that_would_be_read_as_names_of_parameters(tmp_path, scene):
 
 def test_names_that_would_share_a_file(tmp_path, bound_tube):
     twin = bound_tube.copy()
-    bpy.context.scene.collection.objects.link(twin)
+    link(twin)
     bound_tube.name, twin.name = "a/b", "a:b"
     file = save(tmp_path / "file.blend")
-    with pytest.raises(SkinningError, match="would share the file"):
-        write_job(FarmJob(file, (), (range(1, 9),), 4, (), tmp_path / "job"), "openjd")
+    refuse(
+        "would share the file", lambda: write_job(FarmJob(file, (), (range(1, 9),), 4, (), tmp_path / "job"), "openjd")
+    )
 
 
 def test_a_name_with_a_control_character_is_refused(tmp_path, bound_tube):
     bound_tube.name = "a\tb"
     file = save(tmp_path / "file.blend")
     job = FarmJob(file, ("a\tb",), (range(1, 9),), 4, (), tmp_path / "job")
-    with pytest.raises(SkinningError, match="control character"):
-        write_job(job, "openjd")
+    refuse("control character", write_job, job, "openjd")
 
 
 @pytest.mark.versions
@@ -219,3 +197,130 @@ def test_what_the_file_reads_is_named(tmp_path, bound_tube):
         image.use_fake_user = True
     save(tmp_path / "file.blend")
     assert {Path(name).relative_to(tmp_path).as_posix() for name in find_assets()} == {*there, *cached}
+
+
+# The Write Farm Job button
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> bpy.types.Object:
+    """A bound character of eight frames, in a file that is saved."""
+    obj, _ = add_bound()
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 8
+    save(tmp_path / "hero.blend")
+    return obj
+
+
+def read_folder(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.versions
+@pytest.mark.parametrize("engine", ENGINES)
+def test_it_writes_what_the_task_writes(tmp_path, saved, engine):
+    before = everything(saved)
+    answer = bpy.ops.supple.send_to_farm(
+        engine=engine.upper(), directory="//job", frames="1-3,8,4-6:2", chunk=2, render=False
+    )
+    assert answer == {"FINISHED"}
+    assert changes(before, everything(saved)) == {}
+    by_operator = read_folder(tmp_path / "job")
+    job = FarmJob(
+        file=tmp_path / "hero.blend",
+        objects=("Tube",),
+        frames=(range(1, 4), range(4, 7, 2), range(8, 9)),
+        chunk=2,
+        choices=(),
+        output=tmp_path / "job",
+    )
+    write_job(job, engine)
+    assert read_folder(tmp_path / "job") == by_operator
+    assert len(by_operator) >= 2
+
+
+def test_the_scenes_frames_and_a_folder_beside_the_file_if_not_set(tmp_path, saved):
+    assert bpy.ops.supple.send_to_farm(engine="OPENJD") == {"FINISHED"}
+    template = json.loads((tmp_path / "hero_farm" / "template.json").read_text(encoding="utf-8"))
+    defaults = {one["name"]: one.get("default") for one in template["parameterDefinitions"]}
+    assert (defaults["Frames"], defaults["FramesPerChunk"]) == ("1-8", 50)
+
+
+def test_the_panel_says_where_the_job_is_until_that_is_closed(saved):
+    assert "supple.close_report" not in draw("VIEW3D_PT_supple_hand_over")
+    bpy.ops.supple.send_to_farm(engine="OPENJD")
+    shown = draw("VIEW3D_PT_supple_hand_over")
+    report, close = shown[shown.index("supple.send_to_farm") + 1 :][:2]
+    assert report == (
+        "Job for Open Job Description written to '//hero_farm'. README.txt there has the command that submits it"
+    )
+    assert close == "supple.close_report"
+    bpy.ops.supple.close_report(owner="Tube", kind="farm")
+    assert report not in draw("VIEW3D_PT_supple_hand_over")
+
+
+def test_the_whole_character_is_what_is_ticked(tmp_path, saved):
+    others = [add_twin(saved) for _ in range(2)]
+    bind(*others)
+    settings_of(others[0]).is_ticked = False
+    select(saved)
+    save(tmp_path / "hero.blend")
+    bpy.ops.supple.send_to_farm(engine="OPENJD", whole=True)
+    text = (tmp_path / "hero_farm" / "template.json").read_text(encoding="utf-8")
+    named = {obj.name: f'"--object={obj.name}"' in text for obj in (saved, *others)}
+    assert list(named.values()) == [True, False, True], named
+
+
+def save_camera() -> None:
+    bpy.context.scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    bpy.ops.wm.save_mainfile()
+
+
+def test_what_is_in_the_way_is_said(tmp_path, saved, subtests):
+    for settings, message in (
+        ({"frames": "1-"}, "'1-' is not a frame range"),
+        ({"frames": "1-4,4"}, "Frame 4 is listed twice"),
+        ({"render": True}, "The scene has no camera"),
+        ({"directory": "//gone/job"}, "No such file or directory"),
+        ({"frames": "1-9:2,4", "render": True}, "Frame ranges 1-9:2 and 4 overlap"),
+    ):
+        if "frames" in settings and "render" in settings:
+            save_camera()
+        with subtests.test(message):
+            refuse(message, bpy.ops.supple.send_to_farm, engine="OPENJD", **settings)
+            assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+def test_a_file_that_was_never_saved_is_refused():
+    add_bound()
+    refuse("The file was never saved, and workers open it from disk: save it first", bpy.ops.supple.send_to_farm)
+
+
+COMMANDS = {
+    "OPENJD": [["deadline", "bundle", "submit", "{}"], ["openjd", "run", "{}/template.json"]],
+    "FLAMENCO": [
+        ["cp", "{}/supple-bake.js", "scripts"],
+        ["curl", "-H", "Content-Type: application/json", "--data-binary", "@{}/job.json"],
+    ],
+}
+"""What submits a job, by words, with its folder."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its shell quotes in another way")
+@pytest.mark.parametrize("engine", COMMANDS)
+def test_the_folder_has_the_commands_that_submit_the_job(tmp_path, saved, engine):
+    folder = tmp_path / "a 'job'"
+    bpy.ops.supple.send_to_farm(engine=engine, directory=str(folder))
+    text = (folder / "README.txt").read_text(encoding="utf-8")
+    found = [shlex.split(line) for line in text.splitlines() if line.startswith("    ")]
+    for command in COMMANDS[engine]:
+        words = [word.format(folder) for word in command]
+        assert words in [line[: len(words)] for line in found]
+
+
+def test_a_script_may_save_the_file_first(tmp_path, saved):
+    saved.name = "Renamed"
+    assert bpy.ops.supple.send_to_farm(engine="OPENJD", save=True) == {"FINISHED"}
+    open_file(tmp_path / "hero.blend")
+    assert "Renamed" in bpy.data.objects
+    assert "--object=Renamed" in (tmp_path / "hero_farm" / "template.json").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 import pytest
 from computed_beside import take_beside
-from scenes_check import add_sleeve, spoil, stiffen
+from scenes_layers import add_sleeve, spoil, stiffen
 from scenes_state import find_changes, read_state
 
 from scenes import reset

@@ -13,25 +13,12 @@ import pytest
 from mathutils import Matrix
 from scenes_cli import DONE, main
 from scenes_corrections import shown
-from scenes_particles import add_body, edit, remove_faces
+from scenes_particles import add_body, remove_faces
+from scenes_state import refuse
 
-from scenes import (
-    add_face_key,
-    add_twin,
-    armature_modifier,
-    bind,
-    clear,
-    diagonal,
-    distance,
-    edit_bones,
-    rest_points,
-    save,
-    select,
-    turn,
-    update,
-)
+import scenes
 from supple.bridge.rigs.armatures import read_pose
-from supple.deformers import Joints, SkinningError
+from supple.deformers import Joints
 from supple.deformers.corrections.rotation_choice import measure_angles, turn_about
 from supple.settings.objects import settings_of
 from supple.tasks.corrections import flesh, flesh_fit
@@ -62,13 +49,13 @@ TURNED = (
 
 def make(*objects: bpy.types.Object) -> CorrectedFrom:
     report = take_all(add_flesh(objects))
-    update()
+    scenes.update()
     return report
 
 
 def pose(armature: bpy.types.Object, share: float = 1.0) -> None:
     for bone, rotation in BENT.items():
-        turn(armature, bone, tuple(share * angle for angle in rotation))
+        scenes.turn(armature, bone, tuple(share * angle for angle in rotation))
 
 
 def measure(obj: bpy.types.Object) -> float:
@@ -84,13 +71,13 @@ def measure(obj: bpy.types.Object) -> float:
 def mute(obj: bpy.types.Object, is_muted: bool) -> None:
     for key in obj.data.shape_keys.key_blocks:
         key.mute = is_muted
-    update()
+    scenes.update()
 
 
 @pytest.mark.versions
 def test_the_skin_comes_near_to_particles_in_poses_of_several_joints(scene: bpy.types.Scene) -> None:
     obj, armature = add_body()
-    bind(obj, method="DLBNT")
+    scenes.bind(obj, method="DLBNT")
     report = make(obj)
     assert set(report.bones) == {"bone.1", "bone.2"}
     assert len(report.keys) <= flesh.MOST_KEYS
@@ -102,13 +89,13 @@ def test_the_skin_comes_near_to_particles_in_poses_of_several_joints(scene: bpy.
         assert near < 0.5 * measure(obj)
         mute(obj, False)
     pose(armature, 0.0)
-    assert shown(obj) == pytest.approx(rest_points(obj), abs=1e-6)
+    assert shown(obj) == pytest.approx(scenes.rest_points(obj), abs=1e-6)
 
 
 def test_hinges_bend_at_right_angles_to_their_bones(asset: Callable[..., Path]) -> None:
-    bpy.ops.wm.open_mainfile(filepath=str(asset("human")))
-    objects = [obj for obj in bpy.data.objects if obj.type == "MESH" and armature_modifier(obj)]
-    bind(*objects, method="DLBNT")
+    scenes.open_file(asset("human"))
+    objects = [obj for obj in bpy.data.objects if obj.type == "MESH" and scenes.armature_modifier(obj)]
+    scenes.bind(*objects, method="DLBNT")
     skinned = [find_skinned(obj) for obj in objects]
     skeleton = find_skeleton(skinned[0].armature)
     _, bends, _, _ = take_all(flesh.find_bends(skinned, skeleton))
@@ -121,11 +108,11 @@ def test_hinges_bend_at_right_angles_to_their_bones(asset: Callable[..., Path]) 
 
 def test_where_skin_does_not_go_on_there_is_no_flesh(scene: bpy.types.Scene) -> None:
     obj, _ = add_body()
-    with edit(obj.data) as mesh:
+    with scenes.edit(obj.data) as mesh:
         cut = [face for face in mesh.faces if 1.0 < face.calc_center_median().y < 1.1]
         bmesh.ops.delete(mesh, geom=cut, context="FACES_KEEP_BOUNDARY")
         bmesh.ops.holes_fill(mesh, edges=mesh.edges[:], sides=0)
-    bind(obj, method="DLBNT")
+    scenes.bind(obj, method="DLBNT")
     assert make(obj).bones == ("bone.2",)
 
 
@@ -151,7 +138,7 @@ def test_poses_of_several_joints_count_so_that_least_is_missed(monkeypatch):
     monkeypatch.setattr(flesh_fit.MeshFit, "measure", note)
     monkeypatch.setattr(flesh_fit.MeshFit, "describe", lambda fit, found: chosen.append(found) or describe(fit, found))
     body, _ = add_body()
-    bind(body, method="DLBNT")
+    scenes.bind(body, method="DLBNT")
     make(body)
     assert len(fits) == len(flesh_fit.OF_SEVERAL)
     missed = [left / wanted for _, (left, wanted) in fits]
@@ -191,13 +178,13 @@ def test_how_far_joints_are_bent() -> None:
 
 def test_made_again_it_is_replaced_and_removed_as_a_whole(scene: bpy.types.Scene) -> None:
     obj, armature = add_body()
-    bind(obj, method="DLBNT")
+    scenes.bind(obj, method="DLBNT")
     first = make(obj)
     pose(armature)
     before = shown(obj)
     assert make(obj).keys == first.keys
     assert shown(obj) == pytest.approx(before, abs=1e-5)
-    select(obj)
+    scenes.select(obj)
     assert bpy.ops.supple.flesh_remove() == {"FINISHED"}
     assert obj.data.shape_keys is None
     assert not settings_of(obj).corrections
@@ -207,16 +194,16 @@ def test_made_again_it_is_replaced_and_removed_as_a_whole(scene: bpy.types.Scene
 
 def test_clothes_ride_on_the_body(scene: bpy.types.Scene) -> None:
     obj, armature = add_body()
-    sleeve = add_twin(obj)
-    with edit(sleeve.data) as mesh:
+    sleeve = scenes.add_twin(obj)
+    with scenes.edit(sleeve.data) as mesh:
         for vertex in mesh.verts:
             vertex.co.xz *= 1.05
         ends = [face for face in mesh.faces if len(face.verts) > 4]
         for face in ends:
             mesh.faces.remove(face)
     for each in (obj, sleeve):
-        bind(each, method="DLBNT")
-    gap = rest_points(sleeve) - rest_points(obj)
+        scenes.bind(each, method="DLBNT")
+    gap = scenes.rest_points(sleeve) - scenes.rest_points(obj)
     make(obj, sleeve)
     pose(armature)
     moved = []
@@ -226,15 +213,15 @@ def test_clothes_ride_on_the_body(scene: bpy.types.Scene) -> None:
         moved.append((shown(obj), shown(sleeve)))
     body, cloth = (with_flesh - without for with_flesh, without in zip(*moved, strict=True))
     largest = np.abs(body).max()
-    assert largest > 0.01 * diagonal(rest_points(obj))
+    assert largest > 0.01 * scenes.diagonal(scenes.rest_points(obj))
     assert np.abs(cloth - body).max() < 0.5 * largest
     assert np.sqrt(np.square(cloth - body).mean()) < 0.25 * np.sqrt(np.square(body).mean())
-    assert np.abs(gap).max() < 0.06 * diagonal(rest_points(obj))
+    assert np.abs(gap).max() < 0.06 * scenes.diagonal(scenes.rest_points(obj))
 
 
 def test_looks_add_it_and_mute_it(scene: bpy.types.Scene) -> None:
     obj, armature = add_body()
-    select(armature)
+    scenes.select(armature)
     assert bpy.ops.supple.make(look="BLENDER") == {"FINISHED"}, "it has that look"
     for look in ("FAST", "FLESH", "FAST", "FLESH", "BLENDER"):
         assert bpy.ops.supple.make(look=look) == {"FINISHED"}
@@ -251,9 +238,9 @@ def test_looks_add_it_and_mute_it(scene: bpy.types.Scene) -> None:
 
 def test_a_new_mesh_gets_flesh_and_others_stay_as_they_are(scene: bpy.types.Scene) -> None:
     obj, armature = add_body()
-    new = add_twin(obj)
+    new = scenes.add_twin(obj)
     settings_of(new).is_ticked = False
-    select(armature)
+    scenes.select(armature)
     assert bpy.ops.supple.make(look="FAST") == {"FINISHED"}
     settings_of(new).is_ticked = True
     assert bpy.ops.supple.make() == {"FINISHED"}
@@ -263,52 +250,40 @@ def test_a_new_mesh_gets_flesh_and_others_stay_as_they_are(scene: bpy.types.Scen
 
 def test_what_can_not_be(scene: bpy.types.Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     obj, _ = add_body()
-    with edit(obj.data) as mesh:
+    with scenes.edit(obj.data) as mesh:
         for vertex in mesh.verts:
             vertex.co.z = 0.0
-    bind(obj, method="DLBNT")
-    with pytest.raises(SkinningError, match=r"holds nothing|is closed|is thin"):
-        make(obj)
+    scenes.bind(obj, method="DLBNT")
+    refuse(r"holds nothing|is closed|is thin", make, obj)
     assert obj.data.shape_keys is None
     other, _ = add_body()
-    bind(other, method="DLBNT")
-    with pytest.raises(SkinningError, match="several armatures"):
-        make(obj, other)
+    scenes.bind(other, method="DLBNT")
+    refuse("several armatures", make, obj, other)
     monkeypatch.setattr(flesh, "MOST_OFFSETS", 100)
-    with pytest.raises(SkinningError, match="vertices are too many"):
-        make(other)
+    refuse("vertices are too many", make, other)
     assert other.data.shape_keys is None
 
 
-def harden(obj: bpy.types.Object) -> None:
-    """Each vertex follows one bone alone, as those of robots and toys do."""
-    for vertex in obj.data.vertices:
-        for entry in vertex.groups:
-            entry.weight = float(entry.group == int(vertex.co.y * 0.999))
-
-
-def branch(obj: bpy.types.Object) -> None:
-    """Both bones end at the first, as jaws and ears do: no limb has a joint."""
-
-    def move(bones: bpy.types.ArmatureEditBones) -> None:
-        bones["bone.2"].use_connect, bones["bone.2"].parent = False, bones["bone.0"]
-
-    edit_bones(obj.find_armature(), move)
-
-
-def stiffen(obj: bpy.types.Object) -> None:
-    """One bone deforms."""
-    for bone in obj.find_armature().data.bones:
-        bone.use_deform = bone.name == "bone.0"
+STIFF = {
+    "each vertex follows one bone alone, as those of robots and toys do": (
+        "for vertex in obj.data.vertices:\n"
+        "    for entry in vertex.groups: entry.weight = float(entry.group == int(vertex.co.y * 0.999))"
+    ),
+    "both bones end at the first, as jaws and ears do": (
+        "edit_bones(rig, lambda bones: setattr(bones['bone.2'], 'use_connect', False))\n"
+        "edit_bones(rig, lambda bones: setattr(bones['bone.2'], 'parent', bones['bone.0']))"
+    ),
+    "one bone deforms": "for bone in rig.data.bones: bone.use_deform = bone.name == 'bone.0'",
+}
 
 
 def test_where_no_joint_gains(subtests, scene: bpy.types.Scene, capfd: pytest.CaptureFixture[str]) -> None:
-    for change in (branch, harden, stiffen):
-        with subtests.test(change.__name__):
-            clear()
-            obj, _ = add_body()
-            change(obj)
-            select(obj)
+    for name, change in STIFF.items():
+        with subtests.test(name):
+            scenes.clear()
+            obj, armature = add_body()
+            scenes.execute(change, obj=obj, rig=armature)
+            scenes.select(obj)
             assert bpy.ops.supple.make() == {"FINISHED"}
             assert "1 mesh is bound by Dual Quaternion; no flesh was needed" in capfd.readouterr().out
             assert bpy.ops.supple.flesh_add() == {"FINISHED"}
@@ -321,126 +296,76 @@ def test_a_character_that_is_turned_or_scaled_has_the_same_flesh(subtests, scene
     shapes = {}
     for name, of_mesh, of_armature in TURNED:
         with subtests.test(name):
-            clear()
+            scenes.clear()
             obj, armature = add_body()
             for one, change in ((obj, of_mesh), (armature, of_armature)):
                 one.data.transform(change)
                 one.matrix_world = change.inverted()
-            update()
-            bind(obj, method="DLBNT")
+            scenes.update()
+            scenes.bind(obj, method="DLBNT")
             make(obj)
             pose(armature)
             world = np.array(obj.matrix_world)
             shapes[name] = shown(obj) @ world[:3, :3].T + world[:3, 3]
-            assert distance(shapes["as it is"], shapes[name]) < 1e-5
-
-
-ALIKE = {
-    "Latin": "J_Sec_Hair1_01_a_very_long_name_of_an_exporter_that_fills_all__{}",
-    "Cyrillic": "Плечо " * 4 + "Плечо{}",
-    "Japanese": "左ひじのとてもとても長い名前のボーンです{}",
-}
-"""Names that fill Blender's 63 bytes, or nearly, and begin alike."""
-
-
-def test_names_that_fill_all_bytes_and_begin_alike(subtests, scene: bpy.types.Scene) -> None:
-    shapes = {}
-    for kind, name in {"plain": "bone.{}", **ALIKE}.items():
-        with subtests.test(kind):
-            clear()
-            obj, armature = add_body()
-            bones = list(armature.data.bones)
-            for number, bone in enumerate(bones):
-                bone.name = name.format(number)
-            assert len({bone.name for bone in bones}) == 3
-            bind(obj, method="DLBNT")
-            for _ in range(2):  # what is there is replaced
-                report = make(obj)
-            keys = [key for _, key in report.keys]
-            assert (
-                keys
-                == [entry.name for entry in settings_of(obj).corrections]
-                == obj.data.shape_keys.key_blocks.keys()[1:]
-            )
-            for bone, rotation in zip(bones[1:], BENT.values(), strict=True):
-                turn(armature, bone.name, rotation)
-            shapes[kind] = shown(obj)
-            assert distance(shapes["plain"], shapes[kind]) < 1e-6
+            assert scenes.distance(shapes["as it is"], shapes[name]) < 1e-5
 
 
 def test_flesh_is_of_the_first_key_whatever_the_mesh_has_itself(scene: bpy.types.Scene) -> None:
     """As files and scripts leave it, that write the vertices alone. What the key shows is fleshed out, and stays."""
     obj, armature = add_body()
-    twin = add_twin(obj)
+    twin = scenes.add_twin(obj)
     for one in (obj, twin):
-        key = add_face_key(one)
+        key = scenes.add_face_key(one)
         key.value = 0.0
     for vertex in obj.data.vertices:
         vertex.co.x += 0.3 * np.cos(3.0 * vertex.co.y)
-    own = rest_points(obj)
-    bind(obj, twin, method="DLBNT")
+    own = scenes.rest_points(obj)
+    scenes.bind(obj, twin, method="DLBNT")
     reports = [make(one) for one in (obj, twin)]
     pose(armature)
     assert len(reports[0].keys) == len(reports[1].keys) > 0
-    assert distance(shown(twin), shown(obj)) < 1e-6
-    assert (rest_points(obj) == own).all()
+    assert scenes.distance(shown(twin), shown(obj)) < 1e-6
+    assert (scenes.rest_points(obj) == own).all()
 
 
-def share(obj: bpy.types.Object) -> None:
-    bpy.data.objects.new("Unlinked", obj.data)
-
-
-def make_absolute(obj: bpy.types.Object) -> None:
-    add_face_key(obj)
-    obj.data.shape_keys.use_relative = False
-
-
-def pin(obj: bpy.types.Object) -> None:
-    add_face_key(obj)
-    obj.active_shape_key_index, obj.show_only_shape_key = 1, True
-
-
-def empty(obj: bpy.types.Object) -> None:
-    obj.data.clear_geometry()
-
-
-def make_whiskers(obj: bpy.types.Object) -> None:
-    remove_faces(obj)
-    obj.vertex_groups.clear()
-
-
-def lock_all(obj: bpy.types.Object) -> None:
-    names = [group.name for group in obj.vertex_groups]
-    obj.vertex_groups.clear()
-    for name in names:
-        obj.vertex_groups.new(name=name).lock_weight = True
+BOUND = (
+    "bpy.data.objects.new('Unlinked', odd.data)",
+    "add_face_key(odd).id_data.use_relative = False",
+    "add_face_key(odd); odd.active_shape_key_index, odd.show_only_shape_key = 1, True",
+)
+ODD = (
+    "odd.data.clear_geometry()",
+    "odd.vertex_groups.clear(); remove_faces(odd)",
+    "for group in odd.vertex_groups: group.remove(range(len(odd.data.vertices))); group.lock_weight = True",
+)
+"""Meshes without flesh: those that are bound all the same, and others."""
 
 
 def test_one_mesh_that_can_not_be_done_holds_up_no_other(
     subtests, scene: bpy.types.Scene, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for spoil in (share, make_absolute, pin, empty, make_whiskers, lock_all):
-        with subtests.test(spoil.__name__):
-            clear()
+    for spoil in (*BOUND, *ODD):
+        with subtests.test(spoil):
+            scenes.clear()
             obj, armature = add_body()
-            odd = add_twin(obj)
+            odd = scenes.add_twin(obj)
             odd.name = "Odd"
-            spoil(odd)
+            scenes.execute(spoil, odd=odd, remove_faces=remove_faces)
             keys = odd.data.shape_keys and odd.data.shape_keys.key_blocks.keys()
-            select(armature)
+            scenes.select(armature)
             capfd.readouterr()
             assert bpy.ops.supple.make() == {"FINISHED"}
             assert "Odd" in capfd.readouterr().out
             assert settings_of(obj).is_bound
             assert len(list_flesh([obj])) == 8
-            assert settings_of(odd).is_bound == (spoil in (share, make_absolute, pin))
+            assert settings_of(odd).is_bound == (spoil in BOUND)
             assert (odd.data.shape_keys and odd.data.shape_keys.key_blocks.keys()) == keys
 
 
 def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     add_body()
-    file, new = save(tmp_path / "body.blend"), tmp_path / "new.blend"
+    file, new = scenes.save(tmp_path / "body.blend"), tmp_path / "new.blend"
     assert main("bind", file, "--look", "flesh", "--output", new) == DONE
     assert "corrections from Particles, driven by bone" in capsys.readouterr().err
-    bpy.ops.wm.open_mainfile(filepath=str(new))
+    scenes.open_file(new)
     assert settings_of(bpy.data.objects["Tube"]).corrections

@@ -21,7 +21,8 @@ from scenes import (
     select,
     update,
 )
-from supple.bridge.rigs.carriers import HIDDEN_KEY, is_hidden_object
+from supple.bridge.owned import Tag, unmark
+from supple.bridge.rigs.carriers import is_hidden_object
 from supple.settings.objects import settings_of
 from supple.tasks.skin.inspect import describe_file
 from supple.tasks.subject.character import has_armature_modifier
@@ -157,7 +158,7 @@ def test_those_of_an_older_supple_are_marked(tmp_path: Path):
     obj, _ = add_tube(rings=10, sides=6)
     bind(obj, evaluate="PYTHON")
     for hidden in (settings_of(obj).carrier, settings_of(obj).watcher):
-        del hidden[HIDDEN_KEY]
+        unmark(hidden, Tag.HIDDEN)
     settings_of(obj).version = 2
     path = save(tmp_path / "older.blend")
     for bring_it in (append_object, lambda path: bpy.ops.wm.open_mainfile(filepath=str(path))):

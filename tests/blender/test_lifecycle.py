@@ -4,12 +4,13 @@ import bpy
 import addon_utils
 import numpy as np
 import pytest
-from scenes_twins import TOLERANCE, animate, assert_follows, bend, bent_tube, bound_tube
+from scenes_twins import TOLERANCE, animate, assert_follows, bend, bound_tube
 
 import checkout
 from scenes import (
     add_chain,
     add_tube,
+    add_twin,
     armature_modifier,
     assert_own_carriers,
     bind,
@@ -24,8 +25,8 @@ from scenes import (
 )
 from supple.settings.character import list_meshes
 from supple.settings.objects import settings_of
-from supple.tasks.patterns.placing.picking import find_patterned
-from supple.tasks.patterns.sets import find_set_meshes
+from supple.tasks.patterns.edit import find_set_meshes
+from supple.tasks.patterns.placing import find_patterned
 from supple.tasks.skin import bind as tasks_bind
 from supple.tasks.subject.chosen_bones import find_deformed_meshes
 from supple.tasks.subject.stack import find_bound_objects, find_supple_modifier
@@ -136,19 +137,6 @@ def test_a_duplicate_is_told_apart_before_blender_has_evaluated_it(evaluator, op
     assert_follows(obj, twin)
 
 
-def test_the_duplicate_of_mesh_and_armature_follows_its_own_armature():
-    obj, armature, twin = bound_tube()
-    bend(armature, 60)
-    select(obj, armature, twin)
-    bpy.ops.object.duplicate(linked=False)
-    copy, other, other_twin = (bpy.data.objects[f"{name}.001"] for name in ("Tube", "Rig", "Twin"))
-    assert armature_modifier(copy).object == other
-    bend(other, 110)
-    assert_follows(obj, twin)
-    assert_follows(copy, other_twin)
-    assert distance(evaluated_points(obj), evaluated_points(copy)) > 0.05
-
-
 def test_armatures_with_the_same_names_of_bones():
     first, armature = add_tube()
     second, _ = add_tube()
@@ -162,80 +150,25 @@ def test_armatures_with_the_same_names_of_bones():
         assert distance(rest_points(first), evaluated_points(first)) <= TOLERANCE
 
 
-@EVALUATED
-def test_objects_that_share_a_mesh():
-    obj, armature, twin = bound_tube()
-    sharing = duplicate_linked(obj, "Sharing")
-    assert sharing.data == obj.data
-    bend(armature, 60)
-    settings_of(sharing).method = "DLBNT"
-    assert_follows(obj, twin)
-    assert distance(evaluated_points(obj), evaluated_points(sharing)) > 1e-3
-    for mesh in (obj.data, twin.data):
-        mesh.vertices.foreach_set("co", (rest_points(twin) * (1.5, 1, 1)).astype(np.float32).ravel())
-        mesh.update()
-    settings_of(sharing).method = "SSD"
-    for one in (obj, sharing):
-        assert_follows(one, twin)
-
-
-@EVALUATED
-def test_a_mesh_taken_and_given_back():
-    """Neither mesh changes meanwhile: which one an object has is what does."""
-    obj, _, _ = bent_tube("DLB")
-    other = obj.copy()
-    other.data = obj.data.copy()
-    bpy.context.scene.collection.objects.link(other)
-    other.vertex_groups["bone.1"].add(list(range(len(other.data.vertices))), 0.5, "ADD")
-    bind(other, method="DLB")
-    update()
-    mesh, shapes = obj.data, [evaluated_points(one) for one in (obj, other)]
-    assert distance(*shapes) > 0.01
-    for taken, shape in ((other.data, shapes[1]), (mesh, shapes[0])):
-        obj.data = taken
-        update()
-        assert distance(evaluated_points(obj), shape) <= TOLERANCE
-        assert distance(evaluated_points(other), shapes[1]) <= TOLERANCE
-
-
 # Names
 
 
-def test_renaming(evaluator, subtests):
-    obj, armature, twin = bound_tube()
-    named = {
-        "object": lambda: obj,
-        "modifier": lambda: find_supple_modifier(obj),
-        "armature modifier": lambda: armature_modifier(obj),
-        "node group": lambda: find_supple_modifier(obj).node_group,
-        "carrier": lambda: settings_of(obj).carrier,
-        "armature": lambda: armature,
-        "mesh": lambda: obj.data,
-    }
-    if evaluator == "BLENDER":
-        del named["carrier"], named["node group"]
-    for what, find in named.items():
+def test_renamed_parts_of_what_python_deforms(subtests):
+    """test_follows.py renames objects, meshes and the user's modifiers."""
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    for what in ("modifier", "node group", "carrier"):
         with subtests.test(what):
-            bind(obj, method="SSD")
-            bend(armature, 40)
-            find().name = f"Renamed {what}"
+            bind(obj, method="SSD", evaluate="PYTHON")
+            supple = find_supple_modifier(obj)
+            named = {"modifier": supple, "node group": supple.node_group, "carrier": settings_of(obj).carrier}
+            named[what].name = f"Renamed {what}"
             bend(armature, 80)
-            assert_follows(obj, twin)
-            bpy.context.scene.frame_set(3)
-            assert_follows(obj, twin)
-            bind(obj, method="SSD")
+            bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
             assert_follows(obj, twin)
             bpy.ops.supple.unbind()
-            assert_follows(obj, twin)
             assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
             assert not bpy.data.node_groups
-    with subtests.test("exchanged with an unbound object"):
-        bind(obj, method="SSD")
-        bend(armature, 40)
-        obj.name, twin.name = "Held", "Tube"
-        obj.name = "Twin"
-        bend(armature, 80)
-        assert_follows(obj, twin)
 
 
 # Ends

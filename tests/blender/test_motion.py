@@ -4,18 +4,21 @@ import bpy
 import numpy as np
 import pytest
 from scenes_bake import curves_of
+from scenes_cli import DONE, USAGE, main, own_output
 from scenes_motion import add_walk, add_walker, clear, list_keys, read_action, read_joints
+from scenes_state import find_changes, read_state, refuse
 
 from panels import Recorder, draw
-from scenes import push, redo, reset, save, select, undo
+from scenes import edit_bones, load, open_file, push, redo, reset, save, select, undo, update
 from supple.bridge.animation.curves import add_track
+from supple.bridge.rigs.actions import find_rate
 from supple.options import MotionOptions
 from supple.settings.motion import motion_settings
 from supple.tasks.motion import seams
 from supple.tasks.motion.compare import compare_actions
+from supple.tasks.motion.reading import read_body
 from supple.tasks.motion.seams import join_actions, make_loop
 from supple.tasks.steps import take_all
-from supple.tasks.subject.actions import find_rate
 
 RATE = 24.0
 JOLT = 1.6
@@ -176,7 +179,7 @@ def test_planted_feet_stay_and_can_be_let_go():
 
 def test_feet_on_a_treadmill_are_not_held(asset):
     """The human's walk, without what carries it on."""
-    bpy.ops.wm.open_mainfile(filepath=str(asset("human")))
+    open_file(asset("human"))
     armature = bpy.data.objects["Rig"]
     action = bpy.data.actions["Walk"].copy()
     action.name = "In Place"
@@ -189,17 +192,6 @@ def test_feet_on_a_treadmill_are_not_held(asset):
     rate = find_rate(bpy.context.scene)
     assert take_all(make_loop(armature, "In Place", rate)).planted == 0
     assert take_all(make_loop(armature, "Walk", rate)).planted == 2
-
-
-def test_feet_that_stand_elsewhere_step_one_after_the_other():
-    armature = stand_apart(1.0)
-    report = take_all(join_actions(armature, "Still", "Apart", RATE, MotionOptions(0.6), (15, 15)))
-    assert report.slide < 1.0
-    toes = read_joints(armature, range(1, 30))[:, [6, 10]]
-    moves = np.linalg.norm(np.diff(toes[:, :, :2], axis=0), axis=2) > 1e-3
-    assert moves.any(axis=0).all()
-    assert not moves.all(axis=1).any()
-    assert (np.ptp(toes[:, :, 2], axis=0) > 0.01).all()
 
 
 @pytest.mark.versions
@@ -219,16 +211,6 @@ def test_values_and_switches_are_carried_along():
     made = bpy.data.actions[report.action]
     (curve,) = [one for one in curves_of(made) if "ik" in one.data_path]
     assert [curve.evaluate(frame) for frame in (29, 30, 31, 40)] == [0.0, 0.0, 1.0, 1.0]
-
-
-def test_what_a_comparison_finds():
-    armature = add_walker()
-    add_walk(armature)
-    found = take_all(compare_actions(armature, "Walk", "", 0.4, RATE))
-    assert found.table.shape == (61, 61)
-    assert {one.first - one.second for one in found.transitions} & {29, 30, 31}
-    assert len(bpy.data.actions) == 1
-    assert len(bpy.data.scenes) == 1
 
 
 def test_a_comparison_counts_in_the_fifth_of_a_second_at_any_rate():
@@ -282,20 +264,6 @@ def test_operators_list_loop_join_and_are_undone():
     assert tuple(map(round, bpy.data.actions["A Loop.001"].frame_range)) == (2, 122)
 
 
-@pytest.mark.versions
-def test_the_result_is_in_the_file(tmp_path):
-    armature = add_walker()
-    add_walk(armature)
-    select(armature)
-    bpy.ops.supple.motion_loop()
-    frames = range(1, 60)
-    points = read_joints(armature, frames)
-    path = save(tmp_path / "walker.blend")
-    reset()
-    bpy.ops.wm.open_mainfile(filepath=str(path))
-    assert read_joints(bpy.data.objects["Walker"], frames) == pytest.approx(points, abs=1e-6)
-
-
 ACTIONS = {
     "human": ("Walk", "Walk"),
     "fox": ("Walk_Armature", "Run_Armature"),
@@ -306,7 +274,7 @@ ACTIONS = {
 
 @pytest.mark.characters("fox", "kaykit_knight")
 def test_real_characters(asset, character):
-    bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
+    open_file(asset(character))
     armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
     rate = find_rate(bpy.context.scene)
     first, second = ACTIONS[character]
@@ -357,3 +325,151 @@ def test_a_strip_has_the_slot_that_is_played():
     assert [one.identifier for one in action.slots] == ["OBFirst", "OBSecond"]
     assert slot == action.slots[1]
     assert add_track(obj, "Track", action, 1).action_slot == slot
+
+
+# What is linked, held or canceled
+
+
+@pytest.mark.versions
+def test_a_strip_that_is_being_tweaked():
+    armature = add_walker()
+    add_walk(armature)
+    select(armature)
+    bpy.ops.supple.motion_loop()
+    armature.animation_data.nla_tracks[0].is_solo = False
+    armature.animation_data.use_tweak_mode = True
+    if armature.animation_data.use_tweak_mode:
+        refuse("is being tweaked", read_body, armature)
+
+
+@pytest.mark.versions
+def test_what_is_linked(tmp_path):
+    """A linked action is read and left as it is; a linked armature can not play another."""
+    armature = add_walker()
+    add_walk(armature)
+    path = save(tmp_path / "library.blend", copy=True)
+    clear(armature)
+    bpy.data.actions.remove(bpy.data.actions["Walk"])
+    (walk,) = load(path, "Walk", kind="actions")
+    before = list_keys(walk)
+    select(armature)
+    assert bpy.ops.supple.motion_loop(first="Walk") == {"FINISHED"}
+    assert list_keys(walk) == before
+    assert bpy.data.actions["Walk Loop"].library is None
+    reset()
+    select(*load(path, "Walker"))
+    for name in ("compare", "loop", "join"):
+        refuse("'Walker' is linked from another file", getattr(bpy.ops.supple, f"motion_{name}"))
+
+
+def test_what_is_taken_back_when_it_is_canceled():
+    armature = add_walker()
+    add_walk(armature)
+    before = read_state()
+    for count in range(6):
+        steps = join_actions(armature, "Walk", "Walk", 24.0, MotionOptions(), (40, 10))
+        result = None
+        for _ in range(count):
+            step = steps.send(result)
+            result = step(lambda share: None) if callable(step) else None
+        steps.close()
+        assert find_changes(before) == [], count
+
+
+def test_legs_with_inverse_kinematics_are_held_by_their_controls():
+    armature = add_walker()
+
+    def build(bones) -> None:
+        for side in "lr":
+            control = bones.new(f"control.{side}")
+            control.head, control.tail = bones[f"foot.{side}"].head, bones[f"foot.{side}"].tail
+            control.parent = bones["root"]
+
+    edit_bones(armature, build)
+    for side in "lr":
+        constraint = armature.pose.bones[f"shin.{side}"].constraints.new("IK")
+        constraint.target, constraint.subtarget, constraint.chain_count = armature, f"control.{side}", 2
+        constraint = armature.pose.bones[f"foot.{side}"].constraints.new("COPY_ROTATION")
+        constraint.target, constraint.subtarget = armature, f"control.{side}"
+    for name, offset in (("Here", 0.0), ("There", 0.04)):
+        action = bpy.data.actions.new(name)
+        action.use_fake_user = True
+        armature.animation_data_create().action = action
+        for frame in range(1, 31):
+            hips = armature.pose.bones["hips"]
+            hips.location = 0.02 * np.sin(0.2 * frame), -0.05, 0.0
+            hips.keyframe_insert("location", frame=frame)
+            for side, sign in (("l", 1.0), ("r", -0.5)):
+                control = armature.pose.bones[f"control.{side}"]
+                control.location = sign * offset, 0.0, 0.0
+                control.keyframe_insert("location", frame=frame)
+        armature.animation_data.action = None
+    report = take_all(join_actions(armature, "Here", "There", 24.0, MotionOptions(0.4), (15, 15)))
+    assert report.slide_before > 10.0
+    assert report.slide < 1.0
+    assert report.free == ()
+    for side in "lr":
+        armature.pose.bones[f"shin.{side}"].constraints[0].subtarget = "chest"
+        assert "chest" in armature.pose.bones
+    report = take_all(join_actions(armature, "Here", "There", 24.0, MotionOptions(0.4), (15, 15)))
+    assert report.free == ("foot.l", "foot.r")
+    assert report.slide == report.slide_before
+
+
+def test_nla_tracks_of_the_user_do_not_show_through():
+    armature = add_walker()
+    walk = add_walk(armature)
+    first = take_all(make_loop(armature, "Walk", 24.0))
+    track = armature.animation_data.nla_tracks.new()
+    strip = track.strips.new("Other", 1, walk)
+    strip.blend_type, strip.influence = "ADD", 0.5
+    again = take_all(make_loop(armature, "Walk", 24.0))
+    assert again.smoothness == first.smoothness
+    assert again.pair == first.pair
+
+
+def test_an_object_in_another_unit():
+    """A rig in centimeters, turned: lengths in reports are the same."""
+    armature = add_walker()
+    add_walk(armature)
+    plain = take_all(make_loop(armature, "Walk", 24.0))
+    points = read_joints(armature, range(1, 60))
+    armature.animation_data.nla_tracks.remove(armature.animation_data.nla_tracks[-1])
+    armature.scale, armature.rotation_euler = (100.0,) * 3, (0.0, 0.0, 1.0)
+    update()
+    scaled = take_all(make_loop(armature, "Walk", 24.0))
+    assert scaled.pair == plain.pair
+    assert scaled.step == pytest.approx(plain.step, rel=1e-3)
+    assert scaled.difference == pytest.approx(plain.difference, rel=1e-2, abs=0.1)
+    turn = np.array(armature.matrix_world)[:3, :3]
+    assert read_joints(armature, range(1, 60)) == pytest.approx(points @ turn.T, abs=0.1)
+
+
+@pytest.fixture(scope="module")
+def walker_file(tmp_path_factory):
+    reset()
+    armature = add_walker()
+    add_walk(armature, "A")
+    clear(armature)
+    add_walk(armature, "B", speed=0.04)
+    return save(tmp_path_factory.mktemp("walker") / "walker.blend")
+
+
+def test_the_command(walker_file, tmp_path, capfd):
+    output = tmp_path / "new.blend"
+    assert main("motion", "compare", walker_file, "--action", "A", "--action", "B") == DONE
+    assert own_output(capfd.readouterr().out)[0] == "From 'A' to 'B', 61 x 61 frames compared"
+    options = ("--action", "A", "--action", "B", "--pair", "40:10", "--output", output, "--report", "json")
+    assert main("motion", "join", walker_file, *options) == DONE
+    assert '"seam": [\n    40,\n    10\n  ]' in capfd.readouterr().out
+    open_file(output)
+    assert "A + B" in bpy.data.actions
+    loop = ("--pair", "1:31", "--no-hold", "--blend", "0.2")
+    assert main("motion", "loop", walker_file, *loop, "--output", output) == DONE
+    open_file(output)
+    assert bpy.data.objects["Walker"].animation_data.nla_tracks[-1].strips[0].name == "B Loop"
+
+
+def test_words_of_commands_that_cannot_be_read(walker_file):
+    for option in (("--pair", "1-2"), ("--blend", "x"), ("--blend", "99")):
+        assert main("motion", "loop", walker_file, *option, "--output", "x.blend") == USAGE

@@ -1,9 +1,9 @@
 """The particles in the 3D View: what is drawn where, in which color, and that it is made anew only when it changes."""
 
 from collections.abc import Callable, Iterator
+from types import ModuleType
 
 import bpy
-import bmesh
 import gpu
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from scenes import add_tube, select, turn
 from supple.deformers import Pose, SkinningError
 from supple.tasks.skin import by_python
 from supple.tasks.skin.particles import PlacedParticles, find_shown_objects, read_particles
+from supple.viewport import outlines, weights
 from supple.viewport import particles as overlay
 from supple.viewport.drawing import LazyShader, color_joints, drawing_state
 
@@ -30,8 +31,7 @@ def place(points: list, radii: list, joints: list | None = None) -> PlacedPartic
 
 def bind_tube(method: str = "PARTICLES") -> tuple[bpy.types.Object, bpy.types.Object]:
     """A tube bound with some 100 particles, which it shows."""
-    obj, armature = add_tube(bones=2, rings=13, sides=12, length=2.0, radius=0.5)
-    close(obj.data)
+    obj, armature = add_tube(bones=2, rings=13, sides=12, length=2.0, radius=0.5, is_closed=True)
     obj.supple.particles.target_count = 100
     obj.supple.particles.radius = 0.15
     select(obj)
@@ -39,16 +39,6 @@ def bind_tube(method: str = "PARTICLES") -> tuple[bpy.types.Object, bpy.types.Ob
     obj.supple.particles.show = True
     bpy.context.view_layer.update()
     return obj, armature
-
-
-def close(mesh: bpy.types.Mesh) -> None:
-    """Fill the holes of a mesh, normals outward: what is to be filled with particles is closed."""
-    surface = bmesh.new()
-    surface.from_mesh(mesh)
-    bmesh.ops.holes_fill(surface, edges=[edge for edge in surface.edges if edge.is_boundary])
-    bmesh.ops.recalc_face_normals(surface, faces=surface.faces[:])
-    surface.to_mesh(mesh)
-    surface.free()
 
 
 def read(obj: bpy.types.Object, known: PlacedParticles | None = None) -> PlacedParticles:
@@ -216,20 +206,26 @@ def test_an_object_that_can_not_be_posed_is_skipped(batches: list[dict]):
 
 
 @pytest.mark.versions
-def test_unregister_removes_the_handler(monkeypatch: pytest.MonkeyPatch):
-    view, installed = bpy.types.SpaceView3D, []
-    assert len(overlay.overlay.handles) == 1
-    overlay.unregister()
+@pytest.mark.parametrize(
+    ("module", "draws"),
+    [(overlay, ["draw"]), (weights, ["draw"]), (outlines, ["draw_posed", "draw_in_uv_editor"])],
+    ids=["particles", "weights", "outlines"],
+)
+def test_unregister_removes_handlers(module: ModuleType, draws: list[str], monkeypatch: pytest.MonkeyPatch):
+    installed: list[tuple] = []
+    module.unregister()
+    handlers = [(getattr(bpy.app.handlers, name), handler) for name, handler in getattr(module, "HANDLERS", ())]
+    assert not any(handler in installed_ones for installed_ones, handler in handlers)
     with monkeypatch.context() as patch:
-        patch.setattr(view, "draw_handler_add", lambda *given: installed.append(given) or given)
-        patch.setattr(view, "draw_handler_remove", lambda handle, region: installed.remove(handle))
-        overlay.register()
-        assert installed == [(overlay.draw, (), "WINDOW", "POST_VIEW")]
-        overlay.unregister()
+        for space in (bpy.types.SpaceView3D, bpy.types.SpaceImageEditor):
+            patch.setattr(space, "draw_handler_add", lambda *given: installed.append(given) or given)
+            patch.setattr(space, "draw_handler_remove", lambda handle, _region: installed.remove(handle))
+        module.register()
+        assert [given[0] for given in installed] == [getattr(module, name) for name in draws]
+        module.unregister()
         assert installed == []
-    assert overlay.overlay.handles == []
-    overlay.register()
-    assert len(overlay.overlay.handles) == 1
+    module.register()
+    assert all(installed_ones.count(handler) == 1 for installed_ones, handler in handlers)
 
 
 class Noted:

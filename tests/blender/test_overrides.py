@@ -28,7 +28,6 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge.removal import run_put_off
 from supple.bridge.rigs.carriers import is_hidden_object
 from supple.settings.objects import ObjectSettings, settings_of
 from supple.settings.particles import ParticleSettings
@@ -242,68 +241,6 @@ def test_bind_is_kept(tmp_path, libraries, shapes, way):
     assert not settings_of(obj).is_bound
     assert stack_of(obj) == [("ARMATURE", True, True)]
     assert hidden_objects() == []
-    assert_shows(obj, shapes["SSD"])
-
-
-@pytest.mark.versions
-@pytest.mark.parametrize("way", [override_each, override_by_operator])
-@pytest.mark.parametrize("evaluate", ["BLENDER", "PYTHON"])
-def test_of_a_bound_library(tmp_path, libraries, shapes, evaluate, way):
-    obj = make_override(libraries(f"{evaluate} DLB", tmp_path / "library.blend"), way)
-    assert_bound(obj, shapes["DLB"], evaluate)
-    run_put_off()  # by a timer, where there is a window
-    assert [name for name in hidden_objects() if not bpy.data.objects[name, None].users] == []
-    obj = reopen(tmp_path / "shot.blend")
-    assert_bound(obj, shapes["DLB"], evaluate)
-    settings_of(obj).method = "DLBNT"  # by Python, as scaled bones are sheared
-    assert_shows(obj, shapes["DLBNT"])
-    assert settings_of(obj).carrier.library is None
-    select(obj)
-    bpy.ops.supple.unbind()
-    for _ in range(2):
-        assert not settings_of(obj).is_bound
-        assert stack_of(obj) == [("NODES", False, False)] * (evaluate == "PYTHON") + [("ARMATURE", True, True)]
-        assert_shows(obj, shapes["SSD"])
-        obj = reopen(tmp_path / "shot.blend")
-    bind(obj, method="DLB", evaluate="PYTHON")
-    assert_bound(obj, shapes["DLB"])
-    assert_bound(reopen(tmp_path / "shot.blend"), shapes["DLB"])
-
-
-def test_an_overrides_own_vertex_group_is_followed(tmp_path, libraries):
-    obj = make_override(libraries("BLENDER SSD", tmp_path / "library.blend"))
-    modifier = armature_modifier(obj)
-    modifier.vertex_group, modifier.invert_vertex_group = "bone.1", True
-    update()
-    shown = evaluated_points(obj)
-    obj = reopen(tmp_path / "shot.blend")
-    assert_shows(obj, shown)
-    select(obj)
-    bpy.ops.supple.unbind()
-    assert_shows(obj, shown)  # by Blender's own modifier
-
-
-def test_bound_by_python_where_the_library_is_by_blender(tmp_path, libraries, shapes):
-    obj = make_override(libraries("BLENDER DLB", tmp_path / "library.blend"))
-    bind(obj, method="DLBNT", evaluate="PYTHON")
-    for _ in range(2):
-        assert_bound(obj, shapes["DLBNT"])
-        obj = reopen(tmp_path / "shot.blend")
-    settings_of(obj).method = "DLB"
-    assert_bound(obj, shapes["DLB"], "BLENDER")
-
-
-@pytest.mark.parametrize("kind", ["", "BLENDER SSD", "PYTHON DLBNT"])
-def test_bound_by_blender(tmp_path, libraries, shapes, kind):
-    obj = make_override(libraries(kind, tmp_path / "library.blend"))
-    bind(obj, method="DLB", evaluate="BLENDER")
-    for _ in range(2):
-        assert_bound(obj, shapes["DLB"], "BLENDER")
-        obj = reopen(tmp_path / "shot.blend")
-    select(obj)
-    bpy.ops.supple.unbind()
-    obj = reopen(tmp_path / "shot.blend")
-    assert not settings_of(obj).is_bound
     assert_shows(obj, shapes["SSD"])
 
 

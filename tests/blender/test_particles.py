@@ -23,7 +23,7 @@ from supple import preview
 from supple.bridge.meshes.data import read_triangles
 from supple.bridge.rigs.armatures import read_skeleton
 from supple.deformers import DEFORMERS, SkinningError
-from supple.operators.bind import describe_bind
+from supple.operators.skin.bind import describe_bind
 from supple.settings.objects import METHOD_ITEMS, PARTICLE_METHODS, settings_of
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.reports import ParticleReport, particle_reports

@@ -13,15 +13,12 @@ from scenes_particles import (
     SHOWN,
     add_animated_body,
     add_body,
-    add_dlbnt_twin,
     bend,
     fill,
-    particles_of,
 )
 
 from scenes import (
     add_face_key,
-    add_twin,
     animate_key,
     animate_tube,
     distance,
@@ -35,7 +32,6 @@ from supple import cli, preview
 from supple.settings.objects import settings_of
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.bake.shape_keys import bake_shape_keys
-from supple.tasks.reports import particle_reports
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -101,19 +97,6 @@ def wander(obj: bpy.types.Object) -> None:
             obj.keyframe_insert(path, frame=frame)
 
 
-def test_an_object_that_moves_within_its_armature(fillings):
-    obj = add_animated_body()
-    twin = add_dlbnt_twin(obj)
-    for one in (obj, twin):
-        wander(one)
-    fill(obj)
-    shapes = [points_at(obj, frame) for frame in FRAMES]
-    assert len(fillings) == 1
-    assert settings_of(obj).message == ""
-    assert all(distance(points_at(twin, frame), shapes[frame - 1]) < 0.15 for frame in FRAMES)
-    assert np.array_equal(points_at(obj, 3), shapes[2])
-
-
 def test_a_render_has_the_points_of_the_viewport(tmp_path, monkeypatch, points_engine):
     obj, armature = add_body()
     animate_tube(armature)
@@ -126,28 +109,6 @@ def test_a_render_has_the_points_of_the_viewport(tmp_path, monkeypatch, points_e
 
 
 # Files and undo
-
-
-@pytest.mark.versions
-def test_a_saved_file_goes_on(tmp_path):
-    obj, armature = add_body()
-    obj.location = (0.3, 0, 0)
-    fill(obj)
-    bend(armature)
-    settings_of(obj).particles.stiffness = 2.0
-    update()
-    shown, count = evaluated_points(obj), settings_of(obj).particles.count
-    save(tmp_path / "body.blend")
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "body.blend"))
-    obj = bpy.data.objects["Tube"]
-    update()
-    assert np.array_equal(evaluated_points(obj), shown)
-    assert settings_of(obj).particles.count == count
-    assert settings_of(obj).particles.stiffness == 2.0
-    bend(bpy.data.objects["Rig"], 81)
-    bend(bpy.data.objects["Rig"])
-    assert np.array_equal(evaluated_points(obj), shown)
-    assert particles_of(obj).count == settings_of(obj).particles.count == count
 
 
 @pytest.mark.versions
@@ -176,16 +137,3 @@ def test_undo():
     bpy.ops.ed.undo()
     assert not settings_of(bpy.data.objects["Tube"]).is_bound
     assert settings_of(bpy.data.objects["Tube"]).particles.count == 0
-
-
-def test_a_copy_has_its_own_particles():
-    obj, armature = add_body()
-    fill(obj)
-    copy = add_twin(obj)
-    update()
-    settings_of(copy).particles.target_count = 3 * COUNT
-    bend(armature)
-    assert settings_of(copy).particles.count > 2 * settings_of(obj).particles.count > 0
-    bpy.data.objects.remove(copy)
-    update()
-    assert set(particle_reports) == {obj.session_uid}

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import bpy
 import numpy as np
 import pytest
-from pictures import assert_same_elsewhere, prepare_pictures, render_elsewhere, render_here
 from scenes_maps import evaluate
 from scenes_patterns import add_own, forget_images
+from scenes_state import refuse
 
-from scenes import add_tube, bind, evaluated_points, select, snapshot, turn
+from scenes import add_tube, bind, evaluated_points, snapshot, turn
 from supple.bridge.rigs.armatures import read_pose, read_skeleton
 from supple.bridge.rigs.carriers import is_hidden_object
-from supple.deformers import SkinningError
 from supple.deformers.layers.limb_depths import measure_depth
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import mirror_pattern
-from supple.tasks.patterns.hints import describe_visibility
 from supple.tasks.patterns.maps import bind_points, read_amounts
-from supple.tasks.patterns.show import clear, describe, follow_bones, update
+from supple.tasks.patterns.read import describe_visibility
+from supple.tasks.patterns.write import clear, describe, update
 
 
 @pytest.fixture
@@ -69,19 +66,6 @@ def test_nodes_measure_as_numpy_does_under_any_method(folded):
     assert expected[4] > 0.3
 
 
-def test_nothing_at_rest_and_when_the_body_moves_as_a_whole(folded):
-    obj, armature, _ = folded
-    fold(armature, 1.0)
-    posed = measure(obj, armature)[0]
-    for location, rotation in (((1, 2, 3), (0.3, 2.0, 1.0)), ((-20, 5, 0), (3.0, -1.0, 0.2))):
-        armature.pose.bones["bone.0"].location = location
-        turn(armature, "bone.0", rotation)
-        assert measure(obj, armature)[0] == pytest.approx(posed, abs=2e-5)
-        fold(armature, 0.0)
-        assert measure(obj, armature)[0] < 1e-5
-        fold(armature, 1.0)
-
-
 def test_folds_appear_with_the_depth(folded):
     obj, armature, pattern = folded
     settings_of(obj).pattern_display = "DISPLACEMENT"
@@ -94,21 +78,6 @@ def test_folds_appear_with_the_depth(folded):
     bpy.context.view_layer.update()
     assert np.abs(evaluated_points(obj) - with_folds).max() > 1e-3
     assert "while the limb presses into the skin" in " ".join(describe_visibility(obj, pattern, "MATERIAL"))
-
-
-@pytest.mark.versions
-def test_pictures_are_the_same_without_supple(folded, tmp_path: Path):
-    obj, armature, _ = folded
-    settings_of(obj).pattern_display = "DISPLACEMENT"
-    for frame, share in ((1, 0.0), (3, 0.9), (8, 1.0)):
-        fold(armature, share)
-        for bone in ("bone.1", "bone.2"):
-            armature.pose.bones[bone].keyframe_insert("rotation_quaternion", frame=frame)
-            armature.pose.bones[bone].keyframe_insert("rotation_euler", frame=frame)
-    prepare_pictures("workbench")
-    file = render_here(tmp_path, "depth", obj)
-    render_elsewhere(tmp_path / "without Supple", False, [file])
-    assert_same_elsewhere(tmp_path, "depth")
 
 
 def test_all_is_given_back_and_nothing_is_made_twice():
@@ -151,23 +120,10 @@ def test_what_cannot_be_measured_is_said(folded):
     assert "Bone 'bone.2' does not deform" in " ".join(describe(obj))
 
 
-def test_a_copy_of_the_character_follows_its_own_bones(folded):
-    obj, armature, _ = folded
-    select(obj, armature)
-    bpy.ops.object.duplicate()
-    copy = next(each for each in bpy.context.selected_objects if each.type == "MESH")
-    rig = next(each for each in bpy.context.selected_objects if each.type == "ARMATURE")
-    follow_bones(copy)
-    fold(rig, 1.0)
-    assert measure(copy, rig)[0] > 0.1
-    assert measure(obj, armature)[0] == 0.0
-
-
 def test_the_other_side_is_pressed_by_the_opposite_bone():
     obj, armature = add_tube(bones=3, rings=61, sides=24)
     armature.data.bones["bone.2"].name = "bone.L"
     obj.data.flip_normals()
     add_own(obj, "WRINKLE", "bone.L", location=(0.4, 0.6, 0.0), size=(0.3, 0.3), driver="DEPTH")
-    with pytest.raises(SkinningError, match=r"no bone 'bone\.R'"):
-        mirror_pattern(obj, 0)
+    refuse(r"no bone 'bone\.R'", mirror_pattern, obj, 0)
     assert len(obj.supple.patterns) == 1

@@ -9,10 +9,9 @@ from scenes_patterns import add_own, add_skin, amounts, moved_by_patterns
 from scenes import edit_bones, turn
 from supple.bridge.animation.drivers import VARIABLES
 from supple.settings.objects import settings_of
-from supple.tasks.patterns.hints import describe_visibility
-from supple.tasks.patterns.layout import charts_of
 from supple.tasks.patterns.maps import read_angles
-from supple.tasks.patterns.show import follow_bones, lay_out_all, update
+from supple.tasks.patterns.read import charts_of, describe_visibility
+from supple.tasks.patterns.write import follow_bones, lay_out_all, update
 
 
 def hints(obj: bpy.types.Object, shading: str = "MATERIAL") -> str:

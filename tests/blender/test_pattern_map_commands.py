@@ -6,12 +6,11 @@ from pathlib import Path
 
 import bpy
 import pytest
-from scenes_cli import DONE, USAGE, assert_refused, main, own_errors
-from scenes_maps import FRAMES, add_body, add_pattern, hills, unmap, write_all
+from scenes_cli import DONE, main, own_errors
+from scenes_maps import FRAMES, hills, write_all
 
 from scenes import save, select
 from supple.bridge.images.data import new_image, read_image
-from supple.tasks.patterns.show import update
 
 
 def assert_same_files(folder: Path, expected: Path) -> None:
@@ -42,25 +41,6 @@ def test_the_operator_saves_a_range(animated_body, tmp_path):
     assert_same_files(tmp_path / "operator", expected)
 
 
-def test_the_operator_says_what_is_wrong(animated_body, tmp_path):
-    def refuse(message: str, **given: str | int) -> None:
-        with pytest.raises(RuntimeError, match=message):
-            bpy.ops.supple.pattern_maps(**given)
-
-    folder = str(tmp_path)
-    select(animated_body)
-    refuse("No folder to write to: choose a folder")
-    refuse("runs backwards", directory=folder, frame_start=3, frame_end=1)
-    unmap(animated_body)
-    refuse("has no UV map to draw into", directory=folder)
-    obj, _ = add_body()
-    refuse("Add a pattern first", directory=folder)
-    bpy.data.objects.remove(obj)
-    bpy.context.view_layer.objects.active = None
-    refuse("Select a mesh", directory=folder)
-    assert os.listdir(tmp_path) == []
-
-
 # The command line
 
 
@@ -89,66 +69,6 @@ def test_the_command_takes_its_options_and_tells_of_patterns_that_are_left_out(a
     assert main("patterns", file, *options, "--output", tmp_path / "maps") == DONE
     assert "supple: Tube: Wrinkle: 'Rig' has no bone 'gone': choose another bone." in capsys.readouterr().err
     assert_same_files(tmp_path / "maps", expected)
-
-
-def test_the_command_asks_which_object(animated_body, tmp_path, capsys, subtests):
-    other, _ = add_body()
-    add_pattern(other, "BULGE")
-    update(other)
-    add_body()
-    file = save(tmp_path / "two.blend")
-    for options, message in (
-        ((), "2 objects have patterns: use --object with one of Tube, Tube.001"),
-        (("--object", "Hero"), "There is no object 'Hero': choose one of Tube, Tube.001"),
-        (("--object", "Tube.002"), "'Tube.002' has no pattern to draw: add a pattern"),
-        (("--object", "Rig"), "'Rig' is not a mesh"),
-    ):
-        with subtests.test(message):
-            capsys.readouterr()
-            code = main("patterns", file, *options, "--output", tmp_path / "maps")
-            assert_refused(code, capsys.readouterr(), message)
-    assert not (tmp_path / "maps").exists()
-
-
-def test_the_command_refuses(file, tmp_path, capsys, subtests):
-    (tmp_path / "file").touch()
-    add_body()
-    bpy.data.objects.remove(bpy.data.objects["Tube"])
-    plain = save(tmp_path / "plain.blend")
-    missing, maps = tmp_path / "no.blend", tmp_path / "maps"
-    for given, options, folder, message in (
-        (plain, (), maps, "No object in the scene has patterns: add patterns first"),
-        (missing, (), maps, f"There is no file '{missing}': check the path"),
-        (file, ("--width", "0"), maps, "A height map of 0 x 0 pixels cannot be drawn"),
-        (file, ("--width", "-5"), maps, "A height map of -5 x -5 pixels cannot be drawn"),
-        *(
-            (file, ("--width", "16"), tmp_path / where, f"Cannot write '{tmp_path / where}' (")
-            for where in ("nowhere/maps", "file/maps", "file")
-        ),
-    ):
-        with subtests.test(message):
-            capsys.readouterr()
-            assert_refused(main("patterns", given, *options, "--output", folder), capsys.readouterr(), message)
-    assert not maps.exists()
-
-
-def test_wrong_usage(file, tmp_path, capsys, subtests):
-    output = ("--output", tmp_path / "maps")
-    for argv, message in (
-        ((file,), "--output"),
-        (output, "FILE"),
-        ((file, *output, "--format", "png"), "'png'"),
-        ((file, *output, "--frames", "all"), "all"),
-        ((file, *output, "--frames", "8-1"), "Frame range 8 to 1 runs backwards"),
-        ((file, *output, "--width", "wide"), "'wide'"),
-    ):
-        with subtests.test(message):
-            capsys.readouterr()
-            assert main("patterns", *argv) == USAGE
-            line = own_errors(capsys.readouterr().err)[-1]
-            assert line.startswith("supple: error: ")
-            assert message in line
-    assert not (tmp_path / "maps").exists()
 
 
 def test_info_counts_patterns(file, capsys):

@@ -18,7 +18,7 @@ from scenes import bind, select, turn
 from supple.deformers import SkinningError
 from supple.deformers.patterns.heights import KINDS, draw_heights, measure_range
 from supple.tasks.patterns.maps import MEANINGS, SUFFIXES, bind_map, bind_points, read_amounts, write_maps
-from supple.tasks.patterns.show import update
+from supple.tasks.patterns.write import update
 
 # Maps
 

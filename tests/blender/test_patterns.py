@@ -7,15 +7,16 @@ import math
 import bpy
 import numpy as np
 import pytest
-from scenes_patterns import add_own, add_skin, amounts, moved_by_patterns
+from scenes_patterns import add_own, add_skin, amounts, make_material, moved_by_patterns
+from scenes_state import refuse
 
-from scenes import add_twin, animate_tube, bind, distance, evaluated_points, points_at, rest_points, select, turn
+from scenes import add_twin, bind, distance, evaluated_points, rest_points, select, turn
+from supple.bridge.images.data import new_image
 from supple.settings.objects import settings_of
 from supple.tasks.patterns import library
 from supple.tasks.patterns.edit import add_pattern, mirror_pattern
 from supple.tasks.patterns.library import ensure_image, find_entry
-from supple.tasks.patterns.node_setup import find_modifier
-from supple.tasks.patterns.show import clear
+from supple.tasks.patterns.write import clear, find_modifier, update
 
 FLAT = 1e-7
 
@@ -265,14 +266,81 @@ def test_a_pattern_saved_to_the_library_comes_back_the_same(tmp_path, monkeypatc
     assert np.abs(values[0] - values[1]).max() <= 1e-5
     bpy.ops.supple.pattern_forget(preset="USER_My_Hill")
     assert "USER_My_Hill" not in library.all_entries()
-    with pytest.raises(RuntimeError, match="There is no saved pattern 'USER_My_Hill'"):
-        bpy.ops.supple.pattern_forget(preset="USER_My_Hill")
+    refuse("There is no saved pattern 'USER_My_Hill'", bpy.ops.supple.pattern_forget, preset="USER_My_Hill")
 
 
-def test_patterns_of_an_animation_are_the_same_in_any_order():
+# What cannot be shown; what is refused is in `test_refusals.py`
+
+
+def test_a_setting_that_makes_no_sense_is_noted_and_its_pattern_not_shown(subtests):
     obj, armature = add_skin()
-    animate_tube(armature)
+    add_own(obj)
+    add_own(obj, location=(0, 2.5, 0.4))
+    turn(armature, "bone.1", (1.5, 0, 0))
+    pattern = settings_of(obj).patterns[0]
+    for name, value, note in (
+        ("full", 0.1, "fully visible at 5.7 degrees, but starts at 11.5: set the full angle above the start"),
+        ("image", None, "The pattern has no height map: choose an image"),
+        ("bone", "Tail", "has no bone 'Tail': choose another bone"),
+        ("axis", "BETWEEN", "No bone drives the pattern: choose a bone"),
+        ("size", (0.0, 0.1), "size"),
+        ("space", "UV", "The mesh has no UV map: unwrap it first"),
+    ):
+        with subtests.test(name):
+            good = getattr(pattern, name)
+            good = tuple(good) if name == "size" else good
+            setattr(pattern, name, value)
+            assert note in pattern.note
+            bpy.context.view_layer.update()
+            assert amounts(obj) == [1.0]  # the other one's
+            setattr(pattern, name, good)
+            assert pattern.note == ""
+
+
+def test_pictures_that_are_no_height_maps_are_noted():
+    obj, _ = add_skin()
+    pattern = add_own(obj)
+    colored = bpy.data.images.new("Colored", 8, 8, is_data=True)
+    colored.pixels[:] = [1.0, 0.2, 0.0, 1.0] * 64
+    pattern.image = colored
+    assert "convert it to gray" in pattern.note
+    bent = new_image("Bent", np.ones((8, 8)))
+    bent.colorspace_settings.name = "sRGB"
+    pattern.image = bent
+    assert pattern.note == "Image 'Bent' is read as sRGB, which distorts its heights: set it to Non-Color"
+
+
+@pytest.mark.versions
+def test_a_material_that_can_not_bump_is_told_and_displacement_goes_on():
+    obj, armature = add_skin()
+    material = make_material(obj, linked=False)
+    material.node_tree.nodes.clear()
+    add_own(obj, "WRINKLE")
+    message = settings_of(obj).pattern_message
+    assert message == (
+        "Material 'Skin' has no shader with a Normal input: add a Principled BSDF, or show patterns as Displacement."
+    )
+    settings_of(obj).pattern_display = "DISPLACEMENT"
+    assert settings_of(obj).pattern_message == ""
+    turn(armature, "bone.1", (1.5, 0, 0))
+    assert moved_by_patterns(obj) > 0.001
+
+
+@pytest.mark.versions
+@pytest.mark.skipif(bpy.app.version >= (5, 0), reason="materials always have nodes from Blender 5.0 on")
+def test_a_material_without_nodes_is_reported():
+    obj, _ = add_skin()
+    make_material(obj, linked=False).use_nodes = False
+    add_own(obj, "WRINKLE")
+    assert settings_of(obj).pattern_message.startswith("Material 'Skin' has no nodes: enable Use Nodes")
+
+
+def test_mirroring_needs_another_side():
+    obj, _ = add_skin()
     add_own(obj, location=(0, 1.5, 0.4))
-    forward, backward = ({time: points_at(obj, time).tobytes() for time in order} for order in ((2, 4, 6), (6, 4, 2)))
-    assert forward == backward
-    assert len(set(forward.values())) == 3
+    refuse("is in the middle of the body", mirror_pattern, obj, 0)
+    for vertex in obj.data.vertices:
+        vertex.co.x += 3.0
+    update(obj)
+    settings_of(obj).patterns[0].location = (3.0, 1.5, 0.4)
+    refuse("not symmetrical in X", mirror_pattern, obj, 0)

@@ -9,7 +9,7 @@ import pytest
 from pictures import FRAMES, count_changed, read_picture, render_animation
 from scenes_patterns import add_skin
 
-from scenes import bind, distance, evaluated_points, points_at, reset
+from scenes import add_object, bind, distance, evaluated_points, points_at, reset
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import add_pattern
 from supple.tasks.patterns.library import ensure_image, find_entry
@@ -19,8 +19,6 @@ PAIRED = ("BUMP cycles", "KIND workbench", "DISPLACEMENT cycles-blur")
 
 OTHERS = ("BUMP cycles-blur", "KIND cycles", "KIND cycles-blur", "DISPLACEMENT workbench", "DISPLACEMENT cycles")
 CASES = [*PAIRED, *(pytest.param(case, marks=pytest.mark.thorough) for case in OTHERS)]
-COMPRESSED = ("KIND cycles-blur compressed", "DISPLACEMENT workbench compressed", "BUMP cycles compressed bound")
-
 BY_ANGLE = (("FOLDS_BELLY", (0.4, 0.5, 0.1)), ("BULGE_STEEP", (0.4, 1.4, 0)), ("RIBS_L", (0.4, 2.2, 0)))
 BY_COMPRESSION = (
     ("FOLDS_BELLY", "COMPRESSION", -0.4), ("RIBS_L", "STRETCH", 0.4), ("BULGE_STEEP", "BOTH", -0.4),
@@ -105,8 +103,7 @@ def test_displacement_renders_what_the_viewport_has(tmp_path):
     obj.hide_render = True
     plain = []
     for frame, mesh in zip(FRAMES, meshes, strict=True):
-        stand_in = bpy.data.objects.new("Plain", mesh)
-        bpy.context.scene.collection.objects.link(stand_in)
+        stand_in = add_object("Plain", mesh)
         plain.append(render_still(tmp_path / "plain.png", frame))
         bpy.data.objects.remove(stand_in)
     assert count_changed(np.stack(plain), rendered) == [0] * len(FRAMES)
@@ -150,15 +147,6 @@ def test_a_bump_is_shaded_as_the_displacement_it_stands_for(tmp_path):
     assert np.abs(bump).max() > 20
     assert np.corrcoef(bump, displaced)[0, 1] > 0.6  # not more: a bump neither casts shadows nor hides what is behind
     assert bump.std() == pytest.approx(displaced.std(), rel=0.3)
-
-
-@pytest.mark.parametrize("cases", (PAIRED, COMPRESSED, pytest.param(OTHERS, marks=pytest.mark.thorough)))
-def test_points_and_pictures_are_the_same_without_supple(tmp_path, cases, subtests):
-    files = [pictures.render_here(tmp_path, case, prepare_case(case, is_bound=False)) for case in cases]
-    pictures.render_elsewhere(tmp_path / "without Supple", False, files)
-    for case in cases:
-        with subtests.test(case):
-            pictures.assert_same_elsewhere(tmp_path, case)
 
 
 @pytest.mark.parametrize("engine", ("CYCLES", pytest.param("EEVEE", marks=pytest.mark.thorough)))

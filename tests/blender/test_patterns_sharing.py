@@ -6,12 +6,11 @@ import pytest
 from scenes_patterns import add_own, add_skin, amounts, forget_images, full_snapshot, make_material, moved_by_patterns
 
 import scenes
-from scenes import add_twin, bind, distance, evaluated_points, rest_points, select, turn
+from scenes import add_twin, bind, distance, evaluated_points, link, rest_points, select, turn
 from supple.nodes.groups import remove_unused_groups
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import remove_pattern
-from supple.tasks.patterns.node_setup import describe_shared, find_modifier
-from supple.tasks.patterns.show import clear
+from supple.tasks.patterns.write import clear, describe_shared, find_modifier
 
 # Removing
 
@@ -72,7 +71,7 @@ def test_the_material_of_each_copy_is_gone_again():
     copy.data = obj.data.copy()
     other = bpy.data.objects.new("Other", obj.data)
     for one in (copy, other):
-        bpy.context.scene.collection.objects.link(one)
+        link(one)
     for one in (obj, copy):
         clear(one)
         assert not one.material_slots
@@ -83,7 +82,7 @@ def test_the_material_of_each_copy_is_gone_again():
 def test_a_material_stays_while_another_object_with_the_mesh_shows_patterns_of_its_own():
     obj, _ = add_skin()
     other = obj.copy()
-    bpy.context.scene.collection.objects.link(other)
+    link(other)
     for one in (obj, other):
         add_own(one, "WRINKLE")
     (material,) = bpy.data.materials
@@ -144,20 +143,11 @@ def test_unbind_keeps_patterns():
     assert moved_by_patterns(obj) > 1e-3
 
 
-def lose_faces(obj):
-    obj.data.clear_geometry()
+LOSE_FACES, EDIT = "obj.data.clear_geometry()", "set_mode('EDIT', obj)"
+LOSE_LAYER = "own = [one for one in obj.data.attributes if 'supple_' in one.name]; obj.data.attributes.remove(own[0])"
 
 
-def enter_edit_mode(obj):
-    select(obj)
-    bpy.ops.object.mode_set(mode="EDIT")
-
-
-def delete_first_layer(obj):
-    obj.data.attributes.remove(next(one for one in obj.data.attributes if one.name.startswith("supple_")))
-
-
-@pytest.mark.parametrize("spoil", [lose_faces, enter_edit_mode, delete_first_layer])
+@pytest.mark.parametrize("spoil", [LOSE_FACES, EDIT, LOSE_LAYER])
 def test_patterns_are_removed_from_any_mesh(spoil):
     obj, _ = add_skin()
     make_material(obj, linked=True)
@@ -165,12 +155,12 @@ def test_patterns_are_removed_from_any_mesh(spoil):
     bind(obj)
     for kind in ("WRINKLE", "BULGE", "BULGE"):
         add_own(obj, kind, location=(0, 1.5, 0.4))
-    spoil(obj)
+    scenes.execute(spoil, obj=obj)
     select(obj)
     scenes.take_away()
     bpy.ops.object.mode_set(mode="OBJECT")
     forget_images()
-    if spoil is not delete_first_layer:  # Edit Mode itself adds and removes attributes
+    if spoil != LOSE_LAYER:  # Edit Mode itself adds and removes attributes
         before = {name: value for name, value in before.items() if " drivers" in name or "Skin " in name}
     after = full_snapshot(obj)
     assert {name: after[name] for name in before} == before
@@ -187,7 +177,7 @@ def test_no_charts_stay_on_copies_of_the_mesh():
     add_own(obj)
     former, obj.data = obj.data, obj.data.copy()
     copy = obj.copy()
-    bpy.context.scene.collection.objects.link(copy)
+    link(copy)
     settings_of(copy).patterns[0].location = (0, 2.5, 0.4)  # it has charts of its own from here, on the same mesh
     copy.data = copy.data.copy()
     for one in (obj, copy):
@@ -195,32 +185,6 @@ def test_no_charts_stay_on_copies_of_the_mesh():
         bpy.ops.supple.pattern_remove_all()
         assert attributes(one.data) == plain
     assert attributes(former) == plain
-
-
-@pytest.mark.versions
-def test_unbind_of_an_override_whose_mesh_is_linked(tmp_path):
-    obj, _ = add_skin()
-    bind(obj)
-    add_own(obj)
-    path = scenes.save(tmp_path / "file.blend")
-    scenes.reset()
-    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
-        wanted.objects = ["Tube", "Rig"]
-    linked, rig = wanted.objects
-    for one in (linked, rig):
-        bpy.context.scene.collection.objects.link(one)
-    select(linked)
-    for operator in (bpy.ops.supple.unbind, bpy.ops.supple.pattern_remove_all):
-        with pytest.raises(RuntimeError, match="'Tube' is linked from another file: make a library override of it"):
-            operator()
-    override = linked.override_create(remap_local_usages=True)
-    select(override)
-    scenes.take_away()
-    bpy.ops.wm.open_mainfile(filepath=str(scenes.save(tmp_path / "user.blend")))
-    override = next(obj for obj in bpy.context.scene.objects if obj.override_library is not None)
-    assert not settings_of(override).is_bound
-    shown = [one.type for one in override.modifiers if one.show_viewport or one.show_render]
-    assert shown == ["ARMATURE"]
 
 
 # Objects that share things
@@ -302,7 +266,7 @@ def test_a_copy_is_edited_without_touching_the_original(shares_mesh):
     copy = obj.copy()
     if not shares_mesh:
         copy.data = obj.data.copy()
-    bpy.context.scene.collection.objects.link(copy)
+    link(copy)
     before = evaluated_points(obj)
     assert distance(before, evaluated_points(copy)) <= 1e-6
     settings_of(copy).patterns[0].location = (0, 2.5, 0.4)
@@ -311,46 +275,6 @@ def test_a_copy_is_edited_without_touching_the_original(shares_mesh):
     clear(copy)
     assert distance(before, evaluated_points(obj)) <= 1e-6
     assert settings_of(obj).patterns[0].note == ""
-
-
-@pytest.mark.versions
-def test_patterns_survive_saving_opening_and_appending(tmp_path):
-    obj, armature = add_skin()
-    add_own(obj, location=(0, 1.5, 0.4))
-    add_own(obj, "WRINKLE")
-    turn(armature, "bone.1", (1.5, 0, 0))
-    before = evaluated_points(obj)
-    path = str(scenes.save(tmp_path / "library.blend", copy=True))
-    bpy.ops.wm.open_mainfile(filepath=str(scenes.save(tmp_path / "file.blend")))
-    found = [bpy.data.objects["Tube"]]
-    for _ in range(2):
-        with bpy.data.libraries.load(path) as (_, wanted):
-            wanted.objects = ["Tube", "Rig"]
-        for one in wanted.objects:
-            bpy.context.scene.collection.objects.link(one)
-        found.append(wanted.objects[0])
-    for one in found:
-        assert distance(before, evaluated_points(one)) <= 1e-6
-    settings_of(found[1]).patterns[0].strength *= 2.0
-    assert [distance(before, evaluated_points(one)) > 0.004 for one in found] == [False, True, False]
-    assert distance(before, evaluated_points(found[2])) <= 1e-6
-    clear(found[0])
-    assert [find_modifier(one) is None for one in found] == [True, False, False]
-
-
-@pytest.mark.versions
-def test_undo_takes_back_what_was_added():
-    scenes.push("Before")
-    obj, _ = add_skin()
-    scenes.push("Tube")
-    before = full_snapshot(obj)
-    bpy.ops.supple.pattern_add(preset="BULGE_STEEP", bone="bone.1")
-    scenes.push("Pattern")
-    scenes.undo()
-    assert full_snapshot(bpy.data.objects["Tube"]) == before
-    scenes.redo()
-    turn(bpy.data.objects["Rig"], "bone.1", (2.3, 0, 0))
-    assert moved_by_patterns(bpy.data.objects["Tube"]) > 0.01
 
 
 # Following changes

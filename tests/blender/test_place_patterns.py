@@ -7,16 +7,24 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 from scenes_placing import LENGTH, RADIUS, add_body, add_pattern, bend, depsgraph, find_hit, shown_at, subdivide
+from scenes_state import refuse
 
-from scenes import add_face_key, bind, evaluated_points, rest_points
+from scenes import add_face_key, bind, evaluated_points, reset, rest_points
 from supple.bridge.meshes.rays import with_rest_positions
-from supple.deformers import SkinningError
-from supple.deformers.patterns.picking import find_shown
-from supple.deformers.patterns.strokes import MOST_POINTS, resample
+from supple.deformers.patterns.outlines import list_lines, outline_on_skin
+from supple.deformers.patterns.picking import PosedSkin, find_shown
+from supple.deformers.patterns.strokes import MAX_POINTS, resample
 from supple.deformers.patterns.surface_points import locate_point
-from supple.tasks.patterns.layout import charts_of
-from supple.tasks.patterns.placing.picking import find_covering, find_patterned, read_skin
-from supple.tasks.patterns.placing.place import LAYOUT_SETTINGS, read_layout, write_layout
+from supple.tasks.patterns.placing import (
+    LAYOUT_SETTINGS,
+    find_covering,
+    find_patterned,
+    read_layout,
+    read_skin,
+    write_layout,
+)
+from supple.tasks.patterns.read import charts_of
+from supple.viewport import outlines
 
 
 def state(obj: bpy.types.Object) -> list[tuple]:
@@ -24,17 +32,6 @@ def state(obj: bpy.types.Object) -> list[tuple]:
 
 
 # Rays
-
-
-def test_a_ray_finds_the_top_of_a_tube():
-    obj, _ = add_body()
-    hit = find_hit(obj, (0.0, 1.02, 9.0), (0.0, 0.0, -2.0))
-    np.testing.assert_allclose(hit.point, (0.0, 1.02, RADIUS), atol=1e-5)
-    np.testing.assert_allclose(hit.rest, hit.point, atol=1e-6)
-    assert hit.normal[2] > 0.98
-    assert np.linalg.norm(hit.normal) == pytest.approx(1.0)
-    for x, direction in ((2.0, -1.0), (0.0, 1.0)):  # beside the skin, away from it
-        assert find_hit(obj, (x, 1.0, 9.0), (0.0, 0.0, direction)) is None
 
 
 def key(obj: bpy.types.Object) -> None:
@@ -104,8 +101,7 @@ def test_a_modifier_that_makes_a_new_mesh_is_reported():
     group.links.new(cube.outputs[0], output.inputs[0])
     modifier = obj.modifiers.new("Another", "NODES")
     modifier.node_group = group
-    with pytest.raises(SkinningError, match=r"makes a new mesh.*disable it"):
-        find_hit(obj, (0.0, 0.0, 9.0), (0.0, 0.0, -1.0))
+    refuse(r"makes a new mesh.*disable it", find_hit, obj, (0.0, 0.0, 9.0), (0.0, 0.0, -1.0))
     assert not obj.add_rest_position_attribute
     modifier.show_viewport = False
     assert find_hit(obj, (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
@@ -189,54 +185,6 @@ def test_index_tells_which_pattern_is_placed():
     np.testing.assert_allclose(obj.supple.patterns[0].location, (0.0, 2.0, RADIUS), atol=1e-5)
 
 
-def test_what_can_not_be_is_told_and_nothing_changed(subtests):
-    obj, _ = add_body()
-    top = (0.0, 1.0, RADIUS)
-    with pytest.raises(RuntimeError, match="Add a pattern first"):
-        bpy.ops.supple.pattern_place(location=top)
-    add_pattern(size=(1.0, 0.6))
-    before = state(obj)
-    for given, message in (
-        ({}, r"No location was given: pass location=\(x, y, z\)"),
-        ({"uv": (0.25, 1.7)}, "no face at UV"),
-        ({"location": top, "size": (0.0, 0.2)}, "enter a width and a height"),
-        ({"location": top, "index": 4}, "no pattern with index 4"),
-    ):
-        with subtests.test(message):
-            with pytest.raises(RuntimeError, match=message):
-                bpy.ops.supple.pattern_place(**given)
-            assert state(obj) == before
-    for points, message in (
-        ([], "at least 2 points: draw a stroke"),
-        ([top], "2 points: draw"),
-        ([top] * 3, "no length"),
-    ):
-        with subtests.test(message, points=points):
-            with pytest.raises(RuntimeError, match=message):
-                stroke(np.array(points))
-            assert state(obj) == before
-    obj.data.uv_layers.remove(obj.data.uv_layers[0])
-    bpy.context.view_layer.update()
-    before = state(obj)
-    with pytest.raises(RuntimeError, match="no UV map"):
-        bpy.ops.supple.pattern_place(uv=(0.25, 0.25))
-    assert state(obj) == before
-
-
-@pytest.mark.parametrize("operator", ("pattern_place", "pattern_stroke"))
-def test_the_mode_has_to_fit(operator: str):
-    add_body()
-    add_pattern()
-    for mode, message in (
-        ("SCULPT", "Go to Object, Pose or Weight Paint Mode"), ("EDIT", "Leave Edit Mode first"),
-    ):  # fmt: skip
-        bpy.ops.object.mode_set(mode=mode)
-        with pytest.raises(RuntimeError, match=message):
-            getattr(bpy.ops.supple, operator)()
-    bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
-    assert getattr(bpy.ops.supple, operator).poll()
-
-
 def test_a_pattern_is_placed_in_pose_mode():
     obj, armature = add_body()
     pattern = add_pattern()
@@ -303,7 +251,7 @@ def test_a_pattern_lies_along_a_stroke_from_end_to_end():
     assert shown_at(obj, pattern, (0.8, 0.5))[1] > 1.7
     line = arc(300)
     stroke(line)
-    assert (pattern.space, pattern.note, len(pattern.stroke)) == ("SURFACE", "", MOST_POINTS)
+    assert (pattern.space, pattern.note, len(pattern.stroke)) == ("SURFACE", "", MAX_POINTS)
     np.testing.assert_allclose([pattern.stroke[index].location for index in (0, -1)], line[[0, -1]], atol=1e-5)
     length = np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
     assert tuple(pattern.size) == pytest.approx((length, 0.5 * length), rel=0.02)
@@ -351,3 +299,115 @@ def test_a_pattern_taken_off_its_stroke_lies_as_its_middle_did():
         [np.linalg.norm(one.sides, axis=1) for one in (after, before)], axis=0
     )
     assert cosines.min() > math.cos(0.1)
+
+
+# Outlines on the skin and in the UV map
+
+
+def outline_posed(skin: PosedSkin, pattern, with_mark: bool) -> np.ndarray:
+    return outline_on_skin(skin, pattern.number, list_lines(pattern.size, with_mark))
+
+
+def test_an_outline_runs_round_the_pattern(subtests):
+    obj, _ = add_body()
+    pattern = add_pattern(size=(0.8, 0.37), angle=0.4)
+    bpy.ops.supple.pattern_place(location=(0.0, 2.02, RADIUS))
+    for change in (None, subdivide):
+        with subtests.test(change=change):
+            if change is not None:
+                change(obj)
+            skin = read_skin(obj, depsgraph())
+            lines = outline_posed(skin, pattern, False)
+            assert lines.shape[1:] == (2, 3)
+            length = np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).sum()
+            assert length == pytest.approx(2 * (0.8 + 0.37), rel=0.03)
+            away = np.hypot(lines[..., 0], lines[..., 2])
+            assert RADIUS * 0.95 < away.min() <= away.max() < RADIUS * 1.001
+            assert len(outline_posed(skin, pattern, True)) > len(lines)
+
+
+@pytest.mark.usefixtures("evaluator")
+def test_an_outline_follows_the_pose_and_is_doubled_where_the_mesh_is():
+    obj, armature = add_body()
+    bind(obj)
+    pattern = add_pattern(size=(0.8, 0.4))
+    bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS))
+    bend(armature)
+    single = outline_posed(read_skin(obj, depsgraph()), pattern, False)
+    middle = single.mean(axis=(0, 1))
+    assert np.linalg.norm(middle - shown_at(obj, pattern)) < 0.2
+    assert np.linalg.norm(middle - (0.0, 3.0, RADIUS)) > 0.25
+    obj.modifiers.new("Array", "ARRAY").count = 2
+    double = outline_posed(read_skin(obj, depsgraph()), pattern, False)
+    assert len(double) == 2 * len(single) > 0
+
+
+def test_the_active_pattern_is_told_from_others_and_hidden_ones_are_left_out():
+    obj, _ = add_body()
+    add_pattern(size=(0.4, 0.2))
+    add_pattern("BULGE_GENTLE", size=(0.4, 0.2))
+    asked = []
+
+    def find(pattern, with_mark: bool) -> np.ndarray:
+        asked.append((pattern.number, with_mark))
+        return np.full((pattern.number, 2, 3), float(pattern.number))
+
+    found = outlines.collect_lines(obj, find)
+    assert {name: len(lines) for name, lines in found.items()} == {"shadow": 2, "active": 2, "others": 1}
+    assert asked == [(1, False), (2, True)]
+    obj.supple.active_pattern = 0
+    assert {name: len(lines) for name, lines in outlines.collect_lines(obj, find).items()} == {
+        "shadow": 1, "active": 1, "others": 2
+    }  # fmt: skip
+    for pattern in obj.supple.patterns:
+        pattern.show = False
+    assert outlines.collect_lines(obj, find) == {}
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """Lines that were to be drawn, without a graphics card."""
+    found = []
+    monkeypatch.setattr(
+        outlines, "_make_batches", lambda obj, find: found.append(outlines.collect_lines(obj, find)) or found[-1]
+    )
+    return found
+
+
+def test_lines_are_made_anew_where_something_has_changed_and_go_with_the_file(made: list[dict]):
+    obj, armature = add_body()
+    bind(obj)
+    pattern = add_pattern(size=(0.4, 0.2))
+    graph = depsgraph()
+    first = outlines.update_posed(obj, graph)
+    assert outlines.update_posed(obj, graph) is first
+    obj.select_set(False)
+    bpy.context.view_layer.update()  # changes no shape
+    assert outlines.update_posed(obj, depsgraph()) is first
+    bend(armature)
+    second = outlines.update_posed(obj, depsgraph())
+    assert second is not first
+    assert np.abs(made[1]["active"] - made[0]["active"]).max() > 0.01
+    pattern.turn = 0.5
+    assert outlines.update_posed(obj, depsgraph()) is not second
+    flat = outlines.update_in_uv(obj)
+    bend(armature)
+    assert outlines.update_in_uv(obj) is flat
+    pattern.turn = 0.7
+    assert outlines.update_in_uv(obj) is not flat
+    outlines.update_posed(obj, depsgraph())
+    assert len(outlines.posed_cache) == len(outlines.uv_cache) == 1
+    reset()
+    assert outlines.posed_cache == outlines.uv_cache == {}
+
+
+def test_an_object_without_patterns_costs_nothing(monkeypatch: pytest.MonkeyPatch):
+    obj, armature = add_body()
+    for name in ("read_skin", "charts_of", "update_posed", "update_in_uv"):
+        monkeypatch.setattr(outlines, name, lambda *_: pytest.fail("read for nothing"))
+    layer = bpy.context.view_layer
+    for active in (obj, armature, None):
+        layer.objects.active = active
+        assert find_patterned(active, layer) == []
+        outlines.draw_posed()
+        outlines.draw_in_uv_editor()

@@ -57,7 +57,7 @@ def test_a_file_of_the_user_is_found_and_stands_in_for_one_of_the_same_name(user
 
 def test_a_file_that_is_wrong_is_left_out_and_named(user_folder, subtests):
     count = len(read_presets()[0])
-    wrong = {"{,": "cannot be read", "{}": "cannot be read", '{"name": "x"}': "left and right"}
+    wrong = {"{,": "cannot be read", "{}": "cannot be read", '{"name": "x"}': "sides, bones are missing"}
     for text, problem in wrong.items():
         with subtests.test(text):
             (user_folder / "wrong.json").write_text(text, encoding="utf-8")

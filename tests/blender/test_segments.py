@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import cos, radians, sin
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import pytest
 
 import scenes
 from benchmarks.generated import open_rigify
+from supple.bridge.owned import Tag
 from supple.bridge.rigs.segments import (
-    TAG,
     Roll,
     find_candidates,
     install_rolls,
@@ -25,7 +25,6 @@ from supple.bridge.rigs.segments import (
 )
 from supple.bridge.rigs.twists import PROPERTY
 from supple.deformers import SkinningError
-from supple.deformers.rig.limbs import SEGMENTS
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -224,7 +223,7 @@ def test_other_rolls_replace_those_there():
     install_rolls(armature, ROLLS)
     other = Roll(LIMB, LAST, ALONG, 0.0, 0.5, 8)
     assert install_rolls(armature, [other]) == (other,) == read_rolls(armature)
-    assert TAG not in armature.data.bones[UPPER]
+    assert Tag.SEGMENTS not in armature.data.bones[UPPER]
     assert_follows_half(armature)
     install_rolls(armature, [])
     assert read_rolls(armature) == ()
@@ -288,23 +287,22 @@ def drive_rolls(armature: bpy.types.Object) -> None:
     armature.pose.bones[LIMB].driver_add("bbone_rollout").driver.expression = "0.1"
 
 
-def curve_it(armature: bpy.types.Object) -> None:
-    armature.pose.bones[LIMB].bbone_curveinx = 0.1
+def of_pose(name: str, value: Any) -> Callable:
+    return lambda armature: setattr(armature.pose.bones[LIMB], name, value)
 
 
-def scale_at_rest(armature: bpy.types.Object) -> None:
-    armature.data.bones[LIMB].bbone_scalein = (1.0, 1.2, 1.0)
+def of_bone(name: str, value: Any) -> Callable:
+    return lambda armature: setattr(armature.data.bones[LIMB], name, value)
 
 
-def give_segments(armature: bpy.types.Object) -> None:
-    armature.data.bones[LIMB].bbone_segments = 3
+OF_THE_USER = {
+    "keyed": key_rolls, "driven": drive_rolls, "curved": of_pose("bbone_curveinx", 0.1),
+    "scaled at rest": of_bone("bbone_scalein", (1.0, 1.2, 1.0)), "segments": of_bone("bbone_segments", 3),
+    "handle": lambda armature: of_bone("bbone_custom_handle_start", armature.data.bones[UPPER])(armature),
+}  # fmt: skip
 
 
-def give_handle(armature: bpy.types.Object) -> None:
-    armature.data.bones[LIMB].bbone_custom_handle_start = armature.data.bones[UPPER]
-
-
-@pytest.mark.parametrize("change", [key_rolls, drive_rolls, curve_it, scale_at_rest, give_segments, give_handle])
+@pytest.mark.parametrize("change", OF_THE_USER.values(), ids=OF_THE_USER)
 def test_bones_of_the_user_s_own_are_kept(change: Callable):
     _, armature = add_limb()
     change(armature)
@@ -319,13 +317,13 @@ def test_bones_of_the_user_s_own_are_kept(change: Callable):
 def test_what_others_have_stored_under_the_name_is_no_roll(stored: Any):
     _, armature = add_limb()
     bone = armature.data.bones[LIMB]
-    bone[TAG] = stored
+    bone[Tag.SEGMENTS] = stored
     assert read_rolls(armature) == ()
     remove_rolls(armature)
-    assert TAG in bone
+    assert Tag.SEGMENTS in bone
     assert install_rolls(armature, [BY_LAST]) == (BY_LAST,) == read_rolls(armature)
     remove_rolls(armature)
-    assert TAG not in bone
+    assert Tag.SEGMENTS not in bone
 
 
 def test_keys_of_the_whole_character_do_not_count():
@@ -389,73 +387,9 @@ def test_muted_the_skin_is_as_without_segments(tmp_path: Path):
 # Files, copies and names
 
 
-def reopen(path: Path) -> Iterator[tuple[bpy.types.Object, str, str]]:
-    scenes.open_tube(scenes.save(path))
-    yield bpy.data.objects["Rig"], LIMB, LAST
-
-
-def duplicate(_path: Path) -> Iterator[tuple[bpy.types.Object, str, str]]:
-    scenes.select(bpy.data.objects["Tube"], bpy.data.objects["Rig"])
-    bpy.ops.object.duplicate()
-    rig = bpy.data.objects["Rig"]
-    yield next(obj for obj in bpy.context.selected_objects if obj.type == "ARMATURE"), LIMB, LAST
-    yield rig, LIMB, LAST
-
-
-def rename(_path: Path) -> Iterator[tuple[bpy.types.Object, str, str]]:
-    rig = bpy.data.objects["Rig"]
-    rig.data.bones[LIMB].name, rig.data.bones[LAST].name = 'Fore "arm"', "Hand"
-    yield rig, 'Fore "arm"', "Hand"
-
-
-def rename_in_edit_mode(_path: Path) -> Iterator[tuple[bpy.types.Object, str, str]]:
-    rig = bpy.data.objects["Rig"]
-
-    def change(bones: Any) -> None:
-        bones[LIMB].name, bones[LAST].name = "Forearm", "Hand"
-
-    scenes.edit_bones(rig, change)
-    yield rig, "Forearm", "Hand"
-
-
-def rename_and_install_again(path: Path) -> Iterator[tuple[bpy.types.Object, str, str]]:
-    rig, limb, last = next(rename(path))
-    install_rolls(rig, read_rolls(rig))
-    twist(rig, 400.0, last)
-    assert read_roll_out(rig, limb) == pytest.approx(400.0, abs=1e-3)
-    yield rig, limb, last
-
-
-def append(path: Path) -> Iterator[tuple[bpy.types.Object, str, str]]:
-    rig, _ = load(path, is_linked=False)
-    yield rig, LIMB, LAST
-
-
-def override(path: Path) -> Iterator[tuple[bpy.types.Object, str, str]]:
-    rig, _ = load_override(path)
-    yield rig, LIMB, LAST
-    yield reopen_override(path.with_name("shot.blend")), LIMB, LAST
-
-
 def reopen_override(path: Path) -> bpy.types.Object:
     bpy.ops.wm.open_mainfile(filepath=str(scenes.save(path)))
     return next(obj for obj in bpy.data.objects if obj.override_library and obj.type == "ARMATURE")
-
-
-def undo_removal(_path: Path) -> Iterator[tuple[bpy.types.Object, str, str]]:
-    scenes.push("installed")
-    remove_rolls(bpy.data.objects["Rig"])
-    scenes.push("removed")
-    scenes.undo()
-    yield bpy.data.objects["Rig"], LIMB, LAST
-    scenes.redo()
-    assert read_rolls(bpy.data.objects["Rig"]) == ()
-    assert list_drivers(bpy.data.objects["Rig"]) == []
-    scenes.undo()
-    yield bpy.data.objects["Rig"], LIMB, LAST
-
-
-WAYS = reopen, duplicate, rename, rename_in_edit_mode, rename_and_install_again, append, override, undo_removal
 
 
 def save_character(path: Path) -> None:
@@ -483,16 +417,6 @@ def load_override(path: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
     made = collection.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer, do_fully_editable=True)
     scenes.update()
     return next(obj for obj in made.all_objects if obj.type == "ARMATURE"), rig
-
-
-@pytest.mark.versions
-@pytest.mark.parametrize("way", WAYS, ids=[way.__name__ for way in WAYS])
-def test_follows(way: Callable, tmp_path: Path):
-    add_rolled_limb()
-    for armature, limb, last in way(tmp_path / "file.blend"):
-        roll = next(roll for roll in read_rolls(armature) if roll.bone == limb)
-        assert (roll.source, roll.head, roll.tail, roll.segments) == (last, 0.0, 1.0, SEGMENTS)
-        assert_follows(armature, 70.0, limb, last)
 
 
 @pytest.mark.versions
@@ -576,11 +500,11 @@ def test_bones_made_by_symmetrize_have_no_roll_and_are_given_back():
         bpy.ops.armature.symmetrize()
 
     scenes.edit_bones(armature, mirror)
-    assert TAG in armature.data.bones["Fore.R"]
+    assert Tag.SEGMENTS in armature.data.bones["Fore.R"]
     assert [roll.bone for roll in read_rolls(armature)] == ["Fore.L"]
     remove_rolls(armature)
     assert armature.data.bones["Fore.R"].bbone_segments == 1
-    assert TAG not in armature.data.bones["Fore.R"]
+    assert Tag.SEGMENTS not in armature.data.bones["Fore.R"]
 
 
 def test_a_deleted_source_leaves_no_roll():
@@ -589,17 +513,3 @@ def test_a_deleted_source_leaves_no_roll():
     assert read_rolls(armature) == (BY_ITSELF,)
     assert install_rolls(armature, read_rolls(armature)) == (BY_ITSELF,)
     assert armature.data.bones[LIMB].bbone_segments == 1
-
-
-def test_an_armature_constraint_follows_segments():
-    """Blender's own: its target's segments carry it, so it turns with the limb where it is."""
-    _, armature = add_rolled_limb()
-    empty = bpy.data.objects.new("Watch", None)
-    bpy.context.scene.collection.objects.link(empty)
-    empty.location = (0.0, 1.5, RADIUS)
-    constraint: Any = empty.constraints.new("ARMATURE")
-    target = constraint.targets.new()
-    target.target, target.subtarget = armature, LIMB
-    twist(armature, 90.0)
-    place = empty.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.translation
-    assert np.degrees(np.arctan2(place.x, place.z)) == pytest.approx(45.0, abs=1.0)

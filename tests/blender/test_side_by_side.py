@@ -9,26 +9,7 @@ import pytest
 import test_overlay
 from pictures import add_character, prepare_pictures, render_animation
 
-from scenes import (
-    add_face_key,
-    add_tube,
-    add_twin,
-    animate_key,
-    armature_modifier,
-    bind,
-    distance,
-    edit_bones,
-    evaluated_points,
-    frames_of,
-    longest_action,
-    play,
-    reset,
-    select,
-    skinned_meshes,
-    snapshot,
-    turn,
-    undo,
-)
+import scenes
 from supple.deformers import DEFORMERS
 from supple.settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME, has_ghosts
 from supple.tasks.side_by_side import ghosts
@@ -55,9 +36,9 @@ def pose(obj: bpy.types.Object, key: str) -> Ghost:
 
 
 def add_posed_tube() -> tuple[bpy.types.Object, bpy.types.Object]:
-    obj, armature = add_tube()
-    turn(armature, "bone.1", (0.3, 0.4, 1.2))
-    turn(armature, "bone.2", (0.0, 0.9, -0.5))
+    obj, armature = scenes.add_tube()
+    scenes.turn(armature, "bone.1", (0.3, 0.4, 1.2))
+    scenes.turn(armature, "bone.2", (0.0, 0.9, -0.5))
     return obj, armature
 
 
@@ -75,13 +56,13 @@ def test_ghosts_of_blenders_methods_have_their_points():
     obj, _ = add_posed_tube()
     obj.supple.linear_group = obj.vertex_groups[0].name  # which these do not know
     for key, has_volume in ((LINEAR, False), (PRESERVE_VOLUME, True)):
-        armature_modifier(obj).use_deform_preserve_volume = has_volume
-        assert distance(evaluated_points(obj), pose(obj, key).points) <= 1e-5
+        scenes.armature_modifier(obj).use_deform_preserve_volume = has_volume
+        assert scenes.distance(scenes.evaluated_points(obj), pose(obj, key).points) <= 1e-5
 
 
 def test_ghosts_have_the_points_of_their_method_bound(subtests):
     obj, _ = add_posed_tube()
-    test_overlay.close(obj.data)
+    scenes.close(obj.data)
     obj.supple.linear_group = obj.vertex_groups[0].name
     obj.supple.order, obj.supple.bulge_limit = "HG", 0.9
     obj.supple.particles.target_count, obj.supple.particles.radius = 100, 0.15
@@ -90,7 +71,7 @@ def test_ghosts_have_the_points_of_their_method_bound(subtests):
     points: dict[str, list[np.ndarray]] = {key: [] for key in OWN}
     for is_bound in (False, True):
         if is_bound:
-            bind(obj, method="DLBNT")
+            scenes.bind(obj, method="DLBNT")
             overlay._on_load()  # noqa: SLF001
         for key, found in points.items():
             ghost = pose(obj, key)
@@ -98,92 +79,81 @@ def test_ghosts_have_the_points_of_their_method_bound(subtests):
             found.append(ghost.points.copy())
     for key, found in points.items():
         with subtests.test(key):
-            bind(obj, method=key, evaluate="PYTHON")
+            scenes.bind(obj, method=key, evaluate="PYTHON")
             for ghost in found:
-                assert distance(evaluated_points(obj), ghost) <= TOLERANCE
+                assert scenes.distance(scenes.evaluated_points(obj), ghost) <= TOLERANCE
 
 
 @pytest.mark.characters("kaykit_knight")
 def test_real_characters(asset: Callable, character: str):
-    bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
-    meshes, action = skinned_meshes(), longest_action()
-    play(armature_modifier(meshes[0]).object, action)
-    bpy.context.scene.frame_set(frames_of(action)[2])
-    shown = {obj: evaluated_points(obj) for obj in meshes}
+    scenes.open_file(asset(character))
+    meshes, action = scenes.skinned_meshes(), scenes.longest_action()
+    scenes.play(scenes.armature_modifier(meshes[0]).object, action)
+    bpy.context.scene.frame_set(scenes.frames_of(action)[2])
+    shown = {obj: scenes.evaluated_points(obj) for obj in meshes}
     for obj, points in shown.items():
-        assert distance(points, pose(obj, LINEAR).points) <= 1e-5
+        assert scenes.distance(points, pose(obj, LINEAR).points) <= 1e-5
     centers = {obj: pose(obj, "CENTERS").points.copy() for obj in meshes}
-    bind(*meshes, method="CENTERS", evaluate="PYTHON")
+    scenes.bind(*meshes, method="CENTERS", evaluate="PYTHON")
     for obj, points in centers.items():
-        assert distance(evaluated_points(obj), points) <= TOLERANCE
+        assert scenes.distance(scenes.evaluated_points(obj), points) <= TOLERANCE
 
 
 def test_a_ghost_follows_the_pose_and_is_bound_once(binds: list[str]):
     obj, armature = add_posed_tube()
     first = pose(obj, "DLBNT").points
     assert pose(obj, "DLBNT").points is first
-    turn(armature, "bone.1", (0.0, 0.0, -0.8))
+    scenes.turn(armature, "bone.1", (0.0, 0.0, -0.8))
     second = pose(obj, "DLBNT").points
     assert second is not first
-    bind(obj, method="DLBNT", evaluate="PYTHON")
-    assert distance(evaluated_points(obj), second) <= TOLERANCE
+    scenes.bind(obj, method="DLBNT", evaluate="PYTHON")
+    assert scenes.distance(scenes.evaluated_points(obj), second) <= TOLERANCE
     assert binds == ["DLBNT"]
 
 
 def test_shape_keys_are_followed_without_binding_again(binds: list[str]):
     obj, _ = add_posed_tube()
-    key = add_face_key(obj)
-    animate_key(key)
+    key = scenes.add_face_key(obj)
+    scenes.animate_key(key)
     bpy.context.scene.frame_set(1)
     pose(obj, LINEAR)
     for frame in (2, 3, 6):
         bpy.context.scene.frame_set(frame)
-        assert distance(evaluated_points(obj), pose(obj, LINEAR).points) <= 1e-5
+        assert scenes.distance(scenes.evaluated_points(obj), pose(obj, LINEAR).points) <= 1e-5
     key.id_data.animation_data_clear()
     for value in (0.3, 0.7):
         key.value = value
         bpy.context.view_layer.update()
-        assert distance(evaluated_points(obj), pose(obj, LINEAR).points) <= 1e-5
+        assert scenes.distance(scenes.evaluated_points(obj), pose(obj, LINEAR).points) <= 1e-5
     assert len(binds) == 1
 
 
-def change_weights(obj: bpy.types.Object) -> None:
-    obj.vertex_groups["bone.2"].add(range(100), 1.0, "REPLACE")
-    obj.data.update_tag()
-
-
-def change_points(obj: bpy.types.Object) -> None:
-    for vertex in obj.data.vertices:
-        vertex.co *= 1.3
-    obj.data.update_tag()
-
-
-def change_bones(obj: bpy.types.Object) -> None:
-    edit_bones(armature_modifier(obj).object, lambda bones: setattr(bones["bone.1"], "head", (0.2, 1.1, 0.0)))
-
-
-def change_settings(obj: bpy.types.Object) -> None:
-    obj.supple.bulge_limit = 0.2
+CHANGES = (
+    "obj.vertex_groups['bone.2'].add(range(100), 1.0, 'REPLACE'); obj.data.update_tag()",
+    "obj.data.transform(Matrix.Scale(1.3, 4)); obj.data.update_tag()",
+    "edit_bones(rig, lambda bones: setattr(bones['bone.1'], 'head', (0.2, 1.1, 0.0)))",
+    "obj.supple.bulge_limit = 0.2",
+)
 
 
 def test_changes_are_followed(subtests: pytest.Subtests):
-    for change in (change_weights, change_points, change_bones, change_settings):
-        with subtests.test(change.__name__):
-            reset()
+    for change in CHANGES:
+        with subtests.test(change):
+            scenes.reset()
             obj, armature = add_posed_tube()
-            turn(armature, "bone.1", (0.0, 0.0, 2.0))
+            scenes.turn(armature, "bone.1", (0.0, 0.0, 2.0))
             before = pose(obj, "CENTERS").points.copy()
-            change(obj)
+            scenes.execute(change, obj=obj, rig=armature)
             bpy.context.view_layer.update()
             after = pose(obj, "CENTERS").points.copy()
             assert np.abs(after - before).max() > 1e-3
-            bind(obj, method="CENTERS", evaluate="PYTHON")
-            assert distance(evaluated_points(obj), after) <= TOLERANCE
+            scenes.bind(obj, method="CENTERS", evaluate="PYTHON")
+            assert scenes.distance(scenes.evaluated_points(obj), after) <= TOLERANCE
 
 
 def test_what_is_wrong_is_said_once_and_holds_up_no_other(binds: list[str]):
     obj, armature = add_posed_tube()
-    bare = add_twin(obj)
+    bare = scenes.add_twin(obj)
     bare.vertex_groups.clear()
     bpy.context.view_layer.update()
     for _ in range(3):
@@ -195,10 +165,10 @@ def test_what_is_wrong_is_said_once_and_holds_up_no_other(binds: list[str]):
     bare.data.update_tag()
     bpy.context.view_layer.update()
     assert pose(bare, LINEAR).message == ""
-    armature_modifier(obj).object = None
+    scenes.armature_modifier(obj).object = None
     assert "has no armature" in pose(obj, LINEAR).message
     assert pose(obj, LINEAR).points is None
-    armature_modifier(obj).object = armature
+    scenes.armature_modifier(obj).object = armature
     assert pose(obj, LINEAR).message == ""
 
 
@@ -220,7 +190,7 @@ def test_a_ghost_stays_while_its_mesh_or_bones_are_edited():
     obj, armature = add_posed_tube()
     for edited, other in ((obj, "DLB"), (armature, "DLBNT")):
         before = pose(obj, LINEAR).points
-        select(edited)
+        scenes.select(edited)
         bpy.ops.object.mode_set(mode="EDIT")
         assert pose(obj, LINEAR).points is before
         assert "being edited" in pose(obj, other).message
@@ -231,9 +201,9 @@ def test_a_ghost_stays_while_its_mesh_or_bones_are_edited():
 def test_what_is_shown_is_named():
     obj, _ = add_posed_tube()
     assert describe_shown([obj]) == "Blender's Linear"
-    armature_modifier(obj).use_deform_preserve_volume = True
+    scenes.armature_modifier(obj).use_deform_preserve_volume = True
     assert describe_shown([obj]) == "Preserve Volume"
-    bind(obj, method="CENTERS")
+    scenes.bind(obj, method="CENTERS")
     assert describe_shown([obj]) == "Centers"
     bpy.ops.supple.flip()
     assert describe_shown([obj]) == "Preserve Volume"
@@ -261,7 +231,7 @@ def press(keys: set[str] | None = None) -> None:
 
 @pytest.mark.versions
 def test_ghosts_stand_beside_the_character(picture: Callable):
-    add_tube(bones=2, rings=13, sides=12, length=1.6, radius=0.25)
+    scenes.add_tube(bones=2, rings=13, sides=12, length=1.6, radius=0.25)
     assert not picture(draw_in_view).any()
     press({LINEAR, "DLB", "DLBNT"})  # the first is what the character shows
     pixels = picture(draw_in_view)
@@ -288,7 +258,7 @@ def test_nothing_is_drawn_where_it_is_hidden(picture: Callable):
 
 
 def test_ghosts_do_not_shake():
-    obj, armature = add_tube()
+    obj, armature = scenes.add_tube()
     view = view_3d()[1].spaces.active.region_3d
     view.view_rotation = (1.0, 0.0, 0.0, 0.0)
 
@@ -297,28 +267,28 @@ def test_ghosts_do_not_shake():
         return found[0].length
 
     narrow = step()
-    turn(armature, "bone.1", (0.0, 0.0, 1.5))
+    scenes.turn(armature, "bone.1", (0.0, 0.0, 1.5))
     wide = step()
     assert wide > narrow + 0.2
-    turn(armature, "bone.1")
+    scenes.turn(armature, "bone.1")
     assert step() == wide
 
 
 def test_nothing_of_the_file_changes_and_another_has_none(picture: Callable):
     obj, _ = add_posed_tube()
-    bind(obj, method="CENTERS")
+    scenes.bind(obj, method="CENTERS")
     picture(draw_in_view)  # which leaves a render result
-    before = snapshot(obj)
+    before = scenes.snapshot(obj)
     press({LINEAR, "PARTICLES"})
     picture(draw_in_view)
     press()
     picture(draw_in_view)
-    assert snapshot(obj) == before
+    assert scenes.snapshot(obj) == before
     assert ghosts._ghosts == {}  # noqa: SLF001
     assert not overlay.cache
     press()
     picture(draw_in_view)
-    reset()  # another file has none
+    scenes.reset()  # another file has none
     assert not has_ghosts()
     assert ghosts._ghosts == {}  # noqa: SLF001
 
@@ -329,10 +299,10 @@ def test_one_click_and_they_are_gone():
     assert has_ghosts(first)
     press()
     assert not has_ghosts()
-    _, second = add_tube()
+    _, second = scenes.add_tube()
     press()
     assert has_ghosts(second)
-    select(first)
+    scenes.select(first)
     press()
     assert has_ghosts(first)
     assert not has_ghosts(second)
@@ -344,7 +314,7 @@ def test_one_click_and_they_are_gone():
 @pytest.mark.versions
 def test_what_is_deleted_or_undone_has_none(picture: Callable):
     obj, armature = add_posed_tube()
-    twin = add_twin(obj)
+    twin = scenes.add_twin(obj)
     bpy.context.view_layer.update()
     press({PRESERVE_VOLUME})
     picture(draw_in_view)
@@ -353,12 +323,12 @@ def test_what_is_deleted_or_undone_has_none(picture: Callable):
     picture(draw_in_view)
     assert [ghost.key for ghost in overlay.cache] == [PRESERVE_VOLUME]
     bpy.ops.ed.undo_push(message="before")
-    turn(armature, "bone.1", (0.0, 0.0, 0.1))
+    scenes.turn(armature, "bone.1", (0.0, 0.0, 0.1))
     bpy.ops.ed.undo_push(message="turned")
-    undo()
+    scenes.undo()
     picture(draw_in_view)
     obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
-    assert distance(evaluated_points(obj), pose(obj, LINEAR).points) <= 1e-5
+    assert scenes.distance(scenes.evaluated_points(obj), pose(obj, LINEAR).points) <= 1e-5
     bpy.data.objects.remove(armature)
     assert not picture(draw_in_view).any()
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from math import radians
-from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
 
 from scenes import (
-    TOLERANCE,
     add_tube,
-    add_twin,
     bind,
-    distance,
     evaluated_points,
-    reset,
     rest_points,
-    save,
     select,
     turn,
     update,
@@ -31,8 +25,6 @@ from supple.settings.objects import settings_of
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 SIDES = 16
-NAME = "Tube"
-"""Of the mesh: opening a file makes objects anew."""
 
 
 def add_bound(method: str = "DLB", evaluate: str = "BLENDER") -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -90,48 +82,6 @@ def test_ticked_meshes_are_given_a_twist_together():
     bpy.context.scene.supple_character.twist = "OFF"
     assert settings_of(obj).twist == "OFF"
     assert not is_rolled(armature)
-
-
-@pytest.mark.parametrize("method", ["DLBNT", "SSD"])
-def test_meshes_of_one_armature_have_methods_of_their_own(method: str):
-    """Bones that roll for one mesh are plain bones to another that is deformed as published."""
-    obj, armature = add_bound()
-    other = add_twin(obj)
-    bind(other, method=method, evaluate="BLENDER")
-    assert is_rolled(armature)
-    assert settings_of(other).evaluate_problem == ""
-    by_python = add_twin(other)
-    bind(by_python, method=method, evaluate="PYTHON")
-    twist(armature, 150.0)
-    assert find_angle(obj, 0.5) > 60.0
-    assert distance(evaluated_points(by_python), evaluated_points(other)) <= TOLERANCE
-
-
-@pytest.mark.versions
-@pytest.mark.usefixtures("evaluator")
-def test_a_pose_has_one_shape_whatever_was_shown_before(tmp_path: Path, subtests: pytest.Subtests):
-    def play() -> list[np.ndarray]:
-        shown = []
-        for frame in (1, 4, 8):
-            bpy.context.scene.frame_set(frame)
-            shown.append(evaluated_points(bpy.data.objects[NAME]).copy())
-        return shown
-
-    obj, armature = add_tube()
-    armature.data.bones["bone.2"].supple.spread_twist = "ON"
-    bind(obj)
-    for frame, degrees in ((1, 0.0), (8, 400.0)):
-        twist(armature, degrees)
-        armature.pose.bones["bone.2"].keyframe_insert("rotation_euler", frame=frame)
-    first = play()
-    with subtests.test("twisted by hand"):
-        twist(armature, 137.0)
-        assert np.array_equal(play(), first)
-    with subtests.test("opened again"):
-        path = save(tmp_path / "file.blend")
-        reset()
-        bpy.ops.wm.open_mainfile(filepath=str(path))
-        assert np.allclose(play(), first, atol=1e-6)
 
 
 @pytest.mark.versions

@@ -7,112 +7,24 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from scenes_twins import assert_tube_follows, bend, bound_tube
+from scenes_twins import bend, bound_tube
 
 from scenes import (
     add_tube,
-    add_twin,
     armature_modifier,
     bind,
     distance,
-    edit_bones,
     evaluated_points,
     push,
     redo,
-    rest_points,
-    select,
-    snapshot,
     undo,
     update,
 )
 from supple.bridge.meshes import data as meshes
-from supple.settings.objects import settings_of
 from supple.tasks.skin import by_blender
 
 pytestmark = [pytest.mark.versions, pytest.mark.usefixtures("silent_handlers")]
 EVALUATED = pytest.mark.usefixtures("evaluator")
-
-
-@EVALUATED
-def test_undo_and_redo_of_poses():
-    _, armature, _ = bound_tube()
-    push("bind")
-    shapes = []
-    for angle in (40, 80, 120):
-        bend(armature, angle)
-        push(f"pose {angle}")
-        shapes.append(evaluated_points(bpy.data.objects["Tube"]))
-        assert_tube_follows()
-    for shape in (shapes[1], shapes[0]):
-        undo()
-        assert_tube_follows()
-        assert np.array_equal(evaluated_points(bpy.data.objects["Tube"]), shape)
-    for shape in (shapes[1], shapes[2]):
-        redo()
-        assert_tube_follows()
-        assert np.array_equal(evaluated_points(bpy.data.objects["Tube"]), shape)
-    undo(2)
-    bend(bpy.data.objects["Rig"], 150)
-    assert_tube_follows()
-
-
-def test_undo_and_redo_bring_back_carriers_of_another_pose():
-    """In a window, the undo step of an operator is pushed before handlers write what it has changed."""
-    obj, armature = add_tube()
-    bind(obj, method="SSD", evaluate="PYTHON")
-    bend(armature, 40)
-    push("pose")
-    shape = evaluated_points(obj)
-    bend(armature, 80)
-    handlers = bpy.app.handlers.depsgraph_update_post
-    later = handlers[:]
-    handlers.clear()
-    bend(armature, 40)
-    push("the same pose")
-    handlers.extend(later)
-    armature.update_tag()
-    update()
-    bpy.context.scene["other"] = 1
-    push("other")
-    for step in (undo, undo, redo):
-        step()
-        update()
-        assert np.array_equal(evaluated_points(bpy.data.objects["Tube"]), shape)
-
-
-def test_undo_of_bind_and_of_unbind(evaluator):
-    obj, armature = add_tube()
-    add_twin(obj).name = "Twin"
-    bend(armature, 40)
-    push("built")
-    before = snapshot(obj)
-    bind(obj, method="SSD")
-    push("bind")
-    bend(armature, 90)
-    push("pose")
-    undo()
-    assert_tube_follows()
-    undo()
-    obj = bpy.data.objects["Tube"]
-    assert not settings_of(obj).is_bound
-    assert snapshot(obj) == before
-    assert_tube_follows()
-    redo()
-    assert settings_of(bpy.data.objects["Tube"]).is_bound
-    assert_tube_follows()
-    redo()
-    assert_tube_follows()
-    bend(bpy.data.objects["Rig"], 120)
-    push("other pose")
-    assert_tube_follows()
-    select(bpy.data.objects["Tube"])
-    bpy.ops.supple.unbind()
-    push("unbind")
-    assert_tube_follows()
-    undo()
-    assert settings_of(bpy.data.objects["Tube"]).is_bound
-    bend(bpy.data.objects["Rig"], 150)
-    assert_tube_follows()
 
 
 def test_in_other_scenes():
@@ -126,77 +38,11 @@ def test_in_other_scenes():
     assert "2 passed" in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
 
 
-@EVALUATED
-@pytest.mark.parametrize("segments", [1, 3])
-def test_undo_of_a_method(segments):
-    obj, armature, _ = bound_tube()
-    for bone in armature.data.bones:
-        bone.bbone_segments = segments
-    bend(armature, 100)
-    push("SSD")
-    settings_of(obj).method = "DLBNT"
-    update()
-    push("DLBNT")
-    changed = evaluated_points(obj)
-    undo()
-    assert settings_of(bpy.data.objects["Tube"]).method == "SSD"
-    assert_tube_follows()
-    redo()
-    update()
-    assert np.array_equal(evaluated_points(bpy.data.objects["Tube"]), changed)
-
-
 def change_weights() -> None:
     for name in ("Tube", "Twin"):
         obj = bpy.data.objects[name]
         obj.vertex_groups["bone.0"].add(list(range(250, 400)), 0.6, "REPLACE")
         obj.data.update_tag()
-
-
-def change_shape() -> None:
-    for name in ("Tube", "Twin"):
-        mesh = bpy.data.objects[name].data
-        mesh.vertices.foreach_set("co", (rest_points(bpy.data.objects[name]) * (1.6, 1, 1)).astype(np.float32).ravel())
-        mesh.update()
-
-
-def change_size() -> None:
-    for name in ("Twin", "Tube"):
-        select(bpy.data.objects[name])
-        bpy.ops.object.mode_set(mode="EDIT")
-        bpy.ops.mesh.select_all(action="SELECT")
-        bpy.ops.mesh.subdivide()
-        bpy.ops.object.mode_set(mode="OBJECT")
-    bind(bpy.data.objects["Tube"], method="SSD")
-
-
-def change_bones() -> None:
-    edit_bones(bpy.data.objects["Rig"], lambda bones: setattr(bones["bone.1"], "tail", (0.2, 2.1, 0.1)))
-
-
-def rename_bone() -> None:
-    bpy.data.objects["Rig"].data.bones["bone.2"].name = "hand"
-
-
-@EVALUATED
-def test_undo_of_what_a_binding_depends_on(subtests):
-    bound_tube()
-    for change in (change_weights, change_shape, change_size, change_bones, rename_bone):
-        bend(bpy.data.objects["Rig"], 80)
-        with subtests.test(change.__name__):
-            push("before")
-            change()
-            update()
-            push("after")
-            assert_tube_follows()
-            undo()
-            assert_tube_follows()
-            bend(bpy.data.objects["Rig"], 50)
-            assert_tube_follows()
-            redo()
-            assert_tube_follows()
-            undo()
-            assert_tube_follows()
 
 
 @EVALUATED

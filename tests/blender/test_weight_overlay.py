@@ -131,19 +131,6 @@ def test_a_tool_has_weights_sooner_than_the_mesh(batches: list[dict]):
     assert weight_overlay.tools == {}
 
 
-def test_unregister_removes_the_handler(monkeypatch: pytest.MonkeyPatch):
-    view, installed = bpy.types.SpaceView3D, []
-    weight_overlay.unregister()
-    with monkeypatch.context() as patch:
-        patch.setattr(view, "draw_handler_add", lambda *given: installed.append(given) or given)
-        patch.setattr(view, "draw_handler_remove", lambda handle, region: installed.remove(handle))
-        weight_overlay.register()
-        assert installed == [(weight_overlay.draw, (), "WINDOW", "POST_VIEW")]
-        weight_overlay.unregister()
-        assert installed == []
-    weight_overlay.register()
-
-
 def draw_square(values: list[float], color: tuple, by_bone: bool = False, hidden: bool | None = None) -> Callable:
     """Draw a square of four values at its corners, in front of one that is drawn by the other way if it is told."""
     attributes = {

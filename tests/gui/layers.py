@@ -21,7 +21,7 @@ def keep_outside(window: Window) -> Iterator[float]:
     take_picture("layers-1-posed")
 
     def list_kept() -> list[str]:
-        return [obj.name for obj in part("tasks.subject.layered").list_layered(bpy.data.objects)]
+        return [obj.name for obj in part("tasks.layers.present").list_layered(bpy.data.objects)]
 
     window.call(bpy.ops.supple.layers_add, True)
     check("Stay Outside shows progress first", window.is_computing and not list_kept())

@@ -54,7 +54,7 @@ class Stage:
 
     @property
     def state(self) -> tuple:
-        return tuple(part("tasks.patterns.placing.place").read_layout(one) for one in self.obj.supple.patterns)
+        return tuple(part("tasks.patterns.placing").read_layout(one) for one in self.obj.supple.patterns)
 
     def start(self, operator: str) -> Iterator[float]:
         self.window.call(getattr(bpy.ops.supple, operator))
@@ -70,7 +70,7 @@ class Stage:
 
     def seen(self, where: tuple[float, float] = (0.5, 0.5)) -> np.ndarray:
         """Where in the region a place of the picture is shown, by the evaluated mesh: pixels."""
-        skin = part("tasks.patterns.placing.picking").read_skin(self.obj, bpy.context.evaluated_depsgraph_get())
+        skin = part("tasks.patterns.placing").read_skin(self.obj, bpy.context.evaluated_depsgraph_get())
         shown, *_ = part("deformers.patterns.picking").find_shown(skin, self.pattern.number, where)
         return self.project(shown.point)
 

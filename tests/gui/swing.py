@@ -50,9 +50,9 @@ def swing_tail(window: Window) -> Iterator[float]:
 
 def adjust(window: Window) -> Iterator[float]:
     """Another angle in *Adjust Last Operation*: the actions are not read again."""
-    add, read, before = part("tasks.swing.add"), [], read_amount()
-    known = add.read_action
-    add.read_action = lambda *given: read.append(given) or known(*given)
+    reading, read, before = part("tasks.swing.read"), [], read_amount()
+    known = reading.read_action
+    reading.read_action = lambda *given: read.append(given) or known(*given)
     try:
         with window.override():
             bpy.context.window_manager.operators[-1].properties.angle = math.radians(24.0)
@@ -60,7 +60,7 @@ def adjust(window: Window) -> Iterator[float]:
             bpy.ops.ed.undo_push(message="Add Swing")  # as the window does, and not scripts
         yield WAIT
     finally:
-        add.read_action = known
+        reading.read_action = known
     check("adjusted to another angle, the swing has another amount", abs(read_amount() / before - 1.0) > 0.1)
     check("... and the actions are not read again", not read)
 

@@ -10,9 +10,11 @@ import pytest
 from manual_site.pages import list_panel_pages, name_in_project
 
 import draw_packages as drawing
+import write_api
 import write_map
 from house_rules import Source, read_product
 from house_rules.translations import labels_of, text_of
+from supple import options
 from supple.cli.arguments import COMMANDS
 from supple.cli.options import Command, OneOf
 from supple.deformers import DEFAULT_METHOD, METHODS, automatic_weights
@@ -25,7 +27,6 @@ PAGES = sorted(
 JAPANESE = "README.ja.md"
 START_IN_JAPANESE = "docs/ja/README.md"
 FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"build", "dist"}
-INSTALLED_AS = "bl_ext.user_default.supple."
 
 
 def read_page(page: str) -> str:
@@ -70,42 +71,11 @@ def headings(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def find_definitions(module: Path) -> set[str]:
-    """Names that a module defines or imports, and the modules beside a package's `__init__`."""
-    beside = set()
-    if module.is_dir():
-        beside = {path.stem for path in module.iterdir()}
-        module = module / "__init__.py"
-    else:
-        module = module.with_suffix(".py")
-    names = set()
-    for node in ast.parse(module.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.ImportFrom):
-            names.update(alias.asname or alias.name for alias in node.names)
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names.update(target.id for target in targets if isinstance(target, ast.Name))
-    return names | beside
-
-
 def missing_sections(page: str) -> Iterator[str]:
     for line, link in numbered(r"\]\(([^)#:]*)#([^)]+)\)", without_blocks(read_page(page))):
         target = (ROOT / page).parent / link[1] if link[1] else ROOT / page
         if link[2] not in headings(target):
             yield f"{page}:{line}: {link[1]}#{link[2]}"
-
-
-def missing_imports(page: str) -> Iterator[str]:
-    for block in re.findall(r"^```python\n(.*?)^```", read_page(page), flags=re.DOTALL | re.MULTILINE):
-        for node in ast.walk(ast.parse(block)):
-            if not isinstance(node, ast.ImportFrom):
-                continue
-            name = f"{node.module}.".removeprefix(INSTALLED_AS).rstrip(".")
-            if f"{node.module}.".startswith(INSTALLED_AS) or name.startswith("deformers"):
-                known = find_definitions(ROOT.joinpath(*name.split(".")) if name else ROOT)
-                yield from (f"{page}: {name}.{alias.name}" for alias in node.names if alias.name not in known)
 
 
 def test_files_are_there() -> None:
@@ -116,10 +86,6 @@ def test_files_are_there() -> None:
 
 def test_sections_are_there() -> None:
     assert [missing for page in (*PAGES, JAPANESE, START_IN_JAPANESE) for missing in missing_sections(page)] == []
-
-
-def test_examples_import_what_is_there() -> None:
-    assert [missing for page in PAGES for missing in missing_imports(page)] == []
 
 
 def test_pages_of_the_panels_are_there() -> None:
@@ -421,6 +387,10 @@ def test_faults_are_described(product: list[Source]) -> None:
 def test_the_map_is_what_the_tool_writes() -> None:
     page = write_map.PAGE.read_text(encoding="utf-8")
     assert write_map.replace_map(page) == page, "run python tools/write_map.py"
+
+
+def test_the_page_of_the_api_is_that_of_its_docstrings() -> None:
+    assert write_api.write_page(options) == write_api.PAGE.read_text(encoding="utf-8"), "run python tools/write_api.py"
 
 
 def test_the_map_names_whole_folders_and_other_modules() -> None:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import check_house_rules
-from house_rules import Source, docstrings, layers, nothing_executed, translations
+from house_rules import Source, docstrings, layers, marks, nothing_executed, translations, words
 
 
 def test_all_rules_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +41,7 @@ FORBIDDEN = [
     ("tasks/subject/stack.py", "from ..skin.bind import bind"),
     ("ui/panels.py", "from ..tasks.skin.bind import bind"),
     ("preview.py", "from .operators import bind"),
-    ("operators/bind.py", "import numpy as np"),
+    ("operators/skin/bind.py", "import numpy as np"),
     ("ui/panels.py", "from numpy import array"),
     ("__init__.py", "from .tasks import skin"),
     ("nothing/new.py", "from ..deformers import SkinningError"),
@@ -227,3 +227,24 @@ def test_faults_of_the_table_are_found(subtests: pytest.Subtests) -> None:
         with subtests.test(fault):
             (found,) = faults(dict(table))
             assert found.startswith(fault)
+
+
+# Marks
+
+
+def test_names_of_custom_properties_have_one_module() -> None:
+    spelled = 'bone["supple_swing"] = True'
+    for file, count in (("tasks/swing/add.py", 1), (marks.OWNER, 0), ("nodes/groups.py", 0)):
+        assert len(list(marks.check([Source(file, spelled)]))) == count
+
+
+# Words
+
+
+def test_rare_syntax_is_fine_and_frequent_syntax_is_found() -> None:
+    plain = Source("tasks/skin/plain.py", f'"""{"Move the points of a mesh. " * 200}What it was."""')
+    assert words.check([plain]) == []
+    translated = '"""What it was, where it is, from which on it can not."""\ndef run():\n    """The same, run."""'
+    found = words.check([plain, Source("tasks/skin/odd.py", translated)])
+    assert {line.partition(":")[0] for line in found if "from which" in line} == {"tasks/skin/odd.py"}
+    assert len(words.check([Source("tasks/skin/odd.py", translated)])) == 5

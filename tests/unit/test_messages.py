@@ -12,4 +12,4 @@ def test_each_error_has_a_code_of_its_own_and_a_page_that_exists():
     page = write_page()
     assert page.count("\n## SUP-") == len(messages)
     files = set(re.findall(r"\]\(([\w-]+\.md)", page))
-    assert {"weights.md", "checks.md", "how-it-works.md"} <= files
+    assert {"weights.md", "checks.md", "binding.md"} <= files

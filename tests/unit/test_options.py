@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 
 import pytest
@@ -17,6 +18,7 @@ from supple.options import (
     SwingOptions,
     TaskOptions,
     WeightOptions,
+    make_options,
     rows_of,
 )
 
@@ -29,6 +31,10 @@ COMMANDS: dict[type[TaskOptions], list[str]] = {
 }
 
 
+def take_options(kind: type[TaskOptions], arguments: argparse.Namespace) -> TaskOptions:
+    return make_options(kind, **read_options(kind, arguments))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_have_texts_and_defaults_that_are_allowed(kind: type[TaskOptions]) -> None:
     assert kind() == kind(**{option.name: option.default for option in rows_of(kind)})
@@ -39,18 +45,18 @@ def test_rows_have_texts_and_defaults_that_are_allowed(kind: type[TaskOptions]) 
 
 @pytest.mark.parametrize(("kind", "argv"), COMMANDS.items())
 def test_what_is_not_given_has_its_default(kind: type[TaskOptions], argv: list[str]) -> None:
-    assert read_options(kind, build_parser().parse_args(argv)) == kind()
+    assert take_options(kind, build_parser().parse_args(argv)) == kind()
 
 
 def test_what_is_given_is_taken() -> None:
     argv = [*COMMANDS[CopyOptions], "--target=vrm", "--tolerance=1cm", "--influences=8", "--helpers=0", "--keys=12"]
-    taken = read_options(CopyOptions, build_parser().parse_args(argv))
+    taken = take_options(CopyOptions, build_parser().parse_args(argv))
     assert taken == CopyOptions(target="vrm", tolerance=0.01, influences=8, helpers=0, keys=12)
     argv = [*COMMANDS[WeightOptions], "--mode=unweighted", "--mirror", "--limit=4"]
-    taken = read_options(WeightOptions, build_parser().parse_args(argv))
+    taken = take_options(WeightOptions, build_parser().parse_args(argv))
     assert taken == WeightOptions(mode="UNWEIGHTED", mirror=True, limit=4)
     argv = [*COMMANDS[MotionOptions], "--blend=.5", "--no-hold"]
-    assert read_options(MotionOptions, build_parser().parse_args(argv)) == MotionOptions(0.5, holds_feet=False)
+    assert take_options(MotionOptions, build_parser().parse_args(argv)) == MotionOptions(0.5, holds_feet=False)
     argv = [
         *COMMANDS[SwingOptions],
         "--preset=ear",
@@ -59,7 +65,7 @@ def test_what_is_given_is_taken() -> None:
         "--frequency=2.5",
         "--gravity=.5",
     ]
-    taken = read_options(SwingOptions, build_parser().parse_args(argv))
+    taken = take_options(SwingOptions, build_parser().parse_args(argv))
     assert taken == SwingOptions("EAR", "ACTIVE", math.radians(18.0), 2.5, gravity=0.5)
 
 

@@ -96,13 +96,15 @@ METHOD: dict[str, Edit] = {
     "CHANGELOG.md": note_change,
 }
 PATTERN: dict[str, Edit] = {
-    "deformers/patterns/shapes.py": after('fine ones beside them."""\n', '\nELBOW = WRIST\n"""The same."""\n'),
+    "deformers/patterns/shapes.py": after("RELIEFS = {\n", '    "FOLDS_ELBOW": partial(draw_folds, folds=WRIST),\n'),
     "deformers/patterns/library.py": both(
-        after("from .shapes import (\n", "    ELBOW,\n"),
         after(
-            "partial(draw_folds, folds=WRIST),\n    ),\n",
-            '    "FOLDS_ELBOW": Preset("Elbow Folds", "WRINKLE", "Creases inside an elbow",\n'
-            '        *(0.036, 0.5, 0.035, "X", 0.2, 1.2), "elbow (forearm bone)", partial(draw_folds, folds=ELBOW)),\n',
+            '"wrist (hand bone)",\n    ),\n',
+            '    ("FOLDS_ELBOW", "Elbow Folds", "Creases inside an elbow", "elbow (forearm bone)"),\n',
+        ),
+        after(
+            "NUMBERS: dict[str, tuple[Any, ...]] = {\n",
+            '    "FOLDS_ELBOW": ("WRINKLE", 0.036, 0.5, 0.035, "X", 0.2, 1.2),\n',
         ),
     ),
     TABLE: translate("Elbow Folds", "Creases inside an elbow", "elbow (forearm bone)"),

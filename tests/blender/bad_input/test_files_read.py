@@ -15,12 +15,12 @@ import pytest
 import scenes_maps
 from scenes_bake import HEADER, pack
 from scenes_cli import DONE, main
+from scenes_state import refuse
 
 from scenes import reset, save
 from supple.bridge.files import point_caches
 from supple.bridge.images import thumbnails
-from supple.deformers import SkinningError
-from supple.operators.patterns import list_presets
+from supple.operators.patterns.library import list_presets
 from supple.tasks.patterns import library
 
 from .cases import assert_refused, name_of
@@ -268,8 +268,7 @@ def test_images_of_saved_patterns(library_folder: Path, subtests: pytest.Subtest
                 (library_folder / "sound.png").write_bytes(data)
             items = [item[:4] for item in list_presets(None, None)]
             assert ("USER_sound", "Folds", "Saved from Tube", thumbnails.NONE) in items
-            with pytest.raises(SkinningError, match="sound"):
-                library.find_entry("USER_sound").draw(8)
+            refuse("sound", library.find_entry("USER_sound").draw, 8)
 
 
 # What changes while it is read

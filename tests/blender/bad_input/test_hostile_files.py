@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scenes_patterns import add_own, amounts
 
-from scenes import add_tube, bind, evaluated_points, save, select, take_away, turn, update
+from scenes import add_tube, bind, evaluated_points, open_file, save, select, take_away, turn, update
 from supple.bridge.animation.drivers import write_expression
 from supple.deformers.patterns.heights import DIRECTIONS, Response
 from supple.settings.objects import settings_of
 from supple.tasks.subject.stack import find_supple_modifier
 
-from .bodies import add_body
+from .cases import add_body
 from .test_stored_values import assert_given_back, draw_panels, run, store
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
@@ -74,7 +74,7 @@ def check_nothing_executed(tmp_path: Path) -> None:
 
 def reopen(path: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
     """Save the file and open it again: the mesh and the armature."""
-    bpy.ops.wm.open_mainfile(filepath=str(save(path)))
+    open_file(save(path))
     found = {obj.type: obj for obj in bpy.context.scene.objects}
     return found["MESH"], found["ARMATURE"]
 

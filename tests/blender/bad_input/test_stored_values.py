@@ -17,16 +17,15 @@ import pytest
 from scenes_patterns import add_own
 
 import panels
-from scenes import armature_modifier, bind, evaluated_points, reset, rest_points, save, select, turn, update
+import scenes
 from supple.settings.events import muted
 from supple.settings.objects import ObjectSettings, settings_of
 from supple.settings.particles import ParticleSettings
 from supple.settings.patterns import PatternSettings
 from supple.settings.weights import WeightSettings
 
-from .bodies import add_body
+from .cases import add_body
 from .conftest import Case
-from .operators import add_copy
 
 TEXTS = ("", "x" * 10_000, "\"]['\n{0}%s\\")
 FLOATS = (nan, inf, -1e30, 1e-45)
@@ -86,28 +85,28 @@ def use(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     obj.update_tag()
     obj.data.update_tag()
     armature.data.update_tag()
-    update()
-    turn(armature, "bone.2", (0.1, 0, 0))
-    assert np.isfinite(evaluated_points(obj)).all()
-    select(obj)
+    scenes.update()
+    scenes.turn(armature, "bone.2", (0.1, 0, 0))
+    assert np.isfinite(scenes.evaluated_points(obj)).all()
+    scenes.select(obj)
     draw_panels()
     settings_of(obj).pattern_display = "BUMP"
     for call in (bpy.ops.supple.pattern_mirror, bpy.ops.supple.pattern_place, bpy.ops.supple.weights_check):
         run(call)
     run(bpy.ops.supple.bind)
-    turn(armature, "bone.2", (0.2, 0, 0))
-    assert np.isfinite(evaluated_points(obj)).all()
-    select(obj)
+    scenes.turn(armature, "bone.2", (0.2, 0, 0))
+    assert np.isfinite(scenes.evaluated_points(obj)).all()
+    scenes.select(obj)
     run(bpy.ops.supple.unbind)
     run(bpy.ops.supple.pattern_remove_all)
-    update()
+    scenes.update()
 
 
 def assert_given_back(obj: bpy.types.Object) -> None:
     """The character is as it was before Bind and without patterns, and no other object is gone."""
     assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
-    assert armature_modifier(obj).show_viewport
-    assert armature_modifier(obj).show_render
+    assert scenes.armature_modifier(obj).show_viewport
+    assert scenes.armature_modifier(obj).show_render
     assert not [one.name for one in obj.data.attributes if one.name.startswith("supple_")]
     assert not (obj.animation_data and obj.animation_data.drivers)
     assert not settings_of(obj).is_bound
@@ -120,20 +119,20 @@ def characters(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str]
     """Files with a bound body, by method and evaluator; what blends is moved by a pattern and bumped by another."""
     folder, files = tmp_path_factory.mktemp("characters"), {}
     for method, evaluate in (("SSD", "PYTHON"), ("DLB", "BLENDER"), ("PARTICLES", "PYTHON")):
-        reset()
+        scenes.reset()
         obj, armature = add_body()
         settings_of(obj).particles.target_count = 30
         if method != "PARTICLES":
             add_own(obj, "BULGE", location=(0.4, 1.5, 0))
             add_own(obj, "WRINKLE", location=(-0.4, 1.5, 0))
-        bind(obj, method=method, evaluate=evaluate)
-        turn(armature, "bone.1", (0.4, 0.2, 0))
-        files[method, evaluate] = save(folder / f"{method} {evaluate}.blend", compress=False)
+        scenes.bind(obj, method=method, evaluate=evaluate)
+        scenes.turn(armature, "bone.1", (0.4, 0.2, 0))
+        files[method, evaluate] = scenes.save(folder / f"{method} {evaluate}.blend", compress=False)
     return files
 
 
 def open_character(path: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
-    bpy.ops.wm.open_mainfile(filepath=str(path))
+    scenes.open_file(path)
     return bpy.data.objects["Tube"], bpy.data.objects["Rig"]
 
 
@@ -161,7 +160,7 @@ def test_stored_settings(group: str, characters: dict, case: Case) -> None:
 @pytest.mark.versions
 def test_settings_of_automatic_weights(case: Case) -> None:
     obj, _ = add_body()
-    select(obj)
+    scenes.select(obj)
     settings = bpy.context.scene.supple_weights
     for name, value in list_cases(WeightSettings):
         with case(f"{name}: {value!r:.24}"):
@@ -172,7 +171,7 @@ def test_settings_of_automatic_weights(case: Case) -> None:
 
 POINTERS: dict[str, Callable[[bpy.types.Object], Any]] = {
     "itself": lambda obj: obj,
-    "its armature": lambda obj: armature_modifier(obj).object,
+    "its armature": lambda obj: scenes.armature_modifier(obj).object,
     "another mesh of the user's": lambda _: bpy.data.objects["Copy"],
     "a lattice": lambda _: bpy.data.objects.new("Cage", bpy.data.lattices.new("Cage")),
     "an empty": lambda _: bpy.data.objects.new("Nothing", None),
@@ -185,15 +184,15 @@ def test_hidden_objects_that_are_others(name: str, characters: dict, case: Case)
     for target, find in POINTERS.items():
         with case(target):
             obj, armature = open_character(characters["SSD", "PYTHON"])
-            add_copy(obj)
-            copies = rest_points(bpy.data.objects["Copy"]).tobytes()
+            scenes.add_twin(obj).name = "Copy"
+            copies = scenes.rest_points(bpy.data.objects["Copy"]).tobytes()
             with muted():
                 setattr(settings_of(obj), name, find(obj))
             kept = {one.name for one in bpy.data.objects if not one.name.startswith("Supple")}
             use(obj, armature)
             assert_given_back(obj)
             assert kept <= set(bpy.data.objects.keys())
-            assert rest_points(bpy.data.objects["Copy"]).tobytes() == copies
+            assert scenes.rest_points(bpy.data.objects["Copy"]).tobytes() == copies
 
 
 @pytest.mark.usefixtures("silent_handlers")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from supple.deformers.algebra import block_tridiagonal, conjugate_gradients, nested_dissection, products
-from supple.deformers.algebra.nested_dissection import FEW_SIDES_LEAF, LEAF, dissect
+from supple.deformers.algebra.nested_dissection import MAX_LEAF, MAX_LEAF_FEW_SIDES, dissect
 from supple.deformers.geometry.neighbors import find_pairs
 
 from ..cases import each
@@ -184,7 +184,7 @@ def test_each_value_of_a_laplacian(graph: str, precision: type[np.floating], tol
     assert shares[-1] == 1.0
 
 
-@each("leaf", [8, 16, 60, FEW_SIDES_LEAF])
+@each("leaf", [8, 16, 60, MAX_LEAF_FEW_SIDES])
 @each("seed", [0, 1, 2])
 def test_leaves(leaf: int, seed: int):
     system = make_cloud(240, seed)
@@ -206,7 +206,7 @@ def test_points_without_links(leaf: int):
 
 @pytest.mark.parametrize("columns", [1, 3, 17])
 def test_products_in_pieces(monkeypatch: pytest.MonkeyPatch, columns: int):
-    monkeypatch.setattr(products, "PRODUCT_SIZE", 100)
+    monkeypatch.setattr(products, "MAX_PRODUCT_SIZE", 100)
     system = make_cloud(130)
     right = np.random.default_rng(9).normal(size=(130, columns))
     check(dissect_and_solve(system, right), system, right, 1e-10)
@@ -230,7 +230,7 @@ def test_same_bytes():
     assert nested_dissection.factorize(*parts, np.float32).solve(right).tobytes() == first
 
 
-@each("leaf", [LEAF, FEW_SIDES_LEAF])
+@each("leaf", [MAX_LEAF, MAX_LEAF_FEW_SIDES])
 @each("graph", GRAPHS.values())
 def test_pieces(graph: tuple[np.ndarray, np.ndarray], leaf: int):
     """Each point is in one piece; what two pieces tie together, one of them is an ancestor of the other."""
@@ -252,7 +252,7 @@ def test_fronts_stay_small():
     _, pieces = dissect(*GRAPHS["surface"])
     inner = [piece.end - piece.start for piece in pieces if piece.children]
     assert max(inner) <= 30
-    assert all(piece.end - piece.start <= LEAF for piece in pieces if not piece.children)
+    assert all(piece.end - piece.start <= MAX_LEAF for piece in pieces if not piece.children)
 
 
 # Blocks
@@ -261,7 +261,7 @@ def test_fronts_stay_small():
 @pytest.mark.parametrize("least", [1, 20, 10_000])
 def test_changing_diagonal(monkeypatch: pytest.MonkeyPatch, least: int):
     """The blocks are assembled once, and factorized with one diagonal after another."""
-    monkeypatch.setattr(block_tridiagonal, "LEAST_BLOCK", least)
+    monkeypatch.setattr(block_tridiagonal, "MIN_BLOCK", least)
     _, neighbors, free = make_solid()
     matrix = block_tridiagonal.assemble(neighbors, free)
     np.testing.assert_array_equal(np.sort(matrix.cells), np.flatnonzero(free))

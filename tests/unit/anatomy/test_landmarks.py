@@ -28,10 +28,10 @@ def test_each_pattern_of_the_library_has_a_landmark() -> None:
 WRONG = {
     "no list": ({}, "no list"),
     "unknown": ({"color": 1}, "no setting 'color'"),
-    "lacking": ({"full": None}, "lacks full"),
-    "region": ({"region": "TAIL"}, "region of Belly must be one of"),
-    "number": ({"height": "high"}, "height of Belly must be a number"),
-    "driver": ({"driver": ["tail"]}, "driver of Belly"),
+    "lacking": ({"full": None}, "full are missing"),
+    "region": ({"region": "TAIL"}, "mine, Belly': region must be one of"),
+    "number": ({"height": "high"}, "height must be a number"),
+    "driver": ({"driver": ["tail"]}, "driver must be a list"),
     "angles": ({"full": 1}, "larger than its start"),
 }
 

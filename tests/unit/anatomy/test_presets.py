@@ -134,18 +134,18 @@ def change(**changes: object) -> dict:
 WRONG = {
     "no object": ([], "cannot be read"),
     "unknown": (change(color="red"), "no setting 'color'"),
-    "no name": (change(name=""), "has no name"),
+    "no name": (change(name=""), "name must be a text"),
     "one side": (change(sides=["L"]), "left and right"),
     "sides alike": (change(sides=["L", "L"]), "left and right"),
     "no bones": (change(bones=None), "by body part"),
-    "a part missing": (change(bones={"hips": "hips"}), "spine, upper_arm, forearm, thigh, shin are missing"),
+    "a part missing": (change(bones={"hips": "hips"}), "bones of spine, upper_arm, forearm, thigh, shin are missing"),
     "an unknown part": (change(bones={"tail": "tail"}), "no part 'tail'"),
     "no side": (change(bones=SIMPLE["bones"] | {"foot": "foot"}), "both sides"),
     "a side too many": (change(bones=SIMPLE["bones"] | {"head": "head.{side}"}), "in the middle"),
     "an empty part": (change(bones=SIMPLE["bones"] | {"head": []}), "head has no bones"),
     "a number": (change(bones=SIMPLE["bones"] | {"head": 3}), "head must be names"),
-    "no hinge": (change(hinges=["head"]), "hinges can be"),
-    "no axis": (change(axes={"forearm": "W"}), "an axis must be one of"),
+    "no hinge": (change(hinges=["head"]), "hinges must be one of forearm, shin"),
+    "no axis": (change(axes={"forearm": "W"}), "axes must be one of X, -X"),
 }
 
 

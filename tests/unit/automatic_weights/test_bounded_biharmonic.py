@@ -308,7 +308,7 @@ def test_inputs_stay_and_free_rows_are_not_read() -> None:
 
 
 def test_last_step_still_gives_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(biharmonic, "MOST_STEPS", 1)
+    monkeypatch.setattr(biharmonic, "MAX_STEPS", 1)
     case = make_box()
     early = minimize(*case, tolerance=0.0)
     assert (early >= 0).all()

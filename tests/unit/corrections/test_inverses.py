@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from supple.deformers.corrections.inverses import FLATTEST, pull_back, pull_back_by_steps
+from supple.deformers.corrections.inverses import MIN_STRETCH, pull_back, pull_back_by_steps
 
 from ..cases import each
 
@@ -13,7 +13,7 @@ def random_matrices(rng: np.random.Generator, count: int, least: float) -> np.nd
     return left @ (np.array([2.0, 1.0, 2.0 * least])[:, None] * right)
 
 
-@each("least", [0.9, 0.3, 1.01 * FLATTEST])
+@each("least", [0.9, 0.3, 1.01 * MIN_STRETCH])
 def test_the_inverse_is_exact(least: float) -> None:
     rng = np.random.default_rng(1)
     matrices, offsets = random_matrices(rng, 200, least), rng.normal(size=(200, 3))
@@ -29,7 +29,7 @@ def test_flattened_directions_are_damped(least: float) -> None:
     pulled = pull_back(matrices, offsets)
     assert pulled.is_damped.all()
     lengths = np.linalg.norm(pulled.offsets, axis=1) / np.linalg.norm(offsets, axis=1)
-    assert lengths.max() <= 1.0 / (2.0 * FLATTEST) + 1e-9
+    assert lengths.max() <= 1.0 / (2.0 * MIN_STRETCH) + 1e-9
     reached = np.einsum("vij,vj->vi", matrices, pulled.offsets)
     left, _, _ = np.linalg.svd(matrices)
     missing = np.einsum("vji,vj->vi", left, offsets - reached)  # along the directions of each stretch
@@ -39,7 +39,7 @@ def test_flattened_directions_are_damped(least: float) -> None:
 def test_damping_sets_in_without_a_jump() -> None:
     offsets = np.array([[0.0, 0.0, 1.0]])
     around = [
-        pull_back(np.diag([1.0, 1.0, share * FLATTEST])[None], offsets).offsets[0, 2] for share in (0.9999, 1.0001)
+        pull_back(np.diag([1.0, 1.0, share * MIN_STRETCH])[None], offsets).offsets[0, 2] for share in (0.9999, 1.0001)
     ]
     assert np.isclose(*around, rtol=1e-3)
 

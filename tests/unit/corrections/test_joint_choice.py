@@ -3,7 +3,7 @@
 import numpy as np
 
 from supple.deformers import Joints
-from supple.deformers.corrections.joint_choice import LEAST_ANGLE, measure_rotations, score_joints
+from supple.deformers.corrections.joint_choice import MIN_ANGLE, measure_rotations, score_joints
 
 JOINTS = Joints(np.array([[0.0, n, 0.0] for n in range(4)]), np.array([-1, 0, 1, 2]))
 
@@ -35,5 +35,5 @@ def test_the_joint_that_is_bent_more() -> None:
 
 
 def test_no_joint_that_is_straight() -> None:
-    angles = np.full(4, 0.9 * LEAST_ANGLE)
+    angles = np.full(4, 0.9 * MIN_ANGLE)
     assert not score_joints(np.ones(4), JOINTS.parents, angles).any()

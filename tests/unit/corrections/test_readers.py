@@ -7,7 +7,7 @@ import pytest
 
 from supple.deformers.corrections.readers import (
     FLAT,
-    LEAST_ANGLE,
+    MIN_ANGLE,
     AngleReader,
     DirectionReader,
     RadialReader,
@@ -274,7 +274,7 @@ def test_what_cannot_be_read_is_said(asked: str, poses: list, words: str) -> Non
 
 
 def test_poses_a_little_farther_apart_are_read() -> None:
-    apart = np.degrees(LEAST_ANGLE) + 0.1
+    apart = np.degrees(MIN_ANGLE) + 0.1
     for kind in ("ANGLE", "SWING", "RBF"):
         rotations = np.array([[turn("X", apart)], [turn("X", 2 * apart)]])
         assert find_reader(rotations, [kind, kind]).read(rotations) == pytest.approx(np.eye(2), abs=1e-9)

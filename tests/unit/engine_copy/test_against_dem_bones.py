@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from supple.deformers import Joints, Pose, Rest, Weights
-from supple.deformers.engine_copy import CopiedSkin, Examples, Fit, FitParams, fit, measure, patch
+from supple.deformers.engine_copy import CopiedSkin, CopyFit, Examples, FitParams, fit, measure, patch
 from supple.deformers.engine_copy.motions import share_turns, split_turns
 from supple.deformers.engine_copy.regions import relate_to_parents
 from supple.deformers.skinning import centers, dlbnt
@@ -61,7 +61,7 @@ def fit_by_dem_bones(skin: CopiedSkin, examples: Examples, matrices: np.ndarray,
     return float(np.sqrt(np.square(posed - targets).sum(axis=2).mean()))
 
 
-def begin_anew(skin: CopiedSkin, examples: Examples, copy: Fit) -> tuple[np.ndarray, np.ndarray]:
+def begin_anew(skin: CopiedSkin, examples: Examples, copy: CopyFit) -> tuple[np.ndarray, np.ndarray]:
     """Matrices and weights with helpers at even shares of their turns, and some weight for those near."""
     joints, joint_count = skin.joints, len(skin.joints.parents)
     local = relate_to_parents(examples.matrices, joints.parents)
@@ -91,7 +91,7 @@ MISSED = pytest.mark.xfail(strict=True, reason="1.13: its third helper begins wh
     ],
 )
 def test_no_worse_than_dem_bones(module: object, joint_count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patch, "MOST_EMPHASIS", 1.0)  # it aims at the largest differences, too; theirs does not
+    monkeypatch.setattr(patch, "MAX_EMPHASIS", 1.0)  # it aims at the largest differences, too; theirs does not
     skin, examples = make_examples(make_tube(joint_count, 16 * joint_count, 10), module)
     copy = fit(skin, examples, FitParams(0.02, INFLUENCES, keys=0), lambda _: None)
     own = measure(skin, examples, copy, lambda _: None).rms

@@ -5,7 +5,7 @@ import pytest
 
 from supple.deformers import Joints, Pose, SkinningError, Weights
 from supple.deformers import Rest as RestOfCharacter
-from supple.deformers.engine_copy import CopiedSkin, Examples, Fit, FitParams, Key, fit_linear, measure, pose_copy
+from supple.deformers.engine_copy import CopiedSkin, CopyFit, Examples, FitParams, Key, fit_linear, measure, pose_copy
 from supple.deformers.skinning import ssd
 
 from ..cases import each
@@ -94,7 +94,7 @@ def test_keys_act_at_rest() -> None:
     offsets = np.random.default_rng(1).normal(0.0, 0.1, skin.points.shape).astype(np.float32)
     key = Key(1, np.array([1.0, 0.0, 0.0]), (0.0, 1.0, None), offsets)
     values = np.array([[0.0], [0.25], [0.5], [0.75], [1.0]])
-    keyed = Fit(copy.helpers, copy.bones, copy.values, copy.helper_matrices, (key,), values)
+    keyed = CopyFit(copy.helpers, copy.bones, copy.values, copy.helper_matrices, (key,), values)
     shaped = CopiedSkin(skin.points + 0.5 * offsets, skin.triangles, skin.weights, skin.joints)
     expected = pose_copy(shaped, examples, copy, np.array([2]))
     assert np.abs(pose_copy(skin, examples, keyed, np.array([2])) - expected).max() < 1e-6

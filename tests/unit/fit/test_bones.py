@@ -81,7 +81,7 @@ def test_what_the_body_does_not_have_gets_no_bones():
 WRONG = [
     ([], "cannot be read"),
     ({"name": "A"}, "are missing"),
-    ({"kind": "BIRD"}, "HUMAN or QUADRUPED"),
+    ({"kind": "BIRD"}, "one of HUMAN, QUADRUPED"),
     ({"sides": ["L", "L"]}, "left and right"),
     ({"points": {"a": ["hips", "moon", 0, 0, 0]}}, "two joints"),
     ({"bones": [["a", "", "hips"]]}, "a bone is"),

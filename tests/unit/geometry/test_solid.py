@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.surfaces import make_box, make_capsule, revolve
 from supple.deformers.geometry.solid import (
-    WELD,
+    WELD_CELL,
     Grid,
     Surface,
     area_vectors,
@@ -66,7 +66,7 @@ def test_weld() -> None:
 
 def test_weld_rounds_to_cells() -> None:
     """Points on two sides of a border stay two, though points farther apart in one cell are one."""
-    along = np.array([0.0, 0.3, 0.6, 1.4, 1e6]) * WELD
+    along = np.array([0.0, 0.3, 0.6, 1.4, 1e6]) * WELD_CELL
     points = np.stack([along, 0 * along, 0 * along], axis=1)
     np.testing.assert_array_equal(weld(points), [0, 0, 2, 2, 4])
 

@@ -22,7 +22,7 @@ def test_dipoles_are_close_to_the_sum_of_all_triangles(monkeypatch: pytest.Monke
     points, triangles = join(make_tube(0.3, 30), make_tube(0.2, 20, length=3.0))
     positions = np.random.default_rng(1).uniform(-0.6, 2.5, (400, 3))
     found = find_winding_numbers(positions, points, triangles)
-    monkeypatch.setattr(winding_numbers, "FAR", np.inf)
+    monkeypatch.setattr(winding_numbers, "MIN_DIPOLE_DISTANCE", np.inf)
     np.testing.assert_allclose(found, find_winding_numbers(positions, points, triangles), atol=0.03)
 
 

@@ -6,10 +6,10 @@ import pytest
 from benchmarks.surfaces import make_box, make_capsule
 from supple.deformers.geometry.solid import vertex_normals
 from supple.deformers.layers.limb_grids import LimbGrids, NearLimbs, make_limb_grids, measure_distances, push_out
-from supple.deformers.layers.limb_pairs import SLOTS, find_other_limbs, find_pairs, label_limbs
+from supple.deformers.layers.limb_pairs import PAIR_SLOTS, find_limb_pairs, find_other_limbs, label_limbs
 from supple.deformers.layers.tuck import find_neighbors
 
-from .. import brute_force
+from ..brute_force import find_nearest
 from ..meshes import join
 
 RADIUS = 0.15
@@ -38,14 +38,8 @@ def test_limbs_end_where_bones_branch(parents: list[int], limbs: list[int]) -> N
     assert label_limbs(np.array(parents)).tolist() == limbs
 
 
-def find_nearest(points: np.ndarray, *surface: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The brute search, in parts that fit into memory."""
-    parts = [brute_force.find_nearest(part, *surface) for part in np.array_split(points, max(1, len(points) // 500))]
-    return tuple(map(np.concatenate, zip(*parts, strict=True)))
-
-
 def find(is_hard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return find_pairs(POINTS, WEIGHTS, (POINTS, TRIANGLES, WEIGHTS), PARENTS, is_hard, 1.0, 2.0, find_nearest)
+    return find_limb_pairs(POINTS, WEIGHTS, (POINTS, TRIANGLES, WEIGHTS), PARENTS, is_hard, 1.0, 2.0, find_nearest)
 
 
 def find_depth(points: np.ndarray) -> float:
@@ -61,7 +55,7 @@ def grids() -> LimbGrids:
 
 def test_skin_meets_other_limbs_but_not_next_to_its_joint() -> None:
     bones, shares = find(np.zeros(5, bool))
-    assert bones.shape == (SLOTS, len(POINTS))
+    assert bones.shape == (PAIR_SLOTS, len(POINTS))
     assert not (bones[:, LEFT] == 3).any(), "a limb does not run into itself"
     low = LEFT & (POINTS[:, 2] < -0.3)
     assert set(bones[:, low].ravel().tolist()) == {-1, 0, 4}
@@ -79,7 +73,7 @@ def test_only_bones_that_were_named_keep_out_of_each_other() -> None:
     may_meet = np.zeros((5, 5), bool)
     may_meet[0, 3] = may_meet[3, 0] = True
     body = POINTS, TRIANGLES, WEIGHTS
-    bones, _ = find_pairs(POINTS, WEIGHTS, body, PARENTS, np.zeros(5, bool), 1.0, 2.0, find_nearest, may_meet)
+    bones, _ = find_limb_pairs(POINTS, WEIGHTS, body, PARENTS, np.zeros(5, bool), 1.0, 2.0, find_nearest, may_meet)
     assert set(bones[:, LEFT].ravel().tolist()) == {-1, 0}
     assert set(bones[:, OWNERS == 0].ravel().tolist()) == {-1, 3}
     assert (bones[:, RIGHT] == -1).all()

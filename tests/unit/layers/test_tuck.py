@@ -5,7 +5,7 @@ import pytest
 
 from supple.deformers.geometry.solid import vertex_normals
 from supple.deformers.layers.tuck import (
-    FADE,
+    MAX_NEED,
     Cover,
     find_cover,
     find_needs,
@@ -84,7 +84,7 @@ def test_needs_end_at_give_and_fade_where_nobody_knows() -> None:
     needs = find_needs(heights, rest, GAP, GIVE)
     assert needs.max() <= GIVE
     assert needs[heights > 0.0065].max() == pytest.approx(0.0)
-    assert needs[heights < GAP - FADE * GIVE - 1e-3].max() == pytest.approx(0.0)
+    assert needs[heights < GAP - MAX_NEED * GIVE - 1e-3].max() == pytest.approx(0.0)
     assert np.abs(np.diff(needs)).max() < 1.1 * np.abs(np.diff(heights)).max()
 
 

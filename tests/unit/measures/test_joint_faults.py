@@ -14,7 +14,7 @@ from supple.deformers.measures.joint_faults import (
     Extremes,
     SkinMeter,
     find_seams,
-    measure_joint_angles,
+    measure_rotations,
 )
 
 from ..characters import about, rotation
@@ -99,10 +99,10 @@ def test_extremes_keep_the_worst_of_all_poses():
 
 def test_angles_of_joints():
     matrices = np.stack([about(rotation((0, 1, 0), 40), (0, 0, 0)), about(rotation((0, 1, 0), 100), (0, 0, 1))])
-    assert measure_joint_angles(matrices, JOINTS.parents) == pytest.approx([0.0, 60.0])
+    assert measure_rotations(matrices, JOINTS.parents) == pytest.approx([0.0, 60.0])
     scaled = matrices.copy()
     scaled[1, :3, :3] *= 2.0
-    assert measure_joint_angles(scaled, JOINTS.parents) == pytest.approx([0.0, 60.0])
+    assert measure_rotations(scaled, JOINTS.parents) == pytest.approx([0.0, 60.0])
 
 
 def test_colors_of_stretch_go_to_both_sides():

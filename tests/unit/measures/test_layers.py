@@ -80,6 +80,4 @@ def test_skin_that_shows() -> None:
     assert seen.measure([0.5 * cloth.points, BODY.points]) > 0.3
     half = np.where(BODY.points[:, :1] > 0.3, 1.2 * BODY.points, BODY.points)
     assert 0.05 < seen.measure([cloth.points, half]) < 0.3
-    np.testing.assert_equal(
-        SeenSkin([cloth, BODY], [], UNIT, find_nearest).measure([0.5 * cloth.points, BODY.points]), 0.0
-    )
+    assert SeenSkin([BODY], [], UNIT, find_nearest).measure([0.5 * BODY.points]) == 0.0

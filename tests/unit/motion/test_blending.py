@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from supple.deformers.algebra.rotations import from_vectors, multiply, to_matrices, to_vectors, unroll
 from supple.deformers.motion.blending import Clip, close, join, plan_seam
-from supple.deformers.motion.rotations import from_vectors, multiply, to_matrices, to_vectors, unroll
 
 from ..cases import each
 

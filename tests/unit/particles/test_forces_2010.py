@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
+from benchmarks.all_pairs import find_forces_of_all_pairs, step_all_pairs
 from supple.deformers.geometry.lattice import hexagonal_packing
 from supple.deformers.particles import forces_2010
 from supple.deformers.particles.forces_2010 import (
     TIME_STEP,
     find_forces,
-    find_forces_of_all_pairs,
     find_masses,
     find_springs,
     find_time_step,
     settle_particles,
-    step_all_pairs,
     step_with_neighbors,
 )
 
@@ -132,7 +131,7 @@ def test_particles_at_one_place_have_no_direction_to_go() -> None:
     np.testing.assert_array_equal(find_forces(ZERO, ZERO, ZERO, springs), ZERO)
 
 
-@each("radius", [0.2, 0.05, 0.02, 0.005])
+@each("radius", [0.2, 0.02])
 def test_steps_do_not_explode(radius: float) -> None:
     """Shaken by twice their radius, the particles calm down."""
     centers = hexagonal_packing(np.zeros(3), np.array([8, 6, 6]) * radius, radius)
@@ -140,7 +139,7 @@ def test_steps_do_not_explode(radius: float) -> None:
     springs, masses = find_springs(centers, radii), find_masses(radii)
     time_step = find_time_step(masses, springs.counts)
     points, velocities = shake(centers, 2 * radius), np.zeros((3, len(centers)))
-    for _ in range(400):
+    for _ in range(200):
         points, velocities = step_with_neighbors(points, velocities, centers.T, masses, springs, time_step)
         assert np.abs(points - centers.T).max() < 10 * radius
     assert round(TIME_STEP / time_step, 6) == round(TIME_STEP / time_step)
@@ -161,7 +160,7 @@ def test_settled_particles_have_no_force_left() -> None:
     centers, radii = make_cloud()
     springs = find_springs(centers, radii)
     goals = shake(centers, 0.1)
-    points, steps = settle_particles(goals, find_masses(radii), springs, 2e-3)
-    assert 0 < steps < forces_2010.MOST_STEPS
-    assert np.abs(find_forces(points, 0 * points, goals, springs)).max() <= 0.03 * 2e-3
+    points, steps = settle_particles(goals, find_masses(radii), springs, 0.01)
+    assert 0 < steps < forces_2010.MAX_STEPS
+    assert np.abs(find_forces(points, 0 * points, goals, springs)).max() <= 0.03 * 0.01
     assert np.abs(points - goals).max() > 0.05

@@ -6,8 +6,8 @@ import pytest
 from benchmarks.surfaces import make_capsule
 from supple.deformers import Joints, Pose
 from supple.deformers.geometry.solid import vertex_normals
-from supple.deformers.particles.hinges import COLLAPSED, FAR, MOST_POINTED, SOUND, Hinges, find_hinges_of_skin
-from supple.deformers.particles.layers import find_layers, find_riders, move_rigidly
+from supple.deformers.particles.hinges import COLLAPSE_RAMP, DISTANCE_FADE, MAX_POINT, Hinges, find_hinges_of_skin
+from supple.deformers.particles.layers import find_flesh_layers, find_riders, move_rigidly
 from supple.deformers.particles.tuck import GIVE, find_tuck
 from supple.deformers.skinning.limb_roots import find_limb_hinges
 
@@ -65,12 +65,12 @@ def test_near_a_hinge_the_skin_is_that_of_the_joints(arm: tuple) -> None:
     points, hinges = arm[0], hinges_of(arm)
     assert len(hinges.hinges) == 1
     joints = pose_round(points, 90).astype(np.float32)
-    flesh = (joints + 0.5 * SOUND * RADIUS * UP).astype(np.float32)
+    flesh = (joints + 0.5 * COLLAPSE_RAMP[0] * RADIUS * UP).astype(np.float32)
     pointed, united = hinges.unite(joints, joints, BENT), hinges.unite(flesh, joints, BENT)
     np.testing.assert_array_equal(hinges.unite(flesh, joints, STILL), flesh)
     away = np.linalg.norm(points - HEADS[2], axis=1) / RADIUS
     np.testing.assert_allclose(united[away < 2.0], pointed[away < 2.0], atol=1e-6)
-    np.testing.assert_allclose(united[away > FAR], flesh[away > FAR], atol=1e-6)
+    np.testing.assert_allclose(united[away > DISTANCE_FADE[1]], flesh[away > DISTANCE_FADE[1]], atol=1e-6)
     kept, order = (united - pointed)[:, 2] / (flesh - joints)[:, 2], np.argsort(away)
     assert (np.diff(kept[order]) > -1e-3).all(), "what is left of flesh grows with the distance"
     assert np.abs(np.diff(kept[order]) / np.maximum(np.diff(away[order]), 0.05)).max() < 1.0, "and has no ledge"
@@ -105,7 +105,7 @@ def test_the_outside_of_a_bend_is_a_tip(arm: tuple, degrees: float) -> None:
     assert np.abs(moves[:, 2]).max() < 1e-6, "and the limb does not get wider"
     arc, reach = (away @ out).max(), ((away + moves) @ out).max()
     corner = RADIUS / np.cos(half)
-    assert 1.005 * arc < reach < min(corner, (1.0 + MOST_POINTED) * RADIUS), "between an arc and a corner"
+    assert 1.005 * arc < reach < min(corner, (1.0 + MAX_POINT) * RADIUS), "between an arc and a corner"
     assert ((moves @ out)[np.abs(points[:, 0] - 3.0) > 2 * RADIUS] < 1e-6).all(), "limbs stay as they are"
 
 
@@ -139,7 +139,7 @@ def test_a_small_deep_hole_collapses_and_a_wide_shallow_one_does_not(arm: tuple)
     away = np.linalg.norm(points - HEADS[2] - [0.0, RADIUS, 0.0], axis=1) / RADIUS
     normals, middle = vertex_normals(joints, triangles), hinges.hinges[0].middle
     for width, depth, is_united in ((0.7, 1.5, True), (1.5, 0.7, False)):
-        heights = depth * COLLAPSED * RADIUS * np.exp(-np.square(away / width))
+        heights = depth * COLLAPSE_RAMP[1] * RADIUS * np.exp(-np.square(away / width))
         flesh = (joints + heights[:, None] * normals).astype(np.float32)
         moves = hinges.unite(flesh, joints, BENT) - hinges.unite(joints, joints, BENT)
         assert (np.linalg.norm(moves[middle], axis=1).max() > 0.5 * heights.max()) == is_united
@@ -156,7 +156,7 @@ def test_a_band_rides_on_the_limb_and_a_plate_stays_rigid(arm: tuple) -> None:
     band = np.tile([0, 0.9, 0.1, 0, 0], (size, 1))
     held = np.concatenate([weights, band, np.tile([0, 1.0, 0, 0, 0], (4, 1))])
     follows = np.concatenate([np.ones(count), np.zeros(size + 4)])
-    layers = find_layers(
+    layers = find_flesh_layers(
         both, np.arange(len(both)), np.concatenate([triangles, faces]), held, follows, np.full(len(both), RADIUS)
     )
     assert layers.riders is not None

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from benchmarks.shapes import Shape
 from supple.deformers import Joints, Pose, Weights
@@ -14,6 +16,7 @@ from supple.deformers.particles import particles as method
 from supple.deformers.particles.particles import Binding, Params
 from supple.deformers.skinning import dlbnt
 
+from .. import strategies
 from ..cases import each
 from ..characters import about, apply_transforms, check_layout, rotation
 from .volumes_to_fill import (
@@ -50,19 +53,18 @@ def arm_binding() -> Binding:
 # exact
 
 
-@each("shape", [BOX, ARM])
-@each(
-    "matrix",
-    [np.eye(4), MOVE, about(rotation((1, 0, 2), 180), np.zeros(3)), about(1.7 * rotation((3, -1, 2), 70), np.ones(3))],
-)
-def test_rest_and_motion_as_a_whole(shape: Shape, matrix: np.ndarray) -> None:
-    result = method.bind(make_rest(shape), FEW)
-    matrix = matrix.copy()
-    matrix[:3, 3] *= 0.2 * shape.diagonal
-    whole = Pose(np.array([matrix, matrix]))
-    within(method.deform(result, whole), transform(matrix, shape.points))
-    within(apply_transforms(method.vertex_transforms(result, whole), shape.points), transform(matrix, shape.points))
-    within(method.pose_particles(result, whole), transform(matrix, method.particles(result).points))
+@settings(max_examples=3)
+@given(strategies.rigid_motions(), st.floats(0.5, 2.0))
+@example(np.eye(4), 1.0)
+def test_rest_and_motion_as_a_whole(binding: Binding, arm_binding: Binding, motion: np.ndarray, scale: float) -> None:
+    for shape, result in ((BOX, binding), (ARM, arm_binding)):
+        matrix = motion.copy()
+        matrix[:3, :3] *= scale
+        matrix[:3, 3] *= 0.2 * shape.diagonal
+        whole, moved = Pose(np.array([matrix, matrix])), transform(matrix, shape.points)
+        within(method.deform(result, whole), moved)
+        within(apply_transforms(method.vertex_transforms(result, whole), shape.points), moved)
+        within(method.pose_particles(result, whole), transform(matrix, method.particles(result).points))
 
 
 def test_far_away(binding: Binding) -> None:
@@ -93,48 +95,32 @@ def test_frames_do_not_depend_on_each_other(binding: Binding, bent: np.ndarray) 
     assert method.deform(fresh, Pose(BEND)).tobytes() == bent.tobytes()
 
 
-def test_inputs_are_kept() -> None:
-    arrays = [REST.points, REST.triangles, REST.weights.values, REST.joints.centers, SPACE, BEND]
-    before = [np.array(array) for array in arrays]
-    result = method.bind(replace(REST, object_to_armature=SPACE), FEW)
-    method.deform(result, Pose(BEND, SPACE))
-    method.vertex_transforms(result, Pose(BEND, SPACE))
-    for array, original in zip(arrays, before, strict=True):
-        np.testing.assert_array_equal(array, original)
-
-
 # transforms, groups, shapes
 
 
 RAMP = np.linspace(0, 1, len(BOX.points))
 
 
-@each("matrices", [BEND, SCALED])
+UNEVEN = about(np.diag([0.5, 1.0, 2.0]) @ rotation((0, 0, 1), 20), np.zeros(3), (0.1, 0, 0))
+
+
 @each(
     "parts",
     [
-        {},
-        {"linear": RAMP},
-        {"strength": RAMP},
         {"solid": RAMP},
         {"linear": RAMP, "strength": RAMP[::-1], "solid": RAMP},
+        {"points": transform(np.linalg.inv(UNEVEN), BOX.points), "object_to_armature": UNEVEN},
     ],
 )
-def test_transforms_carry_points(parts: dict, matrices: np.ndarray) -> None:
-    result, pose = method.bind(replace(REST, **parts), FEW), Pose(matrices)
-    transforms, posed = method.vertex_transforms(result, pose), method.deform(result, pose)
-    assert posed.dtype == np.float32
-    check_layout(transforms, len(BOX.points))
-    within(apply_transforms(transforms, BOX.points), posed, 1e-5)
-
-
-@each("matrices", [BEND, SCALED])
-def test_transforms_carry_points_of_an_uneven_object(matrices: np.ndarray) -> None:
-    space = about(np.diag([0.5, 1.0, 2.0]) @ rotation((0, 0, 1), 20), np.zeros(3), (0.1, 0, 0))
-    points = transform(np.linalg.inv(space), BOX.points)
-    result = method.bind(replace(REST, points=points, object_to_armature=space), FEW)
-    pose = Pose(matrices, space)
-    within(apply_transforms(method.vertex_transforms(result, pose), points), method.deform(result, pose), 1e-5)
+def test_transforms_carry_points(parts: dict) -> None:
+    rest = replace(REST, **parts)
+    result = method.bind(rest, FEW)
+    for matrices in (BEND, SCALED):
+        pose = Pose(matrices, rest.object_to_armature)
+        transforms, posed = method.vertex_transforms(result, pose), method.deform(result, pose)
+        assert posed.dtype == np.float32
+        check_layout(transforms, len(BOX.points))
+        within(apply_transforms(transforms, rest.points), posed, 1e-5)
 
 
 def test_groups(binding: Binding, bent: np.ndarray) -> None:
@@ -144,10 +130,8 @@ def test_groups(binding: Binding, bent: np.ndarray) -> None:
         return method.deform(method.bind(replace(REST, **parts), replace(FEW, volume=0.0)), pose)
 
     np.testing.assert_array_equal(deform(solid=np.zeros(count)), skin(REST, BEND))
-    within(deform(strength=np.zeros(count)), BOX.points)
     raw = method.deform(with_params(binding, volume=0.0), pose)
     within(deform(strength=np.full(count, 0.5)), 0.5 * (BOX.points + raw))
-    within(deform(solid=np.full(count, 9.0)), raw)
     linear = method.bind(replace(REST, linear=np.ones(count)), FEW)  # the weights alone are the particles'
     assert linear.flesh is not None
     within(method.deform(linear, pose), dlbnt.deform(linear.flesh.base, Pose(np.concatenate([BEND, np.eye(4)[None]]))))
@@ -201,22 +185,21 @@ def test_object_that_moves_against_its_armature(binding: Binding) -> None:
 
 
 @each("space", [MOVE, SPACE])
-def test_bound_in_another_object_space(space: np.ndarray) -> None:
+def test_bound_in_another_object_space(binding: Binding, space: np.ndarray) -> None:
     """Object space is that of the particles: moving, turning and scaling the object evenly changes nothing there."""
     into = np.linalg.norm(space[0, :3])
     joints = Joints(transform(space, BOX.heads), BOX.parents, transform(space, BOX.tails))
     other = method.bind(replace(REST, joints=joints, object_to_armature=space), FEW)
-    plain = method.bind(REST, FEW)
     assert into > 0
-    assert other.count == plain.count
+    assert other.count == binding.count
     for matrices in (BEND, SCALED):
         pose = Pose(space @ matrices @ np.linalg.inv(space), space)
-        within(method.deform(other, pose), method.deform(plain, Pose(matrices)), 1e-5)
-        within(method.pose_particles(other, pose), method.pose_particles(plain, Pose(matrices)), 1e-5)
+        within(method.deform(other, pose), method.deform(binding, Pose(matrices)), 1e-5)
+        within(method.pose_particles(other, pose), method.pose_particles(binding, Pose(matrices)), 1e-5)
 
 
 @each("scales", [(1, 2, 0.5), (3, 3, 1)])
-def test_unevenly_scaled_object(scales: tuple) -> None:
+def test_unevenly_scaled_object(bent: np.ndarray, scales: tuple) -> None:
     """What the armature carries along as a whole is carried exactly; a bend keeps the volume that is seen."""
     space = about(np.diag(scales) @ rotation((0, 0, 1), 30), np.zeros(3), (0.1, 0.2, 0))
     points = transform(np.linalg.inv(space), BOX.points)
@@ -224,19 +207,18 @@ def test_unevenly_scaled_object(scales: tuple) -> None:
     carried = transform(space, method.deform(result, Pose(np.array([MOVE, MOVE]), space)))
     within(carried, transform(MOVE, BOX.points), 2e-6)
     posed = transform(space, method.deform(result, Pose(BEND, space)))
-    plain = method.deform(method.bind(REST, FEW), Pose(BEND))
     assert volume(BOX, posed) == pytest.approx(1.0, abs=1e-3)
-    apart = np.sqrt(((posed - plain) ** 2).sum(axis=1).mean())
+    apart = np.sqrt(((posed - bent) ** 2).sum(axis=1).mean())
     assert apart < 0.03 * BOX.diagonal  # the particles lie otherwise, the body bends the same
 
 
-@each("factor", [2.0**-10, 2.0**10, 1e-3, 1e3])
+@each("factor", [2.0**10, 1e-3])
 def test_unit_does_not_matter(factor: float, bent: np.ndarray) -> None:
     joints = Joints(factor * BOX.heads, BOX.parents, factor * BOX.tails)
     result = method.bind(replace(REST, points=factor * BOX.points, joints=joints), FEW)
     matrices = BEND.copy()
     matrices[:, :3, 3] *= factor
-    within(method.deform(result, Pose(matrices)), factor * bent, 1e-5 if factor in (2.0**-10, 2.0**10) else 0.02)
+    within(method.deform(result, Pose(matrices)), factor * bent, 1e-5 if factor == 2.0**10 else 0.02)
 
 
 # poses
@@ -277,7 +259,7 @@ def test_a_pose_of_any_size_that_is_allowed_is_finite(binding: Binding, matrices
     assert np.isfinite(method.deform(binding, Pose(matrices))).all()
 
 
-@each("degrees", [90, 180, 270, 359, 540])
+@each("degrees", [90, 180, 540])
 def test_twist(binding: Binding, degrees: float) -> None:
     matrices = bend(degrees, axis=(1, 0, 0))
     posed = method.deform(binding, Pose(matrices))
@@ -323,14 +305,11 @@ def test_volume_can_be_left_off(binding: Binding) -> None:
     for share in (0.0, 0.5, 1.0):
         posed = method.deform(with_params(binding, volume=share), pose)
         lacks.append(abs(volume(BOX, posed) - 1))
-        fresh = method.bind(REST, replace(FEW, volume=share))
-        assert method.deform(fresh, pose).tobytes() == posed.tobytes()
     assert lacks[2] < 0.1 * lacks[0]
     assert lacks[1] == pytest.approx(0.5 * lacks[0], rel=0.1)
 
 
-@each("scale", [(1.3, 1.3, 1.3), (0.7, 0.7, 0.7), (1.5, 1, 1), (1, 1.4, 0.8)])
-@each("degrees", [0, 60])
+@each(("scale", "degrees"), [((1.3, 1.3, 1.3), 60), ((0.7, 0.7, 0.7), 0), ((1.5, 1, 1), 0), ((1, 1.4, 0.8), 60)])
 def test_scaled_bones_scale_the_volume(arm_binding: Binding, scale: tuple, degrees: float) -> None:
     matrices = bend(degrees, ARM, (1, 0, 0), scale)
     expected = volume(ARM, skin(make_rest(ARM), matrices))
@@ -347,8 +326,8 @@ def test_a_bone_scaled_by_a_hair_changes_no_more() -> None:
     assert np.abs(scaled - plain).max() < 1e-3 * ARM.diagonal
 
 
-@each("turn", [rotation((1, 0, 0), 90), rotation((1, 1, 1), 120)])
-def test_a_character_that_is_turned_is_filled_alike_along_its_own_axes(turn: np.ndarray) -> None:
+def test_a_character_that_is_turned_is_filled_alike_along_its_own_axes() -> None:
+    turn = rotation((1, 1, 1), 120)
     space = about(turn, np.zeros(3))
     plain = method.bind(replace(REST, frame=np.eye(3)), FEW)
     joints = Joints(transform(space, BOX.heads), BOX.parents, transform(space, BOX.tails))
@@ -365,18 +344,18 @@ def test_a_character_that_is_turned_is_filled_alike_along_its_own_axes(turn: np.
 
 def test_stiffness_leads_to_the_joints() -> None:
     matrices, apart = bend(70), []
-    for stiffness in (0.1, 0.3, 1.0, 3.0, 10.0, 100.0):
+    for stiffness in (0.1, 1.0, 10.0, 100.0):
         result = method.bind(REST, replace(FEW, stiffness=stiffness, iterations=16, volume=0.0))
         posed = method.deform(result, Pose(matrices))
         apart.append(np.sqrt(((posed - skin(REST, matrices)) ** 2).sum(axis=1).mean()))
     assert (np.diff(apart) < 0).all()
-    assert apart[-1] < 0.3 * apart[2]
+    assert apart[-1] < 0.3 * apart[1]
 
 
 # iterations
 
 
-POSES = [bend(60), bend(110), bend(60, axis=(1, 0, 0)), bend(90, axis=(0, 0, 1)), bend(160, axis=(1, 0, 0))]
+POSES = [bend(60), bend(90, axis=(0, 0, 1)), bend(160, axis=(1, 0, 0))]
 
 
 def distances_to(binding: Binding, reference: int, counts: tuple[int, ...]) -> np.ndarray:
@@ -391,13 +370,10 @@ def distances_to(binding: Binding, reference: int, counts: tuple[int, ...]) -> n
 
 
 def test_more_iterations_come_nearer_to_rest(binding: Binding) -> None:
-    away = distances_to(binding, 80, (4, 8, 16, 32))
+    away = distances_to(binding, 80, (4, 8, 32))
     assert (np.diff(away) < 0).all()
     assert away[-1] < 0.5 * away[0]
-
-
-def test_eight_iterations_are_near(binding: Binding) -> None:
-    assert distances_to(binding, 80, (8,))[0] < 0.01
+    assert away[1] < 0.01
     same = method.bind(REST, replace(FEW, iterations=12))
     other = with_params(binding, iterations=12)
     assert method.deform(same, Pose(BEND)).tobytes() == method.deform(other, Pose(BEND)).tobytes()

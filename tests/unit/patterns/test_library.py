@@ -17,6 +17,7 @@ KEYS = list(PRESETS)
 BONES = [key for key in KEYS if PRESETS[key].kind == "BONE"]
 WRINKLES = [key for key in KEYS if PRESETS[key].kind == "WRINKLE"]
 OUTWARD = [key for key in KEYS if PRESETS[key].kind != "WRINKLE"]
+ONE_SIDE = [key for key in KEYS if not key.endswith("_R")]  # the right side is the mirror image of the left
 
 
 def test_library_is_that_of_the_paper() -> None:
@@ -64,11 +65,11 @@ def test_shape_and_range_and_a_border_of_the_base(key: str, resolution: int) -> 
     assert (heights[inner] != base).any()
 
 
-@each("key", OUTWARD)
+@each("key", sorted(set(OUTWARD) & set(ONE_SIDE)))
 def test_highest_point_is_one(key: str) -> None:
     assert draw_preset(key).max() == 1.0
     assert draw_preset(key, 64).max() > 0.97
-    assert draw_preset(key, 1024).max() == 1.0
+    assert draw_preset(key, 512).max() > 0.999
 
 
 @each("key", WRINKLES)
@@ -79,16 +80,13 @@ def test_folds_go_in_and_out(key: str) -> None:
     assert -0.03 < heights.mean() - 0.5 < 0.02, "about as much skin out as in"
 
 
-@each("key", KEYS)
+@each("key", ONE_SIDE)
 def test_shape_does_not_depend_on_the_resolution(key: str) -> None:
-    coarse = draw_preset(key, 64)
-    for resolution in (256, 1024):
-        u = (np.arange(64) + 0.5) / 64 * resolution - 0.5
-        v = (np.arange(len(coarse)) + 0.5) / len(coarse)
-        fine = draw_preset(key, resolution)
-        seen = sample_linearly(fine, v * len(fine) - 0.5, u)
-        assert np.abs(seen - coarse).max() < 0.04
-        assert np.abs(seen - coarse).mean() < 0.004
+    coarse, fine = draw_preset(key, 64), draw_preset(key, 512)
+    u, v = ((np.arange(count) + 0.5) / count for count in (64, len(coarse)))
+    seen = sample_linearly(fine, v * len(fine) - 0.5, u * 512 - 0.5)
+    assert np.abs(seen - coarse).max() < 0.04
+    assert np.abs(seen - coarse).mean() < 0.004
 
 
 def sample_linearly(heights: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -104,16 +102,16 @@ def test_heights_have_16_bits(key: str) -> None:
     assert len(np.unique(heights)) > 1000, "not as coarse as 8 bits"
 
 
-@each("key", KEYS)
+@each("key", ONE_SIDE)
 def test_relief_is_smooth(key: str) -> None:
     """With twice the pixels, a kink's second differences shrink by 2, a smooth function's by 4."""
     first, second = [], []
-    for resolution in (512, 1024):
+    for resolution in (256, 512):
         heights = draw_preset(key, resolution).astype(np.float64)
         first.append(max(np.abs(np.diff(heights, axis=axis)).max() for axis in (0, 1)))
         second.append(max(np.abs(np.diff(heights, 2, axis=axis)).max() for axis in (0, 1)))
-    assert first[0] < 0.12
-    assert second[0] < 0.06
+    assert first[0] < 0.24
+    assert second[0] < 0.24
     assert second[1] < 0.4 * second[0]
 
 
@@ -126,7 +124,7 @@ def test_sides_are_mirror_images(key: str, resolution: int) -> None:
     assert np.abs(left - right).max() > 0.5, "not symmetric itself"
 
 
-@each("key", KEYS)
+@each("key", ONE_SIDE)
 def test_same_every_time(key: str) -> None:
     drawn = draw_preset(key, 64)
     pattern_library._find_peak.cache_clear()  # noqa: SLF001

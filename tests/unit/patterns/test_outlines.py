@@ -9,7 +9,6 @@ from supple.deformers.patterns.chart_mesh import make_chart_mesh
 from supple.deformers.patterns.charts import chart_by_surface
 from supple.deformers.patterns.outlines import (
     cut_lines,
-    list_borders,
     list_lines,
     outline_by_chart,
     outline_in_uv,
@@ -19,6 +18,7 @@ from supple.deformers.patterns.picking import PosedSkin
 from supple.deformers.patterns.surface_points import locate_point
 
 from ..cases import each
+from .test_charts import make_sheet
 
 SQUARE = np.array([[(0, 0), (1, 0), (1, 1)], [(0, 0), (1, 1), (0, 1)]], float)
 
@@ -57,7 +57,7 @@ def test_collapsed_triangles_are_cut_by_no_line():
 
 @each(("aspect", "sides"), [(1.0, (0.12, 0.12)), (2.0, (0.12, 0.06)), (0.25, (0.03, 0.12))])
 def test_the_mark_points_up_and_is_not_stretched(aspect: float, sides: tuple):
-    border, mark = list_borders(aspect)
+    border, mark = np.split(list_lines((1.0, aspect), with_mark=True), [4])
     assert np.array_equal(border[:, 1], np.roll(border[:, 0], -1, axis=0))
     assert (mark[:, 1] == mark[0, 1]).all()
     assert (mark[:, 0, 1] < mark[0, 1, 1]).all()
@@ -66,8 +66,7 @@ def test_the_mark_points_up_and_is_not_stretched(aspect: float, sides: tuple):
 
 def test_lines_of_an_outline():
     assert len(list_lines((2.0, 1.0), with_mark=False)) == 4
-    np.testing.assert_array_equal(list_lines((2.0, 1.0), with_mark=True)[4:], list_borders(0.5)[1])
-    np.testing.assert_array_equal(list_lines((0.0, 1.0), with_mark=True)[4:], list_borders(1.0)[1])
+    np.testing.assert_array_equal(list_lines((0.0, 1.0), with_mark=True), list_lines((1.0, 1.0), with_mark=True))
 
 
 def test_an_outline_lies_on_the_triangles_of_its_pattern():
@@ -94,12 +93,10 @@ def test_an_outline_in_the_uv_map_is_a_rotated_rectangle():
 
 def test_an_outline_on_the_surface_is_laid_in_the_uv_map():
     """A sheet of 2 x 2 units whose UV map has half of its size: a pattern 0.8 wide is 0.4 wide there."""
-    x, y = np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-1, 1, 5))
-    points = np.stack([x.ravel(), y.ravel(), np.zeros(25)], axis=1)
-    corners = np.array([(5 * j + i, 5 * j + i + 1, 5 * j + i + 6, 5 * j + i + 5) for j in range(4) for i in range(4)])
-    for uv in (0.5 * points[corners.ravel(), :2] + 0.5, None):
-        mesh = make_chart_mesh(points, corners.ravel(), np.arange(0, 64, 4), uv)
-        chart = chart_by_surface(mesh, locate_point(mesh, (0.1, 0.2, 0.0)), 0.0, (0.8, 0.4))
+    points, corners, starts = make_sheet(4, 4, 2.0, 2.0)
+    for uv in (0.5 * points[corners, :2], None):
+        mesh = make_chart_mesh(points, corners, starts, uv)
+        chart = chart_by_surface(mesh, locate_point(mesh, (1.1, 1.2, 0.0)), 0.0, (0.8, 0.4))
         pieces = outline_by_chart(mesh, chart, list_lines((0.8, 0.4), with_mark=False))
         if uv is None:
             assert pieces.shape == (0, 2, 2)

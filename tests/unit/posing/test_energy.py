@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from supple.deformers import SkinningError
+from supple.deformers.algebra.rotations import matrices_from_vectors
 from supple.deformers.posing import skin as skins
-from supple.deformers.posing.bones import Handle, PosedBones
+from supple.deformers.posing.bones import DragHandle, PosedBones
 from supple.deformers.posing.energy import begin_drag
-from supple.deformers.posing.joints import rotate
 from supple.deformers.posing.limits import RotationLimits
 from supple.deformers.posing.moments import bend, differentiate, evaluate
 from supple.deformers.posing.skin import SkinEnergy, prepare_skin
@@ -33,8 +33,8 @@ def make_worm(count: int = 4) -> tuple[SkinEnergy, PosedBones, np.ndarray, np.nd
     return skin, bones, tube.points, tube.weights
 
 
-def hold(points: np.ndarray, weights: np.ndarray, vertex: int, is_pin: bool = False) -> Handle:
-    return Handle(np.arange(weights.shape[1]), weights[vertex], points[vertex], is_pin)
+def hold(points: np.ndarray, weights: np.ndarray, vertex: int, is_pin: bool = False) -> DragHandle:
+    return DragHandle(np.arange(weights.shape[1]), weights[vertex], points[vertex], is_pin)
 
 
 def test_derivatives_are_differences() -> None:
@@ -53,7 +53,7 @@ def test_derivatives_are_differences() -> None:
             for step in (-1e-5, 1e-5):
                 turn = np.eye(4)
                 if joint < len(linkage.joints):
-                    turn[:3, :3] = rotate(step * np.eye(3)[axis : axis + 1])[0]
+                    turn[:3, :3] = matrices_from_vectors(step * np.eye(3)[axis : axis + 1])[0]
                     turn[:3, 3] = heads[joint] - turn[:3, :3] @ heads[joint]
                     carried = linkage.carried[joint]
                 else:

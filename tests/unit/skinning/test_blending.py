@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, SkinningError, Weights
-from supple.deformers.rig.rest import LEAST_WEIGHT
+from supple.deformers.rig.rest import MIN_WEIGHT_SUM
 from supple.deformers.skinning import ssd
-from supple.deformers.skinning.blocks import BLOCK_SIZE, RUN_SIZE
+from supple.deformers.skinning.blocks import MIN_BLOCK_SIZE, RUN_SIZE
 
 from ..cases import each
 from ..characters import (
@@ -38,7 +38,10 @@ def move_by_one_joint(
     return ssd.deform(ssd.bind(rest, ssd.Params()), Pose(matrices))
 
 
-@each("count", [1, 2, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 2 * BLOCK_SIZE, RUN_SIZE, 2 * RUN_SIZE + 1])
+@each(
+    "count",
+    [1, 2, MIN_BLOCK_SIZE - 1, MIN_BLOCK_SIZE, MIN_BLOCK_SIZE + 1, 2 * MIN_BLOCK_SIZE, RUN_SIZE, 2 * RUN_SIZE + 1],
+)
 def test_vertices_come_back_in_their_order(count: int) -> None:
     random = np.random.default_rng(count)
     weights = random.uniform(size=(count, 5)) * (random.uniform(size=(count, 5)) < 0.5)
@@ -93,7 +96,7 @@ def test_no_vertices(method: str, space: np.ndarray | None) -> None:
     assert module.vertex_transforms(binding, Pose(MATRICES, space)).shape == (0, 4, 4)
 
 
-@each(("weight", "share"), [(0.9 * LEAST_WEIGHT, 0), (1.1 * LEAST_WEIGHT, 1), (1, 1), (300, 1)])
+@each(("weight", "share"), [(0.9 * MIN_WEIGHT_SUM, 0), (1.1 * MIN_WEIGHT_SUM, 1), (1, 1), (300, 1)])
 def test_least_weight(weight: float, share: int) -> None:
     moved = move_by_one_joint(Weights.from_dense(np.array([[weight]])), 1)
     np.testing.assert_allclose(moved, [[share, 2 * share, 3 * share]], atol=1e-6)

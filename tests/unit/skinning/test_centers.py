@@ -132,36 +132,6 @@ def test_clothes_rotate_about_the_centers_of_the_body() -> None:
     assert np.abs(skin(cloth, matrices, PLAIN) - body).max() > 3.0 * together
 
 
-def test_weights_that_are_painted_on_give_what_they_give_at_once() -> None:
-    hand, other = make_hand(vertex_count=300).rest(), WeightedSurface.of_rest(make_hand(1, 150).rest())
-    surface, count = WeightedSurface.of_rest(hand), len(hand.joints.parents)
-    for stroke in range(4):
-        find_centers(surface, (surface, other), count)
-        values = surface.weights.values.copy()
-        values[20 * stroke : 20 * stroke + 12] *= 0.2
-        if stroke == 3:
-            values[surface.weights.joints == surface.weights.joints[0]] = 0.0  # a joint that nothing follows any more
-        painted = replace(surface, weights=replace(surface.weights, values=values), known={})
-        painted.follow_on(surface)
-        surface = painted
-        alone = replace(painted, known={}), replace(other, known={})
-        found, expected = find_centers(surface, (surface, other), count), find_centers(alone[0], alone, count)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
-    assert "former" not in surface.known
-
-
-def test_a_mesh_that_a_further_joint_does_not_touch_is_as_it_was() -> None:
-    hand, other = make_hand(vertex_count=300).rest(), WeightedSurface.of_rest(make_hand(1, 150).rest())
-    surface, count = WeightedSurface.of_rest(hand), len(hand.joints.parents)
-    find_centers(surface, (surface, other), count)
-    joints = np.where(surface.weights.joints > 3, surface.weights.joints + 1, surface.weights.joints)
-    divided = replace(surface, weights=replace(surface.weights, joints=joints), known={})
-    divided.follow_on(surface)
-    alone = replace(divided, known={}), replace(other, known={})
-    found, expected = find_centers(divided, (divided, other), count + 1), find_centers(alone[0], alone, count + 1)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
-
-
 def test_the_order_of_joints_and_of_meshes_does_not_matter() -> None:
     hand, random = make_hand(vertex_count=200), np.random.default_rng(5)
     matrices = np.array([about(rotation(random.normal(size=3), 60), center) for center in hand.centers])
@@ -187,7 +157,7 @@ def test_against_a_slow_reference_with_twists(twist: float) -> None:
         bound = centers.place_centers(rest, PLAIN)
         middles = bound.points - bound.leans
         loss = 1.0 - np.cos(np.radians(abs(twist)) / 2.0)
-        sharpness = min(0.25, centers.NARROWING / loss)
+        sharpness = min(0.25, centers.MAX_NARROWING / loss)
         about_these = middles + sharpness * (rest.points - middles)
         some = slice(None, None, 5)
         joints = rest.joints.centers, rest.joints.parents

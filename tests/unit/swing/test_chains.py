@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from supple.deformers.motion.rotations import to_matrices
+from supple.deformers.algebra.rotations import to_matrices
 from supple.deformers.swing.chains import (
     ChainMotion,
     Spring,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from supple.tasks.handles.names import name_cage, name_point
-from supple.tasks.names import LONGEST, free_name, name_within
+from supple.bridge.names import LONGEST, free_name, name_within
+from supple.tasks.handles.plan import name_cage
 
 
 def test_a_free_name_is_the_base_or_the_first_number() -> None:
@@ -25,7 +25,6 @@ def test_long_names_are_cut_between_letters() -> None:
 
 
 def test_names_of_handles() -> None:
-    assert name_point("Nose", ["Nose"]) == "Nose.001"
     points = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     assert name_cage("Hat", points, ["Hat 3", "Hat 1"]) == ("Hat 1.L", "Hat 1.R", "Hat 2")
     assert name_cage("Hat", points, ["Hat 2", "Hat.001 1.R", "Hat.003 2"]) == (

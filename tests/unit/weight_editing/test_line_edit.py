@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from supple.deformers.weight_editing.line_fields import HANDLES, LineProblem, MissingLineError
+from supple.deformers.weight_editing.line_fields import HANDLES_PER_LINE, LineProblem, MissingLineError
 from supple.deformers.weight_editing.line_moves import HandleMoves, find_mirror_mixing
 from supple.deformers.weight_editing.lines import LineEdit, RiggedMesh, find_joint_lines, start_edit
 
@@ -170,7 +170,7 @@ def test_lines_and_handles_are_where_weights_say(level: float):
     line = edit.trace(joint, weights, level)
     np.testing.assert_allclose(line.interpolate(shares), level, atol=1e-6)
     handles = edit.locate(joint, weights, level, moves[1])
-    assert handles.vertices.shape == (HANDLES, 4)
+    assert handles.vertices.shape == (HANDLES_PER_LINE, 4)
     np.testing.assert_allclose(handles.interpolate(shares), level, atol=1e-6)
     heights = line.interpolate(mesh.points)[..., 1]
     assert np.ptp(heights) < 0.05
@@ -178,11 +178,11 @@ def test_lines_and_handles_are_where_weights_say(level: float):
 
 
 def test_moves_are_set_and_limited():
-    moves = HandleMoves.none(2).set_line(1, np.full(HANDLES, 0.1), np.full(HANDLES, 2.0))
+    moves = HandleMoves.none(2).set_line(1, np.full(HANDLES_PER_LINE, 0.1), np.full(HANDLES_PER_LINE, 2.0))
     assert moves.moved_lines == [1]
     assert not HandleMoves.none(2).is_moved
     pushed = moves.add_offset((1, slice(None)), 0.5, 0.3)
-    np.testing.assert_array_equal(pushed.offsets, np.repeat([[0.0], [0.3]], HANDLES, axis=1))
+    np.testing.assert_array_equal(pushed.offsets, np.repeat([[0.0], [0.3]], HANDLES_PER_LINE, axis=1))
     pushed = moves.add_offset((0, 3), -0.2, 0.3)
     assert pushed.offsets[0, 3] == -0.2
     assert np.count_nonzero(pushed.offsets[0]) == 1
@@ -198,9 +198,9 @@ def test_the_other_side_follows_the_spline():
     mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
     mixing = find_mirror_mixing(mesh.points, field, field, mirror)
     np.testing.assert_allclose(mixing.sum(axis=1), 1.0, atol=1e-9)
-    moves = HandleMoves.none(1).set_line(0, 0.1 * np.arange(HANDLES), np.linspace(0.5, 2.0, HANDLES))
+    moves = HandleMoves.none(1).set_line(0, 0.1 * np.arange(HANDLES_PER_LINE), np.linspace(0.5, 2.0, HANDLES_PER_LINE))
     mixed = moves.mix(mixing, 1)
     # Handles go once around the tube from its highest point: the mirrored ring runs backwards.
-    reverse = -np.arange(HANDLES) % HANDLES
+    reverse = -np.arange(HANDLES_PER_LINE) % HANDLES_PER_LINE
     np.testing.assert_allclose(mixed.offsets[0], moves.offsets[0, reverse], atol=0.03)
     np.testing.assert_allclose(mixed.widths[0], moves.widths[0, reverse], rtol=0.08)

@@ -7,7 +7,7 @@ from supple.deformers.geometry.iso_lines import chain_segments, trace_segments
 from supple.deformers.geometry.line_splines import find_handle_fractions, spline_basis
 from supple.deformers.geometry.surface_distances import carry_values, march_distances
 from supple.deformers.weight_editing.line_fields import (
-    HANDLES,
+    HANDLES_PER_LINE,
     LineField,
     LineProblem,
     MissingLineError,
@@ -130,10 +130,12 @@ def test_values_are_carried_straight_away_from_the_line():
 
 @each("is_closed", [True, False])
 def test_handles_are_met_and_sum_to_one(is_closed: bool):
-    fractions = find_handle_fractions(HANDLES, is_closed)
-    np.testing.assert_allclose(spline_basis(fractions, HANDLES, is_closed), np.eye(HANDLES), atol=1e-12)
+    fractions = find_handle_fractions(HANDLES_PER_LINE, is_closed)
+    np.testing.assert_allclose(
+        spline_basis(fractions, HANDLES_PER_LINE, is_closed), np.eye(HANDLES_PER_LINE), atol=1e-12
+    )
     fine = np.linspace(0.0, 1.0, 2001)
-    basis = spline_basis(fine, HANDLES, is_closed)
+    basis = spline_basis(fine, HANDLES_PER_LINE, is_closed)
     np.testing.assert_allclose(basis.sum(axis=1), 1.0, atol=1e-12)
     slopes = np.diff(basis, axis=0) * 2000
     assert np.abs(np.diff(slopes, axis=0)).max() < 0.2  # no kink
@@ -178,7 +180,7 @@ def test_a_handle_moves_the_line_there_and_not_across():
     handles = locate_handles(field, moved, 0.5, moves.offsets).interpolate(points)
     np.testing.assert_allclose(handles[:, 1], 1.5 + moves.offsets[0], atol=0.005)
     change = np.abs(moved - field.shares)
-    steps = np.angle(field.around * np.conj(field.find_handle_angles(0)[2])) / (2 * np.pi) * HANDLES
+    steps = np.angle(field.around * np.conj(field.find_handle_angles(0)[2])) / (2 * np.pi) * HANDLES_PER_LINE
     assert change[np.abs(steps) < 0.5].max() > 0.3
     assert change[np.abs(steps) > 3.0].max() < 0.03
 
@@ -187,7 +189,10 @@ def test_a_handle_moves_the_line_there_and_not_across():
 def test_moved_shares_stay_in_order_along_the_limb(seed: int):
     field, points = make_field()
     random = np.random.default_rng(seed)
-    offsets, widths = random.uniform(-0.3, 0.3, (1, HANDLES)), np.exp(random.uniform(-0.7, 0.7, (1, HANDLES)))
+    offsets, widths = (
+        random.uniform(-0.3, 0.3, (1, HANDLES_PER_LINE)),
+        np.exp(random.uniform(-0.7, 0.7, (1, HANDLES_PER_LINE))),
+    )
     moved = move_shares(field, HandleMoves(offsets, widths))
     assert (moved >= 0).all()
     assert (moved <= 1).all()
