@@ -10,10 +10,8 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-NO_BLEND = 0b10
-"""Flag of a frame: it replaces what was shown before."""
-HAS_ANIMATION = 0b10
-"""Flag of a file."""
+NO_BLEND = 0b10  # Flag of a frame: it replaces what was shown before
+HAS_ANIMATION = 0b10  # Flag of a file
 
 
 def write_animation(path: Path, frames: Sequence[np.ndarray], times: Sequence[int], quality: int) -> None:
@@ -21,7 +19,6 @@ def write_animation(path: Path, frames: Sequence[np.ndarray], times: Sequence[in
 
     Parameters
     ----------
-    path : Path
     frames : sequence of float arrays, shape (H, W, 3)
         Top row first, sRGB from 0 to 1. A frame that is given several times is encoded once.
     times : sequence of int, as long as `frames`

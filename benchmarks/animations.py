@@ -19,7 +19,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from harness import find, new_scene, option, read_vertices, select
+from harness import new_scene, option, read_vertices, select
 from benchmarks.animated_webp import write_animation
 from benchmarks.shapes import Shape
 from benchmarks.skins import bind_skin
@@ -35,6 +35,7 @@ from benchmarks.studio import (
     print_on,
     translucent,
 )
+from benchmarks.weight_scenes import mix_by_weights
 from deformers.measures.heat import color_stretch, stretch_vertices
 from deformers.measures.sections import smallest_section
 from deformers.measures.stretch import mesh_edges
@@ -45,26 +46,21 @@ from demo.patterns import add_patterns
 from demo.subjects import Subject
 from demo.topology import triangulate
 
-VERTICES = 10_000
-"""About how many the arm has."""
+VERTICES = 10_000  # Approximate number of the arm's
 WIDTH, GAP, TITLE_HEIGHT, TITLE_SIZE = 640.0, 4.0, 28.0, 19.0
-FRAME_TIME, HOLD_TIME = 55, 700
-"""Milliseconds that a frame is shown, and the first and the last one."""
+FRAME_TIME, HOLD_TIME = 55, 700  # Milliseconds for a frame, and for the first and last
+# Quality of the encoder, 1 to 100, if not 86: many small shapes make large files, and one page shows all five
 QUALITY = {"particles": 72}
-"""Of the encoder, from 1 to 100, where it is not 86: many small shapes take much room, and all five are on one page."""
-FLESH, BARE = (0.78, 0.55, 0.45), (0.66, 0.66, 0.66)
-"""Colors of skin, sRGB."""
+FLESH, BARE = (0.78, 0.55, 0.45), (0.66, 0.66, 0.66)  # Colors of skin, sRGB
 BONE = (0.93, 0.88, 0.74)
-BONE_WIDTH = 0.12
-"""Half the width of a bone, as a share of its length."""
-EMPHASIS = 1.5
-"""How much higher skin patterns are than in the demonstration, to be seen in a small frame."""
+BONE_WIDTH = 0.12  # Half the width of a bone, as a share of its length
+EMPHASIS = 1.5  # Height of skin patterns relative to the demonstration: frames are small
 
+# Methods of Blender's Armature modifier, and whether they preserve volume
 BLENDERS = {"Linear": False, "Preserve Volume": True}
-"""Methods of Blender's Armature modifier, and whether they preserve volume."""
 
+# Text, middle x and y from the top, and size, as in `Studio.draw_texts`
 Text = tuple[str, float, float, float]
-"""What is printed, middle x and y from the top, and size, as `Studio.draw_texts` takes it."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +87,8 @@ class Animation:
     ----------
     scene : Scene
         Where the armature and its skins are.
-    armature : Object
     pose : function
         From 0 at the start to 1 at the end of the motion to the angles of bones, degrees.
-    cells : list of Cell
-    columns : int
-    view : View
     height : float
         Of a cell, in pixels.
     legend : function, optional
@@ -319,7 +311,8 @@ def show_weights(arm: Arm) -> Animation:
     select([weighted], weighted)
     bpy.ops.supple.weights_auto(method="SOLID")
     bpy.ops.supple.bind(method="CENTERS")
-    colors, clay = color_bones(weighted), colored("Clay")
+    hues, clay = color_joints(np.arange(len(weighted.vertex_groups), dtype=float)), colored("Clay")
+    colors, _ = mix_by_weights(weighted, hues)
 
     def show_bare() -> list[bpy.types.Object]:
         return [*freeze(bare, clay, lambda _: np.array(BARE)), add_bones(arm, armature, clay)]
@@ -334,15 +327,6 @@ def show_weights(arm: Arm) -> Animation:
 
 def close_hand(share: float) -> Channels:
     return {"hand": (-12.0 + 24.0 * share, 0.0, 0.0), **curled(0.95 * share)}
-
-
-def color_bones(obj: bpy.types.Object) -> np.ndarray:
-    """The sRGB colors of the bones, mixed by their weights, shape (V, 3)."""
-    mesh = cast(bpy.types.Mesh, obj.data)
-    entries, count = find("bridge.meshes.data").read_vertex_groups(mesh), len(mesh.vertices)
-    hues = color_joints(np.arange(len(obj.vertex_groups), dtype=float))[entries.groups]
-    sums = [np.bincount(entries.vertices, entries.values * channel, count) for channel in (*hues.T, np.ones(len(hues)))]
-    return np.stack(sums[:3], axis=1) / np.maximum(sums[3], 1e-9)[:, None]
 
 
 def add_bones(arm: Arm, armature: bpy.types.Object, material: bpy.types.Material) -> bpy.types.Object:
@@ -385,7 +369,7 @@ def bend_and_twist(share: float) -> Channels:
 
 
 def draw_legend(studio: Studio) -> tuple[np.ndarray, tuple[Text, ...]]:
-    """The colors of stretch as a strip of the page, and what is said beside them."""
+    """Draw the colors of stretch as a strip of the page, with captions."""
     strip = studio.new_page(WIDTH, TITLE_HEIGHT)
     colors = color_stretch(np.linspace(-1.0, 1.0, studio.pixels(0.35 * WIDTH)))
     studio.put(strip, np.tile(colors, (studio.pixels(12.0), 1, 1)), 0.325 * WIDTH, (TITLE_HEIGHT - 12.0) / 2.0)

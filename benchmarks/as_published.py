@@ -1,9 +1,9 @@
-"""What *As Published* costs: steps with all bones scaled, next to Blender's own Armature modifier.
+"""Cost of *As Published*: steps with all bones scaled, next to Blender's own Armature modifier.
 
     python benchmarks/as_published.py [--only SECTION ...] [--rounds N] [--assets FOLDER]
 
 needs an interpreter that has bpy. A ratio is the processor's time of a step over that without any deformation, to the
-same of Preserve Volume; the quickest of all rounds counts. Real characters are measured where they are at hand.
+same of Preserve Volume; the quickest of all rounds counts. Real characters are measured if available.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ import numpy as np
 
 from harness import ASSETS, find, list_at_hand, new_scene, open_file, option, parse, print_table, run_sections
 from benchmarks.generated import add_rig, add_skin
-from benchmarks.timing import BARE, BLENDERS, LINEAR, PUBLISHED, VOLUME, WARM, WAYS, Character, bind, find_character
+from benchmarks.timing import BARE, LINEAR, PUBLISHED, VOLUME, WARM, WAYS, Character, bind, find_character
 
 REAL = ("mh_human", "mh_human_game", "human_male", "kaykit_knight")
 VERTICES, BONES = 24_000, 71
 ORDERS = {"Stretch First": "GH", "Rotation First": "HG"}
-LARGEST = 0.3
-"""How far scales are from 1, at most."""
+LARGEST = 0.3  # Maximum difference of scales from 1
 
 
 def run_scaled(arguments: argparse.Namespace) -> None:
@@ -44,16 +43,8 @@ def _print_rows(arguments: argparse.Namespace, largest: float) -> None:
     for name in list_at_hand(arguments.assets, REAL):
         open_file(arguments.assets, name)
         rows.append(_measure(name, find_character(), arguments.rounds, largest))
-    columns = (
-        "character",
-        "meshes",
-        "vertices",
-        "bones",
-        "Preserve Volume, ms",
-        "linear, x",
-        *(f"{o}, x" for o in ORDERS),
-    )
-    print_table((*columns, "Bind, ms"), rows)
+    ratios = "linear, x", *(f"{order}, x" for order in ORDERS)
+    print_table(("character", "meshes", "vertices", "bones", "Preserve Volume, ms", *ratios, "Bind, ms"), rows)
 
 
 def _measure(name: str, character: Character, rounds: int, largest: float) -> tuple:
@@ -67,9 +58,7 @@ def _measure(name: str, character: Character, rounds: int, largest: float) -> tu
     times: dict[str, list[float]] = {}
     made = []
     for _ in range(rounds):
-        for way, (is_shown, has_volume) in BLENDERS.items():
-            for modifier in character.modifiers:
-                modifier.show_viewport, modifier.use_deform_preserve_volume = is_shown, has_volume
+        for way in character.set_modifiers():
             times.setdefault(way, []).append(_take(steps))
         for way, order in ORDERS.items():
             for obj in character.meshes:

@@ -1,4 +1,4 @@
-"""What bakes cost: all meshes of a character at once, several processes at once, and long shots.
+"""Cost of bakes: all meshes of a character at once, several processes at once, and long shots.
 
     python benchmarks/bakes.py [--only together processes long] [--character NAME] [--rounds N] [--frames N] [--long N]
 
@@ -40,18 +40,15 @@ from harness import (
 from benchmarks.bodies import add_body
 from benchmarks.timing import FAST, WAYS, bind, find_character
 
-METHODS = ("DLB", "DLBNT", "CENTERS", "PARTICLES")
-"""By which meshes are bound that are baked together."""
-SHORT = 80
-"""Frames of a bake within this process."""
-VERTICES, BONES = 22_000, 60
-"""Of the body of long shots."""
+METHODS = ("DLB", "DLBNT", "CENTERS", "PARTICLES")  # For meshes that are baked together
+SHORT = 80  # Frames of a bake within this process
+VERTICES, BONES = 22_000, 60  # Body of long shots
+# Environment of a process with one thread
 ALONE: dict[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""Environment of a process that is to compute in one thread."""
 
 
 class Nowhere:
-    """A stream that keeps nothing: what disks take is not measured."""
+    """A stream that keeps nothing, to leave disks out of the measurement."""
 
     def write(self, data: bytes) -> int:
         """Take bytes; their number is returned."""
@@ -60,7 +57,7 @@ class Nowhere:
 
 @dataclass(frozen=True)
 class Usage:
-    """What processes took, until the last of them was through: seconds, seconds of all cores, MiB of the largest."""
+    """Cost of processes until the last has ended: seconds, seconds of all cores, MiB of the largest."""
 
     seconds: float
     cores: float

@@ -1,4 +1,4 @@
-"""Sheets of poses by several methods that tell nothing of which is which, and what rankings of them come to.
+"""Blind sheets of poses by several methods, and counts of their rankings.
 
     python benchmarks/blind.py --output SHEETS [--characters NAME ...] [--only KIND ...] [--methods METHOD ...]
         [--seed N]
@@ -8,11 +8,11 @@
 The first draws a sheet for each pose: the character at rest, then each method, from two sides, in an order of its own,
 under letters. Which is which is written to SHEETS/key.json; whoever ranks sees the sheets alone. The order and the
 sheet's number depend on the seed, the character and the pose alone, so some can be drawn again under the same letters;
-another seed deals them anew. FLESH is what Make Supple makes, with corrections, played by Blender.
+another seed deals them anew. FLESH is the result of Make Supple, with corrections, played by Blender.
 
 Methods that are less than a pixel apart on a sheet are noted in the key, and tie whatever a ranking says.
 
-The second prints what rankings come to, in all and by class of joint: mean place, how often a method is preferred to
+The second prints counts of rankings, in all and by class of joint: mean place, how often a method is preferred to
 another and to both of Blender's, how often it is not worse than these, last, and in need of a corrective; then the
 poses where --method is behind the better of Blender's. benchmarks/rankings/README.md says what a ranking is.
 
@@ -29,9 +29,7 @@ import functools
 import itertools
 import json
 import math
-import struct
 import time
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,31 +51,19 @@ from benchmarks.blind_counts import (
 )
 from benchmarks.blind_flesh import play_flesh
 from benchmarks.blind_key import FLESH, LETTERS, METHODS, Sheet, deal_sheets
-from benchmarks.blind_poses import (
-    CHARACTERS,
-    KINDS,
-    TALL,
-    Look,
-    count_parts,
-    find_along,
-    find_bone,
-    find_look,
-    make_pose,
-    stand_up,
-)
+from benchmarks.blind_poses import CHARACTERS, KINDS, TALL, Look, count_parts, find_bone, find_look, make_pose, stand_up
 from benchmarks.bound_characters import BLENDERS, bind_as_made
 from benchmarks.center_pictures import Stage, set_stage
 from benchmarks.characters import read_character
+from benchmarks.png import as_bytes, write_png
+from benchmarks.range_of_motion import find_along
 from benchmarks.studio import GAP, Studio, View, draw, print_on, set_points
 
 REST = "rest"
+# Cells beside one another, their width and height, and how high the row of letters above them is
 COLUMNS, CELL, HEADER = 3, (350.0, 258.0), 34.0
-"""Cells beside one another, their width and height, and how high the row of letters above them is."""
-FEW = 1000
-"""Every so many-th pose of stored actions is read: of none, more than the first few."""
-
-Points = list[np.ndarray]
-"""Of each part in a pose, armature space."""
+FEW = 1000  # Step between stored poses: so large that only the first of each action is read
+Points = list[np.ndarray]  # One array for each part, armature space
 
 
 def pose_all(
@@ -175,7 +161,7 @@ def write_sheet(cells: list[list[np.ndarray]], studio: Studio, path: Path) -> No
         texts.append((title, left + width / 2, top + HEADER / 2, 27.0))
         for number, view in enumerate(views):
             studio.put(page, view, left, top + HEADER + number * (height + GAP))
-    write_colors(path, print_on(page, draw_titles(studio, page.shape, tuple(texts))))
+    write_png(path, as_bytes(print_on(page, draw_titles(studio, page.shape, tuple(texts)))))
     print(path, flush=True)
 
 
@@ -185,24 +171,8 @@ def draw_titles(studio: Studio, shape: tuple[int, ...], texts: tuple) -> np.ndar
     return studio.draw_texts(shape, texts)
 
 
-def write_colors(path: Path, page: np.ndarray) -> None:
-    """Write a PNG file of all colors of a page, shape (H, W, 3)."""
-    height, width = page.shape[:2]
-    rows = np.clip(np.rint(255.0 * page), 0.0, 255.0).astype(np.uint8).reshape(height, 3 * width)
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1)
-    chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
-        (b"IDAT", zlib.compress(rows.tobytes(), 6)),
-        (b"IEND", b""),
-    )
-    data = b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
-    )
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + data)
-
-
 def read_key(path: Path) -> dict[str, Any]:
-    """The key of the sheets that were drawn; empty where there are none."""
+    """The key of the sheets that were drawn; empty if there are none."""
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
@@ -222,7 +192,7 @@ def draw_sheets(arguments: Any) -> None:
         start = time.perf_counter()
         posed = pose_all(arguments.assets, name, arguments.methods, [(sheet.kind, sheet.degrees) for sheet in chosen])
         print(f"{name}: bound and posed in {time.perf_counter() - start:.0f} s", flush=True)
-        stage = set_stage(arguments.assets, name, (), {})
+        stage = set_stage(arguments.assets, name)
         for index, sheet in enumerate(chosen):
             own = {method: points[index] for method, points in posed.items()}
             pose = make_pose(name, stage.shape, sheet.kind, sheet.degrees)
@@ -235,7 +205,7 @@ def draw_sheets(arguments: Any) -> None:
 
 
 def print_counts(arguments: Any) -> None:
-    """What the rankings come to, for all sheets and by class of joint; and where a method is behind Blender's."""
+    """Print counts of rankings for all sheets and by class of joint, and the poses with a method behind Blender's."""
     key = json.loads((arguments.output / "key.json").read_text(encoding="utf-8"))
     ranked = [read_ranking(key, json.loads(path.read_text(encoding="utf-8"))) for path in arguments.rankings]
     print_table(name_columns(key), count_all(key, ranked))
@@ -249,18 +219,12 @@ def print_counts(arguments: Any) -> None:
         print_table(header, list_behind(key, ranked, method))
 
 
-def print_agreed(arguments: Any) -> None:
-    """Poses on which all counts agree that a method is better, or worse, than another."""
-    method = arguments.method
-    header = f"{method} and", "better in all counts", "worse in all", "of poses", "better of these"
-    print_table(header, list_agreed([read_count(folder) for folder in arguments.agreed], method))
-
-
 def run(arguments: Any) -> None:
-    if arguments.agreed:
-        print_agreed(arguments)
-    else:
+    if not arguments.agreed:
         (print_counts if arguments.rankings else draw_sheets)(arguments)
+        return
+    header = f"{arguments.method} and", "better in all counts", "worse in all", "of poses", "better of these"
+    print_table(header, list_agreed([read_count(folder) for folder in arguments.agreed], arguments.method))
 
 
 if __name__ == "__main__":

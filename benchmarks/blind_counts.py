@@ -1,4 +1,4 @@
-"""What rankings of blind sheets come to.
+"""Counts of rankings of blind sheets.
 
 The key has for each sheet its character, joint, methods in the order of the letters, and those that look alike there. A
 ranking has for each sheet the letters, best first, ties together, as ["B", ["A", "D"], "C"]; or {"ranks": such a list,
@@ -20,8 +20,7 @@ from benchmarks.blind_key import LETTERS
 from benchmarks.blind_poses import HINGES, KINDS, ROOTS, SPINES, TWISTS
 from benchmarks.bound_characters import BLENDERS
 
-FORMER = {"wrist": HINGES, "hip": ROOTS, "neck": SPINES, "spine": SPINES}
-"""Classes of joints on sheets of before."""
+FORMER = {"wrist": HINGES, "hip": ROOTS, "neck": SPINES, "spine": SPINES}  # Classes of joints on former sheets
 CLASSES = FORMER | {name: kind.joints for name, kind in KINDS.items()}
 CLASS_ORDER = (HINGES, ROOTS, TWISTS, SPINES)
 
@@ -31,21 +30,13 @@ Ranking = dict[str, Ranks | dict[str, Any]]
 
 @dataclass(frozen=True)
 class Judged:
-    """A sheet as one ranking has it.
+    """A sheet as one ranking has it."""
 
-    Attributes
-    ----------
-    places : dict from a method to float
-        From 1 on; those that are tied share theirs.
-    needs : set of str, or None
-        Methods that need a corrective; None where the ranking does not say.
-    """
-
-    places: dict[str, float]
-    needs: set[str] | None = None
+    places: dict[str, float]  # by method, from 1; tied methods share a place
+    needs: set[str] | None = None  # methods that need a corrective; None if the ranking does not say
 
     def prefer(self, first: str, second: str) -> float:
-        """Whether a method is preferred to another: 1, or 0; half where they are tied."""
+        """Whether a method is preferred to another: 1, or 0; 0.5 if they are tied."""
         return (self.places[first] < self.places[second]) + 0.5 * (self.places[first] == self.places[second])
 
     def prefer_to_both(self, method: str) -> float:
@@ -65,8 +56,7 @@ class Judged:
         return (self.places[method] == last) / sum(place == last for place in self.places.values())
 
 
-Judgments = dict[str, Judged]
-"""By sheet."""
+Judgments = dict[str, Judged]  # By sheet
 
 
 def read_ranking(key: dict[str, Any], ranking: Ranking) -> Judgments:
@@ -135,7 +125,7 @@ def name_columns(key: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _mean(values: Any) -> str:
-    """A mean as percent; "-" where there are none."""
+    """A mean as percent; "-" if there are none."""
     values = [float(value) for value in values]
     return f"{np.mean(values):.0%}" if values else "-"
 
@@ -157,12 +147,11 @@ def list_behind(key: dict[str, Any], ranked: Sequence[Judgments], method: str) -
     return [row for _, row in sorted(found, key=lambda one: -one[0])]
 
 
-Count = tuple[dict[str, Any], Sequence[Judgments]]
-"""A key, and the rankings of its sheets."""
+Count = tuple[dict[str, Any], Sequence[Judgments]]  # A key, and the rankings of its sheets
 
 
 def read_count(folder: Path) -> Count:
-    """What a folder of `benchmarks/rankings` has."""
+    """Read a folder of `benchmarks/rankings`."""
     key, *rankings = (
         json.loads(path.read_text(encoding="utf-8")) for path in (folder / "key.json", *sorted(folder.glob("ranks-*")))
     )
@@ -192,7 +181,7 @@ def list_agreed(counts: Sequence[Count], method: str) -> Iterator[tuple]:
 
 
 def measure_agreement(key: dict[str, Any], one: Judgments, other: Judgments) -> float:
-    """Share of the pairs that two rankings both tell apart in which they agree; not a number where there are none."""
+    """Share of the pairs that two rankings both tell apart in which they agree; not a number if there are none."""
     pairs = [
         (one[number].places[a] - one[number].places[b], other[number].places[a] - other[number].places[b])
         for number in key

@@ -1,4 +1,4 @@
-"""Characters as *Make Supple* makes them: with flesh played from shape keys, and *Stay Outside* where it is offered.
+"""Characters as *Make Supple* makes them: with flesh played from shape keys, and *Stay Outside* if offered.
 
 They are opened in their files, and posed in Blender.
 """
@@ -6,22 +6,23 @@ They are opened in their files, and posed in Blender.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from harness import find, open_file, read_posed, read_vertices, take_all
+from harness import api, find, open_file, read_posed, read_vertices, take_all
 from benchmarks.characters import Part
+from deformers.geometry.vectors import transform_points
 
-SAME = 1e-4
-"""Share of a part's size by which Blender's points may differ from those of the method alone."""
+SAME = 1e-4  # Share of a part's size by which Blender's points may differ from those of the method alone
 
 
 def add_flesh(objects: Sequence[bpy.types.Object]) -> None:
     """Make the corrections that the sheets' FLESH is judged by."""
-    take_all(find("tasks.corrections.from_source").correct_from(objects, source="PARTICLES"))
+    api().Character(objects[0].find_armature()).flesh(meshes=objects)
 
 
 def play_flesh(
@@ -56,12 +57,11 @@ def play_flesh(
         armature.animation_data.action = stored
     try:
         add_flesh(meshes)
-    except find("deformers").SkinningError as error:
+    except api().SkinningError as error:
         print(f"{name} is played without corrections: {error}", flush=True)
         return shown
-    layers = find("tasks.layers.add")
-    if layers.offer_layers(armature, meshes):
-        print(f"{name}: {'. '.join(layers.add_layers(armature, meshes).describe())}", flush=True)
+    with suppress(api().SkinningError):  # no mesh lies over another
+        print(f"{name}: {'. '.join(api().Character(armature).layers(meshes=meshes).describe())}", flush=True)
     return _play(armature, meshes, bones, poses)
 
 
@@ -76,12 +76,12 @@ def _find_mesh(part: Part, armature: bpy.types.Object) -> bpy.types.Object:
 
 def _to_armature(obj: bpy.types.Object, armature: bpy.types.Object, points: np.ndarray) -> np.ndarray:
     space = np.array(armature.matrix_world.inverted() @ obj.matrix_world)
-    return points @ space[:3, :3].T + space[:3, 3]
+    return transform_points(space, points)
 
 
 def make_supple(meshes: Sequence[bpy.types.Object]) -> None:
-    """What *Make Supple* does with meshes that have weights."""
-    bind = find("tasks.skin.bind")
+    """Bind weighted meshes as *Make Supple* does."""
+    bind = find("tasks.skin.bind")  # unlike `api`, this also sets the defaults of the method
     bpy.context.view_layer.update()
     prepared = take_all(bind.prepare_supple(meshes))
     bind.bind_prepared(prepared)

@@ -10,8 +10,7 @@ from typing import Any
 from benchmarks.blind_poses import list_poses, name_pose
 from benchmarks.bound_characters import BLENDERS
 
-FLESH = "FLESH"
-"""What Make Supple makes, with corrections."""
+FLESH = "FLESH"  # Result of Make Supple, with corrections
 METHODS = (*BLENDERS, "DLB", "PARTICLES", FLESH)
 LETTERS = "ABCDEFGH"
 
@@ -27,7 +26,7 @@ class Sheet:
     methods: tuple[str, ...]
 
     def describe(self, alike: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
-        """What the key says; `alike`: groups of methods that nobody can tell apart there."""
+        """Entry of the key; `alike`: groups of methods that nobody can tell apart there."""
         pose, methods = name_pose(self.kind, self.degrees), list(self.methods)
         return {"character": self.character, "joint": self.kind, "pose": pose, "methods": methods, "alike": list(alike)}
 

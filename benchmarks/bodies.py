@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
+from benchmarks.surfaces import join_rings
+
 SIDES = 96
 
 
 @dataclass(frozen=True)
 class Body:
-    """What a benchmark poses: a mesh object with an Armature modifier, its armature, its real number of vertices."""
+    """A mesh to pose: an object with an Armature modifier, its armature, its real number of vertices."""
 
     obj: bpy.types.Object
     armature: bpy.types.Object
@@ -59,10 +61,7 @@ def _tube(vertex_count: int) -> tuple[np.ndarray, np.ndarray]:
     points = np.zeros((rings, SIDES, 3))
     points[..., 0], points[..., 2] = np.cos(angles), np.sin(angles)
     points[..., 1] = np.linspace(0.0, 10.0, rings)[:, None]
-    index = np.arange(rings * SIDES).reshape(rings, SIDES)
-    around = np.roll(index, -1, axis=1)
-    faces = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1)
-    return points.reshape(-1, 3), faces.reshape(-1, 4)
+    return points.reshape(-1, 3), join_rings(rings, SIDES)
 
 
 def _add_bones(armature: bpy.types.Object, bone_count: int) -> None:

@@ -20,24 +20,16 @@ from deformers.rig.rest import normalize_weights
 from deformers.rig.surfaces import WeightedSurface
 from deformers.skinning.limb_choice import choose_limbs
 
-PRESERVE_VOLUME = "PRESERVE_VOLUME"
-"""What stands for Blender's own method."""
+PRESERVE_VOLUME = "PRESERVE_VOLUME"  # Stands for Blender's own method
 BLENDERS = ("SSD", PRESERVE_VOLUME)
 
 
 @dataclass(frozen=True)
 class BoundCharacter:
-    """All parts of a character, bound by one method.
-
-    Attributes
-    ----------
-    module : the deformer
-    bindings : list
-        What its `bind` has returned for each part.
-    """
+    """All parts of a character, bound by one method."""
 
     module: ModuleType
-    bindings: list[Any]
+    bindings: list[Any]  # result of `bind` for each part
 
     def deform(self, matrices: np.ndarray) -> list[np.ndarray]:
         """Posed points of each part, float64, shape (V, 3)."""
@@ -58,13 +50,13 @@ def make_rests(parts: list[Part]) -> list[Rest]:
 
 
 def bind_character(parts: list[Part], method: str, **chosen: Any) -> BoundCharacter:
-    """Bind all parts by a method of Supple; `chosen` are parameters, left out where it has none of that name."""
+    """Bind all parts by a method of Supple; `chosen` are parameters, left out if it has none of that name."""
     module, params = DEFORMERS[method], make_params(method, **chosen)
     return BoundCharacter(module, [module.bind(rest, params) for rest in make_rests(parts)])
 
 
 def find_deform(parts: list[Part], method: str, **chosen: Any) -> Callable[[np.ndarray], list[np.ndarray]]:
-    """What poses the parts by a method of Supple, or by PRESERVE_VOLUME: from matrices (B, 4, 4) to points."""
+    """Return a function from matrices (B, 4, 4) to points of the parts, by a method of Supple or by PRESERVE_VOLUME."""
     if method != PRESERVE_VOLUME:
         return bind_character(parts, method, **chosen).deform
     rests = make_rests(parts)
@@ -72,7 +64,7 @@ def find_deform(parts: list[Part], method: str, **chosen: Any) -> Callable[[np.n
 
 
 def bind_as_made(parts: list[Part], method: str) -> Callable[[np.ndarray], list[np.ndarray]]:
-    """What poses the parts as after Make Supple: bound with the method's defaults, limbs take up twists."""
+    """Return a function that poses the parts as after Make Supple: with the method's defaults, limbs take up twists."""
     if method in BLENDERS:
         return find_deform(parts, method)
     rests, module = make_rests(parts), DEFORMERS[method]
@@ -97,7 +89,7 @@ def preserve_volume(rest: Rest, matrices: np.ndarray, by_pivot: bool = False) ->
 
     Notes
     -----
-    Unlike DLB: each vertex chooses signs by itself. A joint's dual quaternion is negated where it disagrees with the
+    Unlike DLB: each vertex chooses signs by itself. A joint's dual quaternion is negated if it disagrees with the
     sum of those before it, in the order of the bones. It is the same as Blender's to 1e-6 m for bones that are not
     scaled. Stretches go first, about the joints' centers, as in DLB, which is not quite what Blender does.
     """
@@ -132,7 +124,7 @@ def _move(quaternions: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def merge_seams(assets: Path, name: str) -> list[np.ndarray]:
-    """For each part of a stored character the first vertex that is where each vertex is, shape (V,)."""
+    """For each part of a stored character, the first vertex at the position of each vertex, shape (V,)."""
     data = np.load(assets / name / f"{name}.npz")
     merged = []
     for part in range(len(data["part_names"])):

@@ -1,4 +1,4 @@
-"""What a method makes of a whole character: its parts measured together, in poses of one joint and of its actions."""
+"""Measures of a whole character, all parts together, in poses of one joint and of its actions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,14 @@ from deformers import Joints, Weights
 from deformers.measures.limbs import Limbs, find_limbs, find_owners
 from deformers.measures.stretch import measure_stretch
 
-ACTION = "actions"
-"""What all frames of the stored actions are called, as a kind."""
-FRAMES = 8
-"""Frames of each action that are measured."""
-STORED = 40
-"""Poses of an action, about."""
+ACTION = "actions"  # Kind of the frames of stored actions
+FRAMES = 8  # Frames of each action that are measured
+STORED = 40  # Approximate number of stored poses of an action
 
 
 @dataclass(frozen=True)
 class Posed:
-    """A pose to measure: its kind, what it is called, and its matrices (B, 4, 4)."""
+    """A pose to measure: its kind, its name, and its matrices (B, 4, 4)."""
 
     kind: str
     label: str
@@ -34,16 +31,16 @@ class Posed:
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured of a method in some poses.
+    """Measures of a method in some poses.
 
     Attributes
     ----------
     rms : float
         Of edge stretch - 1, over all parts and poses.
     twice : float
-        Space filled twice over what it is at rest, as a share of the space at rest: mean; NaN where nothing is closed.
+        Space filled twice over what it is at rest, as a share of the space at rest: mean; NaN if nothing is closed.
     tears : float
-        Edges stretched beyond `stretch.TEAR`, in a pose.
+        Edges stretched beyond `stretch.MIN_TEAR`, in a pose.
     section : float
         Smallest of any limb or, at one joint, of both its bones.
     farthest : float
@@ -71,7 +68,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Subject:
-    """A character, and what of it is measured."""
+    """A character, and the parts of it to measure."""
 
     name: str
     character: Character

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from deformers.rig.skeleton import find_joint_parents
 CHARACTERS = ("mh_human", "cesium_man", "khronos_fox", "kaykit_knight")
 FINGERS = re.compile(r"finger|thumb|metacarpal|^hand\.[lr]$")
 FACES = re.compile(r"jaw|oris|levator|special|orbicularis|temporalis|oculi|risorius|tongue|eye")
+# Actions that are made here, where a character has the bones: captured motion leaves fingers and faces at rest
 SCULPTED = ("fist", "face")
-"""Actions that are made here, where a character has the bones: captured motion leaves fingers and faces at rest."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class Part:
 
     Attributes
     ----------
-    name : str
     shape : Shape
     edges : int array, shape (E, 2)
     solid : Solid
@@ -45,17 +44,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Character:
-    """A character's parts, and its motion as triples of poses.
-
-    Attributes
-    ----------
-    parts : list of Part
-    actions : dict from a name to float arrays, shape (N, 3, B, 4, 4)
-        Rest to pose, each with the frame before and after it.
-    """
+    """A character's parts, and its motion as triples of poses."""
 
     parts: list[Part]
-    actions: dict[str, np.ndarray]
+    actions: dict[str, np.ndarray]  # shape (N, 3, B, 4, 4): Rest to pose, each with the frame before and after it
 
 
 def read_character(assets: Path, name: str, step: int) -> Character:
@@ -74,16 +66,27 @@ def read_character(assets: Path, name: str, step: int) -> Character:
     np.add.at(weights, (data["w_vert"][joints >= 0], joints[joints >= 0]), data["w_val"][joints >= 0])
     whole = Shape(points, data["tris"], weights, heads[bones], tails[bones], place[parents], names)
     parts = [_cut_part(whole, data["part"] == number, str(part)) for number, part in enumerate(data["part_names"])]
-    inverses = np.linalg.inv(data["bone_rest"][bones].astype(float))
     actions = {}
     for action in data["actions"]:
-        poses = _full(data[f"pose_{action}"][:, bones])
-        actions[str(action)] = np.stack(list(_triples(poses @ inverses, data[f"frames_{action}"], whole.heads, step)))
+        poses = read_poses(data, action)[:, bones]
+        actions[str(action)] = np.stack(list(_triples(poses, data[f"frames_{action}"], whole.heads, step)))
     actions |= {name: motion for name in SCULPTED if (motion := _sculpt(whole, name, step)) is not None}
     return Character(parts, actions)
 
 
-def _full(matrices: np.ndarray) -> np.ndarray:
+def read_weights(data: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Stored weights of all bones, shape (V, B); rows sum to 1, or to 0."""
+    weights = np.zeros((len(data["V"]), len(data["bone_names"])))
+    np.add.at(weights, (data["w_vert"], data["w_bone"]), data["w_val"])
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
+
+
+def read_poses(data: Mapping[str, np.ndarray], action: str) -> np.ndarray:
+    """Stored poses of an action, rest to pose of all bones, shape (F, B, 4, 4)."""
+    return fill_matrices(data[f"pose_{action}"]) @ np.linalg.inv(data["bone_rest"].astype(float))
+
+
+def fill_matrices(matrices: np.ndarray) -> np.ndarray:
     """Matrices (..., 3, 4) with their last row, float64."""
     last = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*matrices.shape[:-2], 1, 4))
     return np.concatenate([matrices.astype(float), last], axis=-2)
@@ -107,7 +110,7 @@ def _cut_part(whole: Shape, members: np.ndarray, name: str) -> Part:
 
 
 def _triples(matrices: np.ndarray, frames: np.ndarray, heads: np.ndarray, step: int) -> Iterator[np.ndarray]:
-    """Every `step`-th pose with those one frame before and after it, which are read off a curve where not stored.
+    """Every `step`-th pose with those one frame before and after it, which are read off a curve if not stored.
 
     Parameters
     ----------
@@ -152,7 +155,7 @@ def pose_at(matrices: np.ndarray, frames: np.ndarray, heads: np.ndarray, index: 
 
 
 def _sculpt(shape: Shape, name: str, step: int) -> np.ndarray | None:
-    """A hand that closes to a fist, or a jaw that opens, over 24 frames; None where there are no such bones."""
+    """A hand that closes to a fist, or a jaw that opens, over 24 frames; None if there are no such bones."""
     turns = {}
     for bone, title in enumerate(shape.names):
         side = -1.0 if title.endswith(".R") else 1.0

@@ -1,8 +1,8 @@
-"""What Check Character finds: faults planted into a real character, what it says of characters as they are, its time.
+"""Results of Check Character: faults planted into a real character, what it says of characters as they are, its time.
 
     python benchmarks/check.py [--character NAME ...] [--method KEY] [--assets FOLDER]
 
-needs an interpreter that has bpy. A planted fault is found where a line names one of its bones, or one of its vertices,
+needs an interpreter that has bpy. A planted fault is found if a line names one of its bones, or one of its vertices,
 on its mesh; lines that belong to none are counted as false, but for layers that are pierced and limbs in each other:
 they are the character's own. Characters are checked as they are, too, and with weights that Supple has made.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ import bmesh
 import numpy as np
 from mathutils import Matrix
 
-from harness import ASSETS, find, open_file, option, parse, print_table, print_versions, supple, take_all, time_call
+from harness import ASSETS, api, open_file, option, parse, print_table, print_versions, supple, time_call
 
 CHARACTERS = ("mh_human", "mh_human_game", "human_male", "fox", "kaykit_knight", "cesium_man", "khronos_fox")
 PLANTED_IN = "mh_human"
@@ -72,45 +73,19 @@ class Body:
         start = own[np.argmin(np.linalg.norm(self.points[own] - middle, axis=1))]
         return own[np.argsort(np.linalg.norm(self.points[own] - self.points[start], axis=1))[:count]]
 
-    def assign(self, vertices: np.ndarray, **weights: float) -> None:
-        """Give vertices these weights alone; bones are written with _ for their dot."""
+    def assign(self, vertices: np.ndarray, weights: dict[str, float]) -> None:
+        """Give vertices these weights alone."""
         for group in self.obj.vertex_groups:
             group.remove(vertices.tolist())
         for bone, weight in weights.items():
-            self.obj.vertex_groups[bone.replace("__", ".")].add(vertices.tolist(), weight, "REPLACE")
-
-
-def plant_stray_vertex(body: Body) -> Planted:
-    vertices = body.nearest("finger3-2.L", 1)
-    body.assign(vertices, foot__R=1.0)
-    return Planted("a vertex of a finger follows the foot", body.obj.name, ("foot.R",), frozenset(vertices.tolist()))
-
-
-def plant_unweighted_vertex(body: Body) -> Planted:
-    vertices = body.nearest("upperarm02.R", 1)
-    body.assign(vertices)
-    return Planted("a vertex without weights", body.obj.name, (), frozenset(vertices.tolist()))
-
-
-def plant_unweighted_island(body: Body) -> Planted:
-    vertices = body.own("eye.L", least=0.9)
-    body.assign(vertices)
-    return Planted("an eye without weights", body.obj.name, (), frozenset(vertices.tolist()))
-
-
-def plant_wrong_side(body: Body) -> Planted:
-    vertices = body.nearest("upperleg02.L", 20)
-    body.assign(vertices, upperleg02__R=1.0)
-    return Planted(
-        "a patch of one thigh follows the other", body.obj.name, ("upperleg02.R", "upperleg02.L"), frozenset(vertices)
-    )
+            self.obj.vertex_groups[bone].add(vertices.tolist(), weight, "REPLACE")
 
 
 def plant_collapsing_wrist(body: Body) -> Planted:
     vertices = body.own("wrist.R", "lowerarm02.R", least=0.9)
     center = np.array(body.obj.find_armature().data.bones["wrist.R"].head_local)
     near = vertices[np.linalg.norm(body.points[vertices] - center, axis=1) < 0.035]
-    body.assign(near, wrist__R=0.4, upperarm01__R=0.6)
+    body.assign(near, {"wrist.R": 0.4, "upperarm01.R": 0.6})
     return Planted(
         "a wrist that collapses", body.obj.name, ("wrist.R", "lowerarm02.R", "upperarm01.R"), frozenset(near)
     )
@@ -118,8 +93,8 @@ def plant_collapsing_wrist(body: Body) -> Planted:
 
 def plant_hard_elbow(body: Body) -> Planted:
     upper, lower = body.own("upperarm02.L"), body.own("lowerarm01.L")
-    body.assign(upper, upperarm02__L=1.0)
-    body.assign(lower, lowerarm01__L=1.0)
+    body.assign(upper, {"upperarm02.L": 1.0})
+    body.assign(lower, {"lowerarm01.L": 1.0})
     return Planted("an elbow without blending", body.obj.name, ("upperarm02.L", "lowerarm01.L", "upperarm01.L"))
 
 
@@ -131,26 +106,10 @@ def plant_swapped_fingers(body: Body) -> Planted:
     return Planted("fingers swapped", body.obj.name, tuple(f"finger{n}-{k}.R" for n in (2, 3, 4) for k in (1, 2, 3)))
 
 
-def plant_patch_left_behind(body: Body) -> Planted:
-    vertices = body.nearest("lowerleg01.R", 25)
-    body.assign(vertices, root=1.0)
-    return Planted(
-        "a patch of the shin follows the root", body.obj.name, ("root", "lowerleg01.R"), frozenset(vertices.tolist())
-    )
-
-
-def plant_far_shoulder(body: Body) -> Planted:
-    vertices = body.nearest("upperarm01.L", 15)
-    body.assign(vertices, foot__L=0.5, upperarm01__L=0.5)
-    return Planted(
-        "a patch of the shoulder follows the foot", body.obj.name, ("foot.L", "upperarm01.L"), frozenset(vertices)
-    )
-
-
 def plant_wide_knee(body: Body) -> Planted:
     vertices = body.own("upperleg01.L", "upperleg02.L", least=0.6)
     low = vertices[body.points[vertices, 2] < np.median(body.points[vertices, 2])]
-    body.assign(low, lowerleg02__L=0.7, upperleg02__L=0.3)
+    body.assign(low, {"lowerleg02.L": 0.7, "upperleg02.L": 0.3})
     return Planted(
         "a thigh that follows the shin", body.obj.name, ("upperleg02.L", "lowerleg01.L", "lowerleg02.L", "upperleg01.L")
     )
@@ -169,21 +128,15 @@ def plant_torn_seam(body: Body) -> Planted:
     mesh.to_mesh(cast(bpy.types.Mesh, body.obj.data))
     mesh.free()
     count = len(body.obj.data.vertices)
-    body.assign(np.arange(before, count), head=1.0)
+    body.assign(np.arange(before, count), {"head": 1.0})
     return Planted("a torn seam", body.obj.name, (), frozenset(range(before, count)))
-
-
-def plant_stray_in_clothes(body: Body) -> Planted:
-    vertices = np.array([len(body.points) // 2])
-    body.assign(vertices, head=1.0)
-    return Planted("a vertex of the skirt follows the head", body.obj.name, ("head",), frozenset(vertices.tolist()))
 
 
 def plant_clothes_left_behind(body: Body) -> Planted:
     """The tights over a knee, which follow the thigh alone: the knee comes through them."""
     knee = np.array(body.obj.find_armature().data.bones["lowerleg01.L"].head_local)
     vertices = np.flatnonzero(np.linalg.norm(body.points - knee, axis=1) < 0.1)
-    body.assign(vertices, upperleg02__L=1.0)
+    body.assign(vertices, {"upperleg02.L": 1.0})
     return Planted("tights that a knee pierces", body.obj.name, ("lowerleg01.L",), frozenset(vertices.tolist()), "body")
 
 
@@ -200,21 +153,43 @@ def plant_soft_buckle(body: Body) -> Planted:
     mesh.free()
     points = np.array([vertex.co for vertex in body.obj.data.vertices])[before:]
     upper = points[:, 2] > side[2]
-    for chosen, weights in ((upper, {"pelvis__L": 1.0}), (~upper, {"pelvis__L": 0.4, "upperleg01__L": 0.6})):
-        body.assign(before + np.flatnonzero(chosen), **weights)
+    for chosen, weights in ((upper, {"pelvis.L": 1.0}), (~upper, {"pelvis.L": 0.4, "upperleg01.L": 0.6})):
+        body.assign(before + np.flatnonzero(chosen), weights)
     return Planted("a buckle that bends", body.obj.name, (), frozenset(range(before, before + len(points))))
 
 
+def plant_patch(
+    name: str, bone: str, count: int, weights: dict[str, float], bones: tuple[str, ...], body: Body
+) -> Planted:
+    """Give other weights to `count` vertices of a bone, or to all that hardly follow another if it is 0."""
+    vertices = body.nearest(bone, count) if count else body.own(bone, least=0.9)
+    body.assign(vertices, weights)
+    return Planted(name, body.obj.name, bones, frozenset(vertices.tolist()))
+
+
+def plant_stray_in_clothes(body: Body) -> Planted:
+    vertices = np.array([len(body.points) // 2])
+    body.assign(vertices, {"head": 1.0})
+    return Planted("a vertex of the skirt follows the head", body.obj.name, ("head",), frozenset(vertices.tolist()))
+
+
+# Name of the fault, bone and number of the vertices, their new weights, and bones that a line may name
+PATCHES = (
+    ("a vertex of a finger follows the foot", "finger3-2.L", 1, {"foot.R": 1.0}, ("foot.R",)),
+    ("a vertex without weights", "upperarm02.R", 1, {}, ()),
+    ("an eye without weights", "eye.L", 0, {}, ()),
+    ("a patch of one thigh follows the other", "upperleg02.L", 20, {"upperleg02.R": 1.0},
+     ("upperleg02.R", "upperleg02.L")),
+    ("a patch of the shin follows the root", "lowerleg01.R", 25, {"root": 1.0}, ("root", "lowerleg01.R")),
+    ("a patch of the shoulder follows the foot", "upperarm01.L", 15, {"foot.L": 0.5, "upperarm01.L": 0.5},
+     ("foot.L", "upperarm01.L")),
+)  # fmt: skip
+# Mesh and fault; the last two add vertices
 FAULTS: tuple[tuple[str, Callable[[Body], Planted]], ...] = (
-    ("body", plant_stray_vertex),
-    ("body", plant_unweighted_vertex),
-    ("body", plant_unweighted_island),
-    ("body", plant_wrong_side),
+    *(("body", partial(plant_patch, *patch)) for patch in PATCHES),
     ("body", plant_collapsing_wrist),
     ("body", plant_hard_elbow),
     ("body", plant_swapped_fingers),
-    ("body", plant_patch_left_behind),
-    ("body", plant_far_shoulder),
     ("body", plant_wide_knee),
     ("skirt", plant_stray_in_clothes),
     ("tights", plant_clothes_left_behind),
@@ -229,18 +204,13 @@ def open_meshes(assets: Path, name: str) -> list[bpy.types.Object]:
     return [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.find_armature() is not None]
 
 
-def check(meshes: list[bpy.types.Object], method: str) -> tuple[list[Any], float, int]:
-    """Findings, seconds and poses."""
+def check(meshes: list[bpy.types.Object], method: str) -> tuple[Any, float]:
+    """Bind meshes, except by SSD, and check them: the report and the seconds of the check."""
+    character = api().Character(meshes[0].find_armature())
     if method != "SSD":
-        find("tasks.skin.bind").bind(meshes, method)
-    run, findings = find("tasks.check.run"), find("tasks.check.findings")
-
-    def check() -> tuple[list[Any], int]:
-        checked = take_all(run.check_character(meshes, run.CheckOptions()))
-        return findings.find_faults(checked, meshes), len(checked.poses)
-
-    seconds, (found, poses) = time_call(check)
-    return found, seconds, poses
+        character.bind(method, meshes=meshes)
+    seconds, report = time_call(lambda: character.check(meshes=meshes))
+    return report, seconds
 
 
 def measure_planted(assets: Path, method: str) -> None:
@@ -250,8 +220,8 @@ def measure_planted(assets: Path, method: str) -> None:
     for part, plant in FAULTS:
         body = Body(next(obj for obj in meshes if obj.name.endswith(part)))
         planted.append(plant(body))
-    found, seconds, poses = check(meshes, method)
-    rows = []
+    report, seconds = check(meshes, method)
+    found, rows = report.faults, []
     for fault in planted:
         lines = [line for line in found if fault.is_found_by(line)]
         best = max(lines, key=lambda line: line.severity, default=None)
@@ -260,7 +230,7 @@ def measure_planted(assets: Path, method: str) -> None:
         )
     print_table(("fault", "", "worst line"), rows)
     others = [line for line in found if not line.other and not any(fault.is_named(line) for fault in planted)]
-    print(f"\n{len(others)} lines belong to none; {seconds:.1f} s, {poses} poses")
+    print(f"\n{len(others)} lines belong to none; {seconds:.1f} s, {report.poses} poses")
     for line in others:
         print(f"- {describe(line)}")
 
@@ -272,36 +242,30 @@ def describe(line: Any) -> str:
 
 def measure_as_they_are(assets: Path, names: tuple[str, ...], method: str) -> None:
     print(f"\n## Characters as they are, and with Supple's weights, bound by {method}\n")
-    weights = find("tasks.weights.automatic")
     rows, lines = [], []
     for name in names:
         for automatic in (False, True):
             meshes = open_meshes(assets, name)
             if automatic:
-                weights.assign_weights(meshes)
-            found, seconds, poses = check(meshes, method)
+                api().Character(meshes[0].find_armature()).weights(meshes=meshes)
+            report, seconds = check(meshes, method)
             kind = "Supple's" if automatic else "as they are"
-            rows.append((name, kind, len(found), poses, f"{seconds:.1f}"))
-            lines += [f"- {name}, {kind}: {describe(line)}" for line in found]
+            rows.append((name, kind, len(report.faults), report.poses, f"{seconds:.1f}"))
+            lines += [f"- {name}, {kind}: {describe(line)}" for line in report.faults]
     print_table(("character", "weights", "lines", "poses", "seconds"), rows)
     print("\n" + "\n".join(lines))
 
 
 def measure_fixes(assets: Path, names: tuple[str, ...], method: str) -> None:
-    """What Fix All leaves of the faults, by a fresh check."""
+    """Print the faults that Fix All leaves, by a fresh check."""
     print(f"\n## Fix All, bound by {method}\n")
-    fix, run = find("tasks.check.fix"), find("tasks.check.run")
     rows = []
     for name in names:
         meshes = open_meshes(assets, name)
-        before, _, _ = check(meshes, method)
+        report, _ = check(meshes, method)
         methods = [obj.supple.method for obj in meshes]
-        seconds, fixed = time_call(
-            lambda before=before, meshes=meshes: take_all(
-                fix.fix_faults(before, meshes, run.CheckOptions(), lambda _fault: True)
-            )
-        )
-        after, _, _ = check(meshes, "SSD")
+        seconds, fixed = time_call(partial(api().Character(meshes[0].find_armature()).fix, report))
+        before, after = report.faults, check(meshes, "SSD")[0].faults
         gone = {fault.key for fault in before} - {fault.key for fault in after}
         said = before if fixed.faults is None else fixed.faults
         told = {fault.key for fault in before} - {fault.key for fault in said}

@@ -1,4 +1,4 @@
-"""What drivers and shape keys of corrections cost a character that plays: a section of benchmarks/corrections.py."""
+"""Cost of drivers and shape keys of corrections while a character plays: a section of benchmarks/corrections.py."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mathutils import Quaternion
 
 from harness import find, is_there, note_time, open_file, print_table
 from benchmarks.timing import WARM, Character, bind, find_character
+from deformers.corrections.readers import find_reader
 
 ANGLES = (30.0, 60.0, 90.0)
+# Bones of mh_human with a correction at each of `ANGLES`, driven by one angle
 HINGES = (
     "lowerarm01.L", "lowerarm01.R", "lowerleg01.L", "lowerleg01.R", "foot.L", "foot.R", "wrist.L", "wrist.R",
     "finger2-1.L", "finger2-1.R",
 )  # fmt: skip
-"""Bones of mh_human with a correction at each of `ANGLES`: one angle brings them in."""
+# Bones with corrections all around, driven by radial basis functions
 BALLS = ("upperarm01.L", "upperarm01.R", "upperleg01.L", "upperleg01.R", "head")
-"""Bones with corrections all around: radial basis functions bring them in."""
 AROUND = ((1, 0, 0), (-1, 0, 0), (0, 0, 1), (0, 0, -1), (0, 1, 0), (0, -1, 0))
-REACH = 0.05
-"""Distance from a bone's head up to which its corrections move vertices, in heights of the character."""
+REACH = 0.05  # Radius of a correction around a bone's head, in heights of the character
 
 
 def run_cost(arguments: argparse.Namespace) -> None:
@@ -84,7 +84,7 @@ def add_corrections(body: Any, armature: Any, bone: str, angles: tuple[float, ..
         key.value = 0.0
         key.data.foreach_set("co", (points + offsets).ravel())
         names.append(key.name)
-    reader = find("deformers.corrections.readers").find_reader(rotations, ["AUTO"] * len(names), names)
+    reader = find_reader(rotations, ["AUTO"] * len(names), names)
     find("bridge.animation.correction_drivers").drive_keys(body, armature, [bone], names, reader)
 
 

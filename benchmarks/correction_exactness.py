@@ -1,11 +1,12 @@
-"""How exactly what was sculpted in a pose is shown, and how long that takes: sections of benchmarks/corrections.py.
+"""Exactness and time of corrections sculpted in a pose: sections of benchmarks/corrections.py.
 
-What is sculpted is a bump beside the joint that is bent most, 3 % of the size high.
+The sculpted shape is a bump near the joint that is bent most, 3 % of the size high.
 """
 
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +28,14 @@ from harness import (
 )
 from benchmarks.generated import add_parts
 from benchmarks.timing import Character, bind, find_character
+from deformers.corrections.joint_choice import measure_rotations
 
 BLENDERS = {"LINEAR": False, "PRESERVE_VOLUME": True}
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS", *BLENDERS)
-HEIGHT, RADIUS = 0.03, 0.1
-"""Of the bump, and of the region that it is in, as shares of the mesh's diagonal."""
+HEIGHT, RADIUS = 0.03, 0.1  # Height and radius of the bump, as shares of the mesh's diagonal
 SIZES = (22_000, 1_000_000)
-SYMMETRIC = 1e-6
-"""Share of the diagonal up to which a vertex counts as posed alike on both sides, without corrections."""
-MIRRORED = "mh_human", "lowerarm01.L", 70.0
-"""A character, a bone and its bend in degrees."""
+SYMMETRIC = 1e-6  # Share of the diagonal: maximum distance from its mirror image for a vertex to count as symmetric
+MIRRORED = "mh_human", "lowerarm01.L", 70.0  # A character, a bone and its bend in degrees
 
 
 def begin(obj: bpy.types.Object) -> bpy.types.Object:
@@ -45,7 +44,7 @@ def begin(obj: bpy.types.Object) -> bpy.types.Object:
 
 
 def keep(copy: bpy.types.Object, **options: object) -> Any:
-    """Keep what was sculpted on a posed copy."""
+    """Keep the sculpted shape of a posed copy."""
     return find("tasks.corrections.keep").keep([copy], bpy.context.view_layer, **options)
 
 
@@ -102,9 +101,9 @@ def correct(obj: bpy.types.Object) -> tuple[float, float, int, float]:
 
 
 def find_bent(obj: bpy.types.Object) -> int:
-    """A vertex where the joint is that is bent most, of those that hold enough of the skin."""
+    """Find a vertex at the joint that is bent most, among joints with enough skin."""
 
-    character, choice = find("tasks.subject.character"), find("deformers.corrections.joint_choice")
+    character = find("tasks.subject.character")
     skinned = character.find_skinned(obj)
     skeleton = find("tasks.skin.poses").find_skeleton(skinned.armature)
     weights = character.read_character(skinned, skeleton).rest.weights
@@ -112,9 +111,7 @@ def find_bent(obj: bpy.types.Object) -> int:
         skinned.armature.evaluated_get(bpy.context.evaluated_depsgraph_get()), skeleton
     )
     held = np.bincount(weights.joints, weights.values, len(skeleton.joints.parents))
-    angles = np.where(
-        held > 0.01 * len(obj.data.vertices), choice.measure_rotations(pose.rest_to_pose, skeleton.joints), 0.0
-    )
+    angles = np.where(held > 0.01 * len(obj.data.vertices), measure_rotations(pose.rest_to_pose, skeleton.joints), 0.0)
     joint = int(np.where(skeleton.joints.parents >= 0, angles, 0.0).argmax())
     own, above = (
         np.bincount(weights.vertices, weights.values * (weights.joints == one), len(obj.data.vertices))
@@ -163,15 +160,12 @@ def time_keep(obj: bpy.types.Object) -> tuple[float, ...]:
         copy.data.vertices.foreach_get("co", points)
         points[: 3 * (len(points) // 30)] += 0.01
         copy.data.vertices.foreach_set("co", points)
-        found.append((begun, time_call(lambda copy=copy: keep(copy, joints=[find_rotated(copy)]))[0]))
+        rotations = find("tasks.corrections.posed_copy").State.of(copy).rotations
+        joint = min(
+            rotations, key=lambda bone, rotations=rotations: abs(rotations[bone][0])
+        )  # rotated most against its parent
+        found.append((begun, time_call(partial(keep, copy, joints=[joint]))[0]))
     return (*found[0], found[1][1])
-
-
-def find_rotated(copy: bpy.types.Object) -> str:
-    """The bone that is rotated most against its parent where a posed copy was made."""
-
-    rotations = find("tasks.corrections.posed_copy").State.of(copy).rotations
-    return min(rotations, key=lambda bone: abs(rotations[bone][0]))
 
 
 def run_mirror(arguments: argparse.Namespace) -> None:
@@ -212,7 +206,7 @@ def run_mirror(arguments: argparse.Namespace) -> None:
 
 
 def measure_mirrored(character: Character, obj: bpy.types.Object, pairs: np.ndarray) -> np.ndarray:
-    """How far each vertex is from the mirror image of its partner in the mirrored pose; the pose is what it was."""
+    """Distance of each vertex from the mirror image of its partner in the mirrored pose; restores the pose."""
     poses, armature, left = find("tasks.corrections.poses"), character.armature, read_posed(obj)
     pose = poses.read_bone_pose(armature)
     poses.show_bone_pose(armature, find("tasks.corrections.mirror").mirror_bone_pose(armature, pose))

@@ -19,20 +19,18 @@ from benchmarks.pattern_body import SKIN, strike
 from benchmarks.studio import Row, Studio, View, cell_width, draw, plain_material, write_page
 
 KNEE, HEIGHT = "lowerleg01", 330.0
-FAR, HALF = 130.0, 65.0
-"""How far knees are bent, degrees."""
-SEEN, ABOVE = 0.28, 0.15
-"""Meters that are seen of a knee; how far above it the middle of the view is, in parts of that."""
+FAR, HALF = 130.0, 65.0  # Bends of the knee, degrees
+SEEN, ABOVE = 0.28, 0.15  # Height of the picture of a knee, meters; its middle above the knee, in heights
+# Corrected joints: name, pose, bone, azimuth of the camera, and height of the picture, meters
 BENT = (
     ("elbow", {"lowerarm01.L": (120.0, 0.0, 0.0)}, "lowerarm01.L", 60.0, 0.2),
     ("knee", {"lowerleg01.L": (120.0, 0.0, 0.0)}, "lowerleg01.L", 90.0, 0.30),
 )
-"""What Particles correct: name, pose, bone, from where it is seen, and meters that are seen of it."""
+# Strokes of a brush at a knee, meters: middle (up the thigh, down the shin, outward from the joint), radius, height
 STROKES = (
     ((0.045, 0.000, 0.040), 0.075, 0.012), ((0.015, 0.000, 0.060), 0.060, 0.010), ((0.000, 0.050, 0.040), 0.050, 0.006),
     ((0.090, 0.000, -0.030), 0.080, 0.010), ((0.000, 0.090, -0.030), 0.080, 0.010),
 )  # fmt: skip
-"""What is sculpted at a knee, meters: middle (up the thigh, down the shin, outward from the joint), radius, height."""
 
 
 def open_body(assets: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -72,7 +70,7 @@ def sculpt(copy: bpy.types.Object, armature: bpy.types.Object, side: str) -> Non
 
 
 def draw_knee(assets: Path, studio: Studio) -> tuple[list[Row], Sequence[str]]:
-    """A knee under Blender's linear blending, sculpted; and what comes of it, half as far and on the other leg."""
+    """Draw a knee by linear blending, sculpted; and the correction at half the bend and on the other leg."""
     _, armature = open_body(assets)
     width = cell_width(4)
 

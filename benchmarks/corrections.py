@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import bpy
@@ -17,6 +18,7 @@ import numpy as np
 
 from harness import (
     ASSETS,
+    api,
     find,
     list_at_hand,
     open_file,
@@ -31,17 +33,15 @@ from harness import (
 from benchmarks.correction_costs import run_cost
 from benchmarks.correction_exactness import run_keep, run_mirror, run_shown
 from benchmarks.timing import Character, bind, find_character
+from deformers.corrections.rotation_choice import pose_joint
 
 CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox", "cesium_man", "mh_human_game")
 ANGLES = (40.0, 80.0, 120.0)
-LIMBS = ("forearm", "shin", "thigh")
-"""Parts of a body that begin at elbows, knees and hips."""
+LIMBS = ("forearm", "shin", "thigh")  # Parts of a body that begin at elbows, knees and hips
+# Joints of a rig without a preset
 FOX = tuple(f"{leg}_Leg_{part}_{side}" for leg in ("Front", "Back") for part in ("Upper", "Lower") for side in "LR")
-"""Joints of a rig that no preset knows."""
-EVERY = 4
-"""Frames from one that is measured to the next."""
-NEAR = 0.1
-"""Share of the largest difference at a joint by which Particles move the vertices near it otherwise."""
+EVERY = 4  # Step between measured frames
+NEAR = 0.1  # A vertex is near a joint if Particles move it by more than this share of the largest difference
 
 
 def run_from_particles(arguments: argparse.Namespace) -> None:
@@ -57,13 +57,13 @@ def run_from_particles(arguments: argparse.Namespace) -> None:
 
 
 def measure_character(name: str, method: str) -> list[tuple]:
-    """Correct a character after Particles, and measure what that brings it: rows of the table."""
+    """Correct a character after Particles, and measure the gain: rows of the table."""
     character = find_character()
     for mesh in character.meshes:
         mesh.supple.twist = "OFF"  # Particles spread no twist
     bind(method)
-    correct_from, joints = find("tasks.corrections.from_source").correct_from, list_joints(character.armature)
-    seconds, report = time_call(lambda: take_all(correct_from(character.meshes, "PARTICLES", joints, ANGLES)))
+    correct, joints = api().Character(character.armature).correct, list_joints(character.armature)
+    seconds, report = time_call(partial(correct, "PARTICLES", joints=joints, angles=np.radians(ANGLES)))
     print("; ".join(report.describe()), flush=True)
     rows = []
     for mesh in character.meshes:
@@ -89,7 +89,7 @@ def list_joints(armature: bpy.types.Object) -> tuple[str, ...]:
 
 
 def find_near(obj: Any, keys: list[str]) -> np.ndarray:
-    """Vertices that Particles move otherwise where one of the corrected joints is bent alone, bool array (V,)."""
+    """Vertices that Particles move differently when one of the corrected joints bends alone, bool (V,)."""
     tasks = find("tasks.corrections.from_method"), find("tasks.skin.poses"), find("tasks.subject.character")
     skinned = tasks[2].find_skinned(obj)
     skeleton = tasks[1].find_skeleton(skinned.armature)
@@ -99,15 +99,15 @@ def find_near(obj: Any, keys: list[str]) -> np.ndarray:
         bone = skinned.armature.data.bones[entry.bones]
         joint, axes = int(skeleton.first_joints[skeleton.names.index(bone.name)]), np.array(bone.matrix_local)[:3, :3]
         (rotation,) = json.loads(entry.rotations)
-        matrices = find("deformers.corrections.rotation_choice").pose_joint(skeleton.joints, joint, rotation, axes)
+        matrices = pose_joint(skeleton.joints, joint, rotation, axes)
         lengths = np.linalg.norm(mesh.find_offsets(matrices), axis=1)
         joints[bone.name] = np.maximum(joints.get(bone.name, 0.0), lengths)
     return np.any([lengths > NEAR * lengths.max() for lengths in joints.values()], axis=0)
 
 
 def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """What is missing to Particles in frames of each action, (F, V, 3), world space, without and with corrections."""
-    actions, scene = find("tasks.subject.actions"), bpy.context.scene
+    """Difference from Particles in frames of each action, (F, V, 3), world space, without and with corrections."""
+    actions, scene = find("bridge.rigs.actions"), bpy.context.scene
     skin, space = bind_particles(obj)
     blocks, data = obj.data.shape_keys.key_blocks, character.armature.animation_data
     to_world = np.array(obj.matrix_world)

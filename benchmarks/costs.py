@@ -1,17 +1,18 @@
-"""What particles cost: counts, set-up, time for a pose, and what fewer of them or fewer iterations give away."""
+"""Cost of particles: counts, set-up, time for a pose, and the error of fewer particles or iterations."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from harness import is_there
 from benchmarks import shapes
+from benchmarks.all_pairs import step_all_pairs
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import (
     Skin,
@@ -30,15 +31,9 @@ from deformers.measures.space import close_surface
 from deformers.particles import fill, fill_2010, forces_2010
 
 COUNTS = (307, 618, 1313, 2861, 3638, 6000)
-CONVERGED = 80
-"""Iterations after which a pose counts as converged."""
-
-FINEST = 8000
-"""Particles of the pose that others are compared with."""
-
-COW_RADIUS, COW_COUNT = 0.04, 7090
-"""Table 1: radius, and particles of one size, of the paper's cow."""
-
+CONVERGED = 80  # Iterations after which a pose counts as converged
+FINEST = 8000  # Number of particles of the reference
+COW_RADIUS, COW_COUNT = 0.04, 7090  # Table 1: radius, and particles of one size, of the paper's cow
 PAPER_TABLE_1 = {"box": (4641, 3452), "board": (4257, 4757), "cow": (7090, 5933)}
 
 
@@ -51,11 +46,11 @@ def with_iterations(skin: Skin, iterations: int) -> Skin:
 @contextmanager
 def one_size() -> Iterator[None]:
     """Particles of one radius only, in place of radii that follow the thickness."""
-    usual, fill.LARGEST_RATIO = fill.LARGEST_RATIO, 1.0
+    usual, fill.MAX_RATIO = fill.MAX_RATIO, 1.0
     try:
         yield
     finally:
-        fill.LARGEST_RATIO = usual
+        fill.MAX_RATIO = usual
 
 
 def _distances(first: list[np.ndarray], second: list[np.ndarray], size: float) -> tuple[float, float]:
@@ -64,14 +59,14 @@ def _distances(first: list[np.ndarray], second: list[np.ndarray], size: float) -
     return 1e2 * float(np.sqrt(np.mean(away**2))) / size, 1e2 * float(away.max()) / size
 
 
-def run_cow_counts(assets: Path) -> None:
-    """Print what the number of particles costs and gives away on the cow, by method.
-
-    "To converged" compares each pose with the same particles after many more iterations; "to finest" compares that
-    with many more particles (the mean of those by thickness and those of one size, to favor neither). Both are without
-    the correction of the volume, which is shown as it then is; the times are with it.
-    """
-    shape = shapes.cow(assets)
+def run_cow_counts(arguments: argparse.Namespace) -> None:
+    """Cow: time and error by the number of particles, in five poses"""
+    # "To converged": the distance from the same particles after many more iterations. "To finest": the distance of
+    # those from many more particles, the mean of those by thickness and of one size, to favor neither. Both are
+    # without the correction of volume; times are with it.
+    if not is_there(arguments.assets, "spot", "obj"):
+        return
+    shape = shapes.cow(arguments.assets)
     poses = list(shapes.cow_poses(shape).values())
     for method in (name for name in methods() if has(name, "target_count", "iterations", "volume")):
         graded = with_iterations(bind_skin(method, shape, target_count=FINEST, volume=0.0), CONVERGED)
@@ -107,9 +102,11 @@ def _count_row(
     )  # fmt: skip
 
 
-def run_cow_space(assets: Path) -> None:
-    """Print the space that the cow fills in each pose to that at rest, by method; "raw": its volume uncorrected."""
-    shape = shapes.cow(assets)
+def run_cow_space(arguments: argparse.Namespace) -> None:
+    """Cow on 13 bones: space filled, relative to rest, in five poses; "raw" without correction of volume"""
+    if not is_there(arguments.assets, "spot", "obj"):
+        return
+    shape = shapes.cow(arguments.assets)
     poses = shapes.cow_poses(shape)
     solid, rows = close_surface(shape.points, shape.triangles), []
     for name, skin in bind_variants(shape).items():
@@ -119,8 +116,8 @@ def run_cow_space(assets: Path) -> None:
     print()
 
 
-def run_skin_times() -> None:
-    """Print the time for a pose of 30,000 vertices: all of it, one iteration, and all but the iterations."""
+def run_skin_times(_arguments: argparse.Namespace) -> None:
+    """Time for a pose of 30,000 vertices, in ms: total, one iteration, and without iterations"""
     shape = shapes.box(0.021)
     poses = [shape.pose({1: rotation((0, 1, 0), degrees)}) for degrees in (20, 40, 60, 80)]
     rows = []
@@ -136,15 +133,12 @@ def run_skin_times() -> None:
     print_table(("method", "vertices", "particles", "ms", "an iteration", "all but the iterations"), rows)
 
 
-def run_fill_counts(assets: Path) -> None:
-    """Print the paper's Table 1: particles of one radius, of two, and of radii that follow the thickness.
-
-    The cow is scaled so that particles of one radius take the paper's number of them.
-    """
+def run_fill_counts(arguments: argparse.Namespace) -> None:
+    """The paper's Table 1: particles of one radius, of two radii, and of radii by thickness"""
     bodies = [("box", shapes.box().points, shapes.box().triangles, 0.05),
               ("board", shapes.board().points, shapes.board().triangles, 0.05)]  # fmt: skip
-    if is_there(assets, "spot", "obj"):
-        cow = shapes.cow(assets)
+    if is_there(arguments.assets, "spot", "obj"):
+        cow = shapes.cow(arguments.assets)  # scaled to hold the paper's number of particles of one radius
         volume = COW_COUNT * 4.0 * np.sqrt(2.0) * COW_RADIUS**3
         scale = np.cbrt(volume / close_surface(cow.points, cow.triangles).volume)
         bodies.append(("cow", scale * cow.points, cow.triangles, COW_RADIUS))
@@ -165,14 +159,12 @@ def run_fill_counts(assets: Path) -> None:
 
 
 STEP_COUNTS = (238, 711, 3448, 6696)
-PAPER_TABLE_3 = {238: 5.74, 711: 52.1}
-"""Milliseconds of a step, by the number of particles."""
-
+PAPER_TABLE_3 = {238: 5.74, 711: 52.1}  # Milliseconds of a step, by the number of particles
 MOST_FOR_ALL_PAIRS = 1000
 
 
-def run_step_times() -> None:
-    """Print the paper's Table 3: a step of the published method, comparing all pairs and with lists of neighbors."""
+def run_step_times(_arguments: argparse.Namespace) -> None:
+    """The paper's Table 3: a step of the published method, in ms, for all pairs and with lists of neighbors"""
     rows = []
     for wanted in STEP_COUNTS:
         centers, radii = _fill_with(wanted)
@@ -183,7 +175,7 @@ def run_step_times() -> None:
         near = 1e3 * median_time(lambda state=state, springs=springs: forces_2010.step_with_neighbors(*state, springs))
         every: float | str = "-"
         if len(radii) <= MOST_FOR_ALL_PAIRS:
-            every = 1e3 * median_time(lambda state=state, radii=radii: forces_2010.step_all_pairs(*state, radii))
+            every = 1e3 * median_time(lambda state=state, radii=radii: step_all_pairs(*state, radii))
         rows.append((len(radii), PAPER_TABLE_3.get(wanted, "-"), every, near))
     print_table(("particles", "paper, ms a step", "all pairs", "neighbors"), rows)
 

@@ -14,52 +14,40 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from math import radians
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bpy
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from mathutils import Euler, Vector
+from mathutils import Vector
 
 from harness import find, open_file, print_table, print_versions, put_to_rest, select, time_call, words_after_dashes
-from benchmarks.in_window import move, prepare_view, run_in_window, save_picture, xdo
+from benchmarks.in_window import Window, click, move, run_in_window, save_picture, xdo
 
-VIEW = Euler((radians(84.0), 0.0, radians(28.0)))
+VIEW = (84.0, 28.0)
 CENTER, DISTANCE = Vector((0.0, 0.0, 0.82)), 2.15
 PINS = ("foot.L", "foot.R")
+# Dragged skin, by the bone that moves it, and pixels
 DRAGS = (("wrist.L", (-40.0, 175.0)), ("spine05", (-10.0, -65.0)), ("wrist.R", (25.0, 130.0)))
-"""What is dragged, by a bone that the skin there follows, and by how many pixels."""
-CROP = "420x700+350+100"
-"""The character, in the window."""
+CROP = "420x700+350+100"  # The character, in the window
 MOVES = 40
+# Method that the skin is bound by, solver, pins
 CASES = (("", "ENERGY", 0), ("", "ENERGY", 2), ("", "CHAIN", 0), ("DLBNT", "ENERGY", 2), ("CENTERS", "ENERGY", 2))
-"""Method that the skin is bound by, solver, pins."""
 SOLVERS = {"ENERGY": "Whole Body", "CHAIN": "Chain of 5"}
-HEIGHT = 1.7
-"""About that of the character, in meters: movements are shares of it."""
+HEIGHT = 1.7  # Approximate height of the character, meters
 
 
-class Stage:
-    """The character of the file that is open, seen from before."""
+class Stage(Window):
+    """The character of the open file, seen from the front."""
 
     def __init__(self) -> None:
-        self.armature: Any = bpy.data.objects["mh_human_rig"]
+        super().__init__()
         self.body = bpy.data.objects["mh_human_body"]
         put_to_rest(self.armature)
-        self.area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
-        self.region = prepare_view(self.area)["WINDOW"]
-        space: Any = self.area.spaces.active
-        space.show_region_ui, space.overlay.show_bones = False, False
-        space.overlay.show_outline_selected = False
-        self.view = space.region_3d
-        self.view.view_perspective, self.view.view_rotation = "ORTHO", VIEW.to_quaternion()
-        self.view.view_location, self.view.view_distance = CENTER, DISTANCE
-
-    def override(self) -> Any:
-        return bpy.context.temp_override(area=self.area, region=self.region)
+        self.space.show_region_ui = False
+        self.hide_bones()
+        self.look(VIEW, CENTER, DISTANCE)
 
     def choose_tool(self) -> None:
         with self.override():
@@ -83,7 +71,7 @@ class Stage:
         return self.body.matrix_world @ Vector(points.mean(axis=0).tolist())
 
     def see(self, bone: str) -> np.ndarray:
-        return np.array(location_3d_to_region_2d(self.region, self.view, self.find_skin(bone)))
+        return np.array(location_3d_to_region_2d(self.region, self.space.region_3d, self.find_skin(bone)))
 
 
 def take_picture(assets: Path, image: Path) -> Iterator[float]:
@@ -97,7 +85,7 @@ def take_picture(assets: Path, image: Path) -> Iterator[float]:
     for bone in PINS:
         move(stage.region, *stage.see(bone))
         yield 0.5
-        xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
+        click()
         yield 1.0
     folder = Path(tempfile.mkdtemp())
     steps = [folder / "0.png"]

@@ -32,26 +32,23 @@ from harness import (
 )
 from deformers.anatomy.body import Body, RestBones, body_of_rig
 from deformers.anatomy.presets import Rig
-from deformers.geometry.vectors import normalize
+from deformers.geometry.vectors import normalize, transform_points
 from deformers.posing.bones import remove_scale
 
 PEOPLE = ("mh_human", "human_male", "mh_human_game")
-DRAGGED = {"hand": "LEFT", "foot": "LEFT", "spine": ""}
-"""Parts that are dragged. A foot that is dragged is not pinned."""
+DRAGGED = {"hand": "LEFT", "foot": "LEFT", "spine": ""}  # Parts that are dragged. A foot that is dragged is not pinned.
 LIMBS = (("upper_arm", "forearm", "hand"), ("thigh", "shin", "foot"))
-STARTS = {"rest": None, "straight": 0.0, "bent": 60.0}
-"""Degrees of elbows and knees where a drag begins."""
-DISTANCES = {"hand": 0.4, "foot": 0.3, "spine": 0.25}
-"""How far a part is dragged, as a share of the stature."""
+STARTS = {"rest": None, "straight": 0.0, "bent": 60.0}  # Degrees of elbows and knees when a drag begins
+DISTANCES = {"hand": 0.4, "foot": 0.3, "spine": 0.25}  # Length of a drag, as a share of the stature
 MOVES = 12
+# Minimum degrees for a hinge to count as beyond straight (with half a degree of tolerance) or bent sideways, a wrist or
+# an ankle as bent too far, a knee as facing backward
 BEYOND, ASIDE, BENT, FACING = 5.5, 30.0, 70.0, 90.0
-"""Degrees from which on a hinge is beyond straight (with half a degree of tolerance) or bent sideways, a wrist or an
-ankle is bent too far, a knee faces backward."""
 
 
 @dataclass(frozen=True)
 class Joints:
-    """Elbows and knees of a person, and what is at the end of their limbs."""
+    """Elbows and knees of a person, and the ends of their limbs."""
 
     rig: Rig
     body: Body
@@ -160,7 +157,7 @@ class Stage:
                 for vertex in obj.data.vertices
             ]
             posed = read_vertices(obj.evaluated_get(depsgraph).data.vertices)
-            points.append(posed @ matrix[:3, :3].T + matrix[:3, 3])
+            points.append(transform_points(matrix, posed))
         return np.concatenate(points)[np.array(shares) > 0.9 * max(shares)].mean(axis=0)
 
     def pin(self, parts: list[tuple[str, str]], hold_rotation: bool) -> None:

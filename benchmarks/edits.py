@@ -1,4 +1,4 @@
-"""What Ctrl Z of a bone's rotation takes, and a stroke of the weight brush, on whole characters.
+"""Time of Ctrl Z of a bone's rotation, and of a stroke of the weight brush, on whole characters.
 
     python benchmarks/edits.py [--rounds N] [--assets FOLDER]
 
@@ -19,8 +19,7 @@ from harness import ASSETS, find, option, parse, print_table, run_sections
 from benchmarks.timing import BARE, WAYS, Character, bind
 from benchmarks.whole_characters import list_characters, open_character
 
-DAB = 60
-"""Vertices that a dab reaches."""
+DAB = 60  # Vertices of a dab
 
 
 def run_edits(arguments: argparse.Namespace) -> None:
@@ -99,10 +98,5 @@ SECTIONS = {"edits": run_edits}
 
 
 if __name__ == "__main__":
-    arguments = parse(
-        __doc__,
-        SECTIONS,
-        rounds=option(8, "how often each edit is made and counts"),
-        assets=ASSETS,
-    )
+    arguments = parse(__doc__, SECTIONS, rounds=option(8, "how often each edit is made and counts"), assets=ASSETS)
     run_sections(SECTIONS, arguments)

@@ -3,8 +3,8 @@
     python benchmarks/endurance.py [--only WAY ...] [--frames N]
 
 needs an interpreter that has bpy. A tube of 500 vertices and 8 bones, which rotate and scale, is played over and
-over; 200 particles fill it. Memory is what the process holds resident, where the system tells. A step is what a tenth
-of the steps of a stretch stay below, in time of the processor: both depend little on what else the machine does.
+over; 200 particles fill it. Memory is what the process holds resident, if the system tells. A step is what a tenth
+of the steps of a stretch stay below, in time of the processor: both depend little on other work of the machine.
 """
 
 from __future__ import annotations
@@ -24,17 +24,14 @@ from harness import new_scene, parse, print_section, print_table, print_versions
 from benchmarks.bodies import add_body
 from benchmarks.timing import bind
 
-WAYS = {"Fast": "DLB", "As Published": "DLBNT", "Centers": "CENTERS", "particles": "PARTICLES"}
-"""Method of each row."""
-
+WAYS = {"Fast": "DLB", "As Published": "DLBNT", "Centers": "CENTERS", "particles": "PARTICLES"}  # Method of each row
 FRAMES = 20_000
-VERTICES, BONES, PARTICLES, LOOP = 500, 8, 200, 30
-"""Of the tube, and frames of its animation."""
+VERTICES, BONES, PARTICLES, LOOP = 500, 8, 200, 30  # Of the tube, and frames of its loop
 
 
 @dataclass(frozen=True)
 class Run:
-    """What was measured while a character was played: MiB, and milliseconds of a step."""
+    """Measurements while a character was played: MiB, and milliseconds of a step."""
 
     memory: tuple[float, float]
     step: tuple[float, float]
@@ -63,7 +60,7 @@ def run_endurance(arguments: argparse.Namespace) -> None:
 
 
 def play(frames: int) -> Run:
-    """Play what is in the scene for a number of frames, after a tenth of them that do not count."""
+    """Play the scene for a number of frames, after a tenth of them that do not count."""
     stretch = max(LOOP, frames // 10)
     times: dict[int, list[float]] = {}
     memory = []
@@ -80,7 +77,7 @@ def play(frames: int) -> Run:
 
 
 def read_memory() -> float:
-    """MiB that the process holds resident; not a number where the system does not tell."""
+    """MiB that the process holds resident; not a number if the system does not tell."""
     gc.collect()
     table = Path("/proc/self/statm")
     return int(table.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20 if table.is_file() else math.nan

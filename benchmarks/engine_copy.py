@@ -1,8 +1,8 @@
-"""What an engine copy costs and keeps: real characters by each method, as bones, weights and keys.
+"""Cost and error of engine copies: real characters by each method, as bones, weights and keys.
 
     python benchmarks/engine_copy.py [--characters NAME ...] [--methods KEY ...] [--tolerance MM] [--influences 4]
 
-Real characters are measured where they are at hand, over their actions and a range of motion; millimeters are those of
+Real characters are measured if available, over their actions and a range of motion; millimeters are those of
 a character of 1.8 m.
 """
 
@@ -22,20 +22,14 @@ from benchmarks.characters import read_character
 from benchmarks.range_of_motion import CHARACTERS, list_bends
 from deformers import Joints, Weights
 from deformers.engine_copy import CopiedSkin, Differences, Examples, FitParams, fit, fit_linear, measure
-from deformers.engine_copy.candidates import LEAST_TURN
-from deformers.engine_copy.motions import find_angles, split_turns
+from deformers.engine_copy.candidates import MIN_BEND
+from deformers.engine_copy.motions import measure_angles, split_turns
 from deformers.engine_copy.regions import find_blends, relate_to_parents
 from deformers.measures.bends import list_bent_poses
 
-HEIGHT = 1800.0
-"""Millimeters of the longest side of a character."""
-
-ANGLES = 30.0, 60.0
-"""Degrees by which each joint is bent and twisted to all sides."""
-
-METHODS = {"DLBNT": {}, "CENTERS": {"bulge_limit": 1.0}, "PARTICLES": {}}
-"""With what of them is chosen."""
-
+HEIGHT = 1800.0  # Millimeters of the longest side of a character
+ANGLES = 30.0, 60.0  # Degrees by which each joint is bent and twisted to all sides
+METHODS = {"DLBNT": {}, "CENTERS": {"bulge_limit": 1.0}, "PARTICLES": {}}  # Methods and their options
 COLUMNS = (
     "character", "method", "vertices", "bones", "frames", "helpers", "helpers a bent joint", "keys", "largest, mm",
     "95 %, mm", "rms, mm", "linear: largest", "95 %", "rms", "fit, s of a core", "targets, s", "peak, MB", "worst",
@@ -93,8 +87,8 @@ def ignore(_: float) -> None:
 def count_bent(subject: Subject) -> int:
     """Joints that bend skin in the examples."""
     parents = subject.skin.joints.parents
-    angles = find_angles(split_turns(relate_to_parents(subject.matrices, parents))).max(axis=0)
-    return int((np.isin(np.arange(len(parents)), find_blends(subject.skin).cuts) & (angles > LEAST_TURN)).sum())
+    angles = measure_angles(split_turns(relate_to_parents(subject.matrices, parents))).max(axis=0)
+    return int((np.isin(np.arange(len(parents)), find_blends(subject.skin).cuts) & (angles > MIN_BEND)).sum())
 
 
 def describe(subject: Subject, found: Differences) -> list[float]:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from harness import print_section
+from benchmarks.surfaces import join_rings
 from deformers import DEFORMERS, Joints, Pose, Rest, Weights
+from deformers.geometry.vectors import smooth_ramp
 from deformers.measures.space import close_surface
+from demo.topology import triangulate
 
 RINGS, SIDES, RADIUS, BLEND = 201, 64, 0.3, 0.3
 ORIGIN = np.zeros(3)
@@ -22,8 +25,7 @@ def tube() -> tuple[np.ndarray, np.ndarray]:
     """Points, shape (V, 3), and dense weights, shape (V, 2)."""
     z = np.repeat(np.linspace(-1.0, 1.0, RINGS), SIDES)
     angles = np.tile(np.arange(SIDES) * 2.0 * np.pi / SIDES, RINGS)
-    share = np.clip((z + BLEND) / (2.0 * BLEND), 0.0, 1.0)
-    share = share * share * (3.0 - 2.0 * share)
+    share = smooth_ramp(z, -BLEND, BLEND)
     points = np.stack([RADIUS * np.cos(angles), RADIUS * np.sin(angles), z], axis=1)
     return points, np.stack([1.0 - share, share], axis=1)
 
@@ -55,17 +57,9 @@ def skin(method: str, matrices: np.ndarray, move: np.ndarray = ORIGIN) -> np.nda
     return module.deform(module.bind(rest, params), Pose(matrices)).astype(np.float64)
 
 
-def find_triangles() -> np.ndarray:
-    """The tube without its ends, shape (T, 3)."""
-    index = np.arange(RINGS * SIDES).reshape(RINGS, SIDES)
-    around = np.roll(index, -1, axis=1)
-    a, b, c, d = (part.ravel() for part in (index[:-1], around[:-1], around[1:], index[1:]))
-    return np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
-
-
 def bends_and_twists() -> None:
     """Twist: radius at the joint. Bend: space filled, and twice; how far the skin stands off its bones, in radii."""
-    solid = close_surface(tube()[0], find_triangles(), largest_hole=1.0)
+    solid = close_surface(tube()[0], triangulate(join_rings(RINGS, SIDES)), largest_hole=1.0)
     for degrees in (60, 90, 120, 150):
         for method in ("SSD", "DLB"):
             twisted = skin(method, pose_of(rotation(2, degrees)))

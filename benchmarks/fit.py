@@ -13,10 +13,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from fit_bodies import Mesh, join, make_spindle
-from fit_characters import ARTISTS, VARIANTS, Bare, below, list_variants, read_bare, refine
 
-from harness import ASSETS, ROOT, option, parse, print_section, print_table
+from harness import ASSETS, ROOT, parse, print_section, print_table
+from benchmarks.characters import read_poses
+from benchmarks.fit_bodies import Mesh, join, make_spindle
+from benchmarks.fit_characters import ARTISTS, VARIANTS, Bare, below, list_variants, read_bare, refine
+from benchmarks.surfaces import read_obj
 from deformers.automatic_weights.solid_heat import solve
 from deformers.errors import SkinningError
 from deformers.fit.bones import FitPreset, find_axis, make_bones, read_fit_preset
@@ -57,7 +59,7 @@ def joints(arguments: argparse.Namespace) -> None:
     """Joints of all characters in all variants"""
     rows, groups = [], {}
     for name in arguments.characters:
-        bare = read_bare(Path(arguments.assets), name)
+        bare = read_bare(arguments.assets, name)
         near = NEAR if bare.kind == HUMAN else NEAR_ANIMAL
         for variant, changed in list_variants(bare):
             result = run(changed)
@@ -100,10 +102,10 @@ def joints(arguments: argparse.Namespace) -> None:
 
 
 def refused(arguments: argparse.Namespace) -> None:
-    """What is no human and no animal on four legs"""
-    human, fox = (read_bare(Path(arguments.assets), name) for name in ("human_male", "fox"))
+    """Meshes that are neither a human nor an animal on four legs"""
+    human, fox = (read_bare(arguments.assets, name) for name in ("human_male", "fox"))
     rows = []
-    for name, (points, triangles), kinds in list_wrong(Path(arguments.assets), human, fox):
+    for name, (points, triangles), kinds in list_wrong(arguments.assets, human, fox):
         for kind in kinds:
             try:
                 fit = fit_joints(points, triangles, kind)
@@ -122,19 +124,11 @@ def list_wrong(
     legs = [make_ball((0.5 * np.cos(a), 0.5 * np.sin(a), 0.2), (0.06, 0.06, 0.2)) for a in np.arange(8) * np.pi / 4]
     feelers = [make_ball((0.4 * np.cos(a), 0.4 * np.sin(a), 0.4), (0.2, 0.2, 0.05)) for a in np.arange(8) * np.pi / 4]
     walk = _pose(assets, "mh_human", "cmu_02_01_walk")
-    lines = (assets / "spot" / "spot.obj").read_text().splitlines()
-    cow = np.array([[float(word) for word in line.split()[1:4]] for line in lines if line.startswith("v ")])
-    faces = np.array(
-        [[int(word.split("/")[0]) - 1 for word in line.split()[1:4]] for line in lines if line.startswith("f ")]
-    )
+    cow, faces = read_obj(assets / "spot" / "spot.obj")
     return [
         ("ball", ball, both),
         ("two humans", join((human.points, human.triangles), move(human, 2.2, 0.0)), both),
-        (
-            "human behind human",
-            join((human.points, human.triangles), move(human, 0.0, 1.0)),
-            both,
-        ),
+        ("human behind human", join((human.points, human.triangles), move(human, 0.0, 1.0)), both),
         ("spider", join(make_ball((0, 0, 0.4), (0.3, 0.3, 0.15)), *legs, *feelers), both),
         ("walking human", walk, (HUMAN,)),
         ("cow on its side", (cow[:, [1, 2, 0]], faces), both),
@@ -148,9 +142,8 @@ def list_wrong(
 def _pose(assets: Path, name: str, action: str) -> Mesh:
     data = np.load(assets / name / f"{name}.npz")
     bare = read_bare(assets, name)
-    pose = data[f"pose_{action}"][len(data[f"pose_{action}"]) // 3].astype(float)
-    full = np.concatenate([pose, np.broadcast_to([[[0.0, 0.0, 0.0, 1.0]]], (len(pose), 1, 4))], axis=1)
-    moves = full @ np.linalg.inv(data["bone_rest"].astype(float))
+    poses = read_poses(data, action)
+    moves = poses[len(poses) // 3]
     points = np.concatenate([bare.points, np.ones((len(bare.points), 1))], axis=1)
     return np.einsum("vb,bij,vj->vi", bare.weights, moves, points)[:, :3], bare.triangles
 
@@ -169,7 +162,7 @@ def axes(arguments: argparse.Namespace) -> None:
     """Hinge axes to the artist's, in degrees, where his chain bends by 10 degrees"""
     rows = []
     for name in arguments.characters:
-        bare = read_bare(Path(arguments.assets), name)
+        bare = read_bare(arguments.assets, name)
         if bare.kind != HUMAN:
             continue
         for variant in ("rest", "T", "A"):
@@ -203,14 +196,14 @@ def fingers(arguments: argparse.Namespace) -> None:
     """Fingers: distance of their joints to the artist's"""
     rows = []
     for name in arguments.characters:
-        bare = read_bare(Path(arguments.assets), name)
+        bare = read_bare(arguments.assets, name)
         if bare.kind != HUMAN:
             continue
         fit = fit_joints(bare.points, bare.triangles, bare.kind)
         if "thumb1" + LEFT not in fit.joints or name not in ARTISTS_FINGERS:
             rows.append((name, "no fingers" if "thumb1" + LEFT not in fit.joints else "found", "-", "-", "-"))
             continue
-        data = np.load(Path(arguments.assets) / name / f"{name}.npz")
+        data = np.load(arguments.assets / name / f"{name}.npz")
         heads = dict(zip(map(str, data["bone_names"]), data["bone_head"].astype(float), strict=True))
         for finger, bones in zip(FINGERS, ARTISTS_FINGERS[name], strict=True):
             found = [fit.locate(f"{finger}{number}{LEFT}") for number in (1, 2, 3)]
@@ -222,6 +215,7 @@ def fingers(arguments: argparse.Namespace) -> None:
     print_table(("character", "finger", "first joint", "second", "third"), rows)
 
 
+# Bones that are rotated, and by how many degrees about the axes of the world
 BENDS = {
     "arm up": ("upperarm_{}", (0.0, -60.0, 0.0)),
     "elbow": ("lowerarm_{}", (0.0, 0.0, 90.0)),
@@ -230,7 +224,6 @@ BENDS = {
     "spine": ("spine_02", (0.0, 0.0, 30.0)),
     "head": ("head", (0.0, 0.0, 40.0)),
 }
-"""Bones that are rotated, and by how many degrees about the axes of the world."""
 
 
 def skins(arguments: argparse.Namespace) -> None:
@@ -238,14 +231,14 @@ def skins(arguments: argparse.Namespace) -> None:
     rows = []
     preset = read_preset("unreal")
     for name in ("mh_human_game", "human_male"):
-        bare = read_bare(Path(arguments.assets), name)
+        bare = read_bare(arguments.assets, name)
         result = run(bare)
         assert not isinstance(result, str)
         bones, matrix = make_bones(result[0], preset), result[0].frame.matrix
         names = [bone.name for bone in bones]
         parents = [names.index(bone.parent) if bone.parent else -1 for bone in bones]
         fitted = [[matrix[:3, :3] @ end + matrix[:3, 3] for end in (bone.head, bone.tail)] for bone in bones]
-        data = np.load(Path(arguments.assets) / name / f"{name}.npz")
+        data = np.load(arguments.assets / name / f"{name}.npz")
         index = {str(bone): number for number, bone in enumerate(data["bone_names"])}
         artist = [[data[key][index[bone]].astype(float) for key in ("bone_head", "bone_tail")] for bone in names]
         edges = mesh_edges(bare.triangles)
@@ -294,7 +287,7 @@ def _rotate(
 
 def times(arguments: argparse.Namespace) -> None:
     """Seconds of the processor, in one thread"""
-    bare = read_bare(Path(arguments.assets), "mh_human")
+    bare = read_bare(arguments.assets, "mh_human")
     rows = []
     for changed in (bare, refine(bare)):
         result = run(changed)
@@ -305,11 +298,6 @@ def times(arguments: argparse.Namespace) -> None:
 SECTIONS = {"joints": joints, "axes": axes, "fingers": fingers, "skins": skins, "refused": refused, "times": times}
 
 if __name__ == "__main__":
-    given = parse(
-        __doc__,
-        SECTIONS,
-        assets=option(str(ASSETS), "folder with the characters"),
-        characters=tuple(ARTISTS),
-    )
+    given = parse(__doc__, SECTIONS, assets=ASSETS, characters=tuple(ARTISTS))
     for section in given.only:
         print_section(SECTIONS[section], given)

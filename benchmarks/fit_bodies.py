@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-Mesh = tuple[np.ndarray, np.ndarray]
-"""Points, shape (V, 3), and triangles, shape (T, 3)."""
+from benchmarks.surfaces import join_rings
+from demo.topology import triangulate
 
+Mesh = tuple[np.ndarray, np.ndarray]  # Points, shape (V, 3), and triangles, shape (T, 3)
+
+# Of the left side of `make_human`, in heights
 HUMAN_JOINTS = {
     "shoulder": (0.10, 0.0, 0.80), "elbow": (0.26, 0.0, 0.80), "wrist": (0.40, -0.005, 0.80),
     "hip": (0.06, 0.0, 0.50), "knee": (0.065, -0.005, 0.28), "ankle": (0.07, 0.01, 0.05),
 }  # fmt: skip
-"""Of the left side of `make_human`, in heights."""
 
 
 def make_spindle(start: tuple[float, ...], end: tuple[float, ...], *radii: float) -> Mesh:
@@ -27,10 +29,7 @@ def make_spindle(start: tuple[float, ...], end: tuple[float, ...], *radii: float
     angles = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
     circle = np.cos(angles)[:, None] * side + np.sin(angles)[:, None] * other
     points = first + shares[:, None, None] * (last - first) + sizes[:, None, None] * circle
-    index = np.arange(13 * 12).reshape(13, 12)
-    around = np.roll(index, -1, axis=1)
-    quads = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
-    return points.reshape(-1, 3), np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    return points.reshape(-1, 3), triangulate(join_rings(13, 12))
 
 
 def join(*meshes: Mesh) -> Mesh:

@@ -11,13 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from harness import find_file
+from benchmarks.characters import read_weights
 from deformers.fit.joints import HUMAN, LEFT, QUADRUPED, RIGHT
+from deformers.geometry.vectors import transform_points
 
 _UNREAL = {
     "hips": "pelvis", "chest": "spine_03", "neck": "neck_01", "head": "head",
     "shoulder": "upperarm_{}", "elbow": "lowerarm_{}", "wrist": "hand_{}",
     "hip": "thigh_{}", "knee": "calf_{}", "ankle": "foot_{}", "toe": "ball_{}",
 }  # fmt: skip
+# Letters for left and right in names of bones, and the bone with its head at each joint
 ARTISTS = {
     "mh_human": ("LR", {
         "hips": "root", "chest": "spine02", "neck": "neck01", "head": "head",
@@ -54,41 +57,26 @@ ARTISTS = {
         "hock.R": "b_RightFoot01_021", "lower.R": "b_RightFoot02_022",
     }),
 }  # fmt: skip
-"""What stands for left and right in bones' names, and the bone whose head is each joint."""
 
+# Presets of the artists; for the others, joints of the spine are compared with the chain of its bones
 PRESETS = {"mh_human": "makehuman", "mh_human_game": "unreal"}
-"""Presets of the artists; for the others, joints of the spine are compared with the chain of its bones."""
 
 SPINE = ("hips", "chest", "neck", "head", "tail")
 
 
 @dataclass(frozen=True)
 class Bare:
-    """A mesh, and where the joints of the artist's skeleton are in it.
-
-    Attributes
-    ----------
-    kind, preset : str
-    points : float array, shape (V, 3)
-    triangles : int array, shape (T, 3)
-    joints : dict of str to float array, shape (3,)
-    weights : float array, shape (V, B)
-        Of the artist.
-    names : list of B str
-    parents : int array, shape (B,)
-    bones : dict of str to str
-        The artist's bone of each joint.
-    """
+    """A mesh, and where the joints of the artist's skeleton are in it."""
 
     kind: str
     preset: str
-    points: np.ndarray
-    triangles: np.ndarray
-    joints: dict[str, np.ndarray]
-    weights: np.ndarray
+    points: np.ndarray  # shape (V, 3)
+    triangles: np.ndarray  # shape (T, 3)
+    joints: dict[str, np.ndarray]  # shape (3,)
+    weights: np.ndarray  # shape (V, B), the artist's
     names: list[str]
-    parents: np.ndarray
-    bones: dict[str, str]
+    parents: np.ndarray  # shape (B,)
+    bones: dict[str, str]  # the artist's bone of each joint
 
     @property
     def height(self) -> float:
@@ -115,8 +103,8 @@ def read_bare(assets: Path, name: str) -> Bare:
     """Read a character of the assets, at rest, in world space."""
     data = np.load(find_file(assets, name, "npz"))
     world = data["armature_world"].astype(float)
-    points = data["V"].astype(float) @ world[:3, :3].T + world[:3, 3]
-    heads = data["bone_head"].astype(float) @ world[:3, :3].T + world[:3, 3]
+    points = transform_points(world, data["V"].astype(float))
+    heads = transform_points(world, data["bone_head"].astype(float))
     names = [str(bone) for bone in data["bone_names"]]
     sides, listed = ARTISTS[name]
     bones = {}
@@ -126,16 +114,13 @@ def read_bare(assets: Path, name: str) -> Bare:
             continue
         for end, side in zip((LEFT, RIGHT), sides, strict=True):
             bones[joint + end] = bone.format(side)
-    weights = np.zeros((len(points), len(names)))
-    np.add.at(weights, (data["w_vert"], data["w_bone"]), data["w_val"])
-    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
     return Bare(
         QUADRUPED if "fox" in name else HUMAN,
         PRESETS.get(name, ""),
         points,
         data["tris"],
         {joint: heads[names.index(bone)] for joint, bone in bones.items()},
-        weights,
+        read_weights(data),
         names,
         data["bone_parent"],
         bones,

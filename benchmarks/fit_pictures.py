@@ -7,14 +7,11 @@ Blue discs are fitted joints, orange ones doubtful; black dots are the artist's.
 
 from __future__ import annotations
 
-import struct
-import zlib
-from pathlib import Path
-
 import numpy as np
-from fit_characters import ARTISTS, HUMANS_ONLY, VARIANTS, Bare, read_bare
 
 from harness import ASSETS, IMAGES, option, parse
+from benchmarks.fit_characters import ARTISTS, HUMANS_ONLY, VARIANTS, Bare, read_bare
+from benchmarks.png import as_bytes, write_png
 from deformers.errors import SkinningError
 from deformers.fit.fitting import fit_joints
 from deformers.fit.joints import HUMAN, Fit
@@ -22,9 +19,7 @@ from deformers.geometry.solid import area_vectors
 from deformers.geometry.solid_skin import sample_triangles
 from deformers.geometry.vectors import normalize
 
-HEIGHT, MARGIN, WIDEST = 420, 14, 1750
-"""Pixels of a human's height, around each character, and of a row of them."""
-
+HEIGHT, MARGIN, WIDEST = 420, 14, 1750  # Pixels of a human's height, around each character, and of a row of them
 PAPER, CLAY = (0.93, 0.93, 0.92), np.array((0.80, 0.74, 0.69))
 FITTED, DOUBTFUL, ARTIST, LINE = (0.10, 0.50, 0.90), (0.95, 0.40, 0.05), (0.05, 0.05, 0.05), (0.30, 0.60, 0.90)
 
@@ -59,10 +54,10 @@ def draw_character(bare: Bare, fit: Fit) -> list[np.ndarray]:
 
 def shade(flat: np.ndarray, triangles: np.ndarray, low: np.ndarray, shape: np.ndarray) -> np.ndarray:
     """Triangles seen along the third axis, shape (H, W, 3), rows from below."""
-    samples = sample_triangles(flat, triangles, 0.7)
-    normals = normalize(area_vectors(flat, triangles))[samples.triangles]
-    columns, rows = (samples.points[:, :2] - low).astype(int).T
-    order = np.argsort(samples.points[:, 2], kind="stable")  # nearer ones are written last
+    samples, owners = sample_triangles(flat, triangles, 0.7)
+    normals = normalize(area_vectors(flat, triangles))[owners]
+    columns, rows = (samples[:, :2] - low).astype(int).T
+    order = np.argsort(samples[:, 2], kind="stable")  # nearer ones are written last
     image = np.tile(np.array(PAPER), (*shape, 1))
     light = 0.55 + 0.45 * np.abs(normals @ normalize(np.array([[-0.3, 0.5, 0.8]]))[0])
     image[rows[order], columns[order]] = CLAY * light[order, None]
@@ -103,31 +98,18 @@ def stack_rows(rows: list[np.ndarray]) -> np.ndarray:
     return np.concatenate(result)
 
 
-def write_png(path: Path, image: np.ndarray) -> None:
-    """Write an image (H, W, 3) of values from 0 to 1."""
-    pixels = np.rint(255.0 * np.clip(image, 0.0, 1.0)).astype(np.uint8)
-    rows = np.concatenate([np.zeros((len(pixels), 1), np.uint8), pixels.reshape(len(pixels), -1)], axis=1)
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 2, 0, 0, 0)
-    parts = chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)), chunk(b"IEND", b"")
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
-
-
 if __name__ == "__main__":
     given = parse(
         __doc__,
-        assets=option(str(ASSETS), "folder with the characters"),
+        assets=ASSETS,
         variant=option("rest", "how they are changed"),
-        output=option(str(IMAGES / "fit-joints.png"), "file to write"),
+        output=option(IMAGES / "fit-joints.png", "file to write"),
     )
     rows: list[list[np.ndarray]] = [[]]
     for name in ARTISTS:
         if name == "mh_human_game":  # the body of mh_human
             continue
-        bare = read_bare(Path(given.assets), name)
+        bare = read_bare(given.assets, name)
         if bare.kind != HUMAN and given.variant in HUMANS_ONLY:
             continue
         bare = VARIANTS[given.variant](bare)
@@ -141,4 +123,4 @@ if __name__ == "__main__":
         if sum(image.shape[1] for image in rows[-1] + drawn) > WIDEST:
             rows.append([])
         rows[-1] += drawn
-    write_png(Path(given.output), stack_rows([join_images(row) for row in rows]))
+    write_png(given.output, as_bytes(stack_rows([join_images(row) for row in rows])))

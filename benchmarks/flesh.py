@@ -1,4 +1,4 @@
-"""Flesh in keys: how near it comes to Particles, in poses that it was not fitted to, and what it costs.
+"""Flesh in keys: its distance to Particles, in poses that it was not fitted to, and its cost.
 
     python benchmarks/flesh.py [--only poses actions guards play] [--characters NAME ...]
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from harness import (
     ASSETS,
+    api,
     find,
     list_at_hand,
     open_file,
@@ -32,26 +33,22 @@ from benchmarks.bound_characters import BLENDERS, bind_as_made
 from benchmarks.character_measures import ACTION, Figures, read_subject
 from benchmarks.character_measures import list_poses as list_measured
 from benchmarks.timing import FAST, VOLUME, WAYS, Character, find_character, time_steps
+from deformers.corrections.rotation_choice import measure_angles, pose_joint, turn_about
 
 CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox", "cesium_man", "mh_human_game")
-BETWEEN = (0.35, 0.75)
-"""Shares of a joint's bends at which it is measured: none is one that its keys are made at."""
-SEED = 1
-"""Of the poses in which all joints are bent: others than those that keys are fitted to."""
-EVERY = 4
-"""Frames from one that is measured to the next."""
-GUARDED = ("elbow", "knee"), ("hip", "arm up"), ("wrist twist",)
-"""Kinds of joints whose sections are measured."""
-TALL = 1800.0
-"""Millimeters that a character counts as tall."""
+BETWEEN = (0.35, 0.75)  # Shares of a joint's bends to measure, between those of its keys
+SEED = 1  # For poses of all joints, other than those that keys are fitted to
+EVERY = 4  # Step between measured frames
+GUARDED = ("elbow", "knee"), ("hip", "arm up"), ("wrist twist",)  # Kinds of joints whose sections are measured
+TALL = 1800.0  # Nominal height of a character, millimeters
 
 
 def open_made(assets: Any, name: str) -> tuple[Character, tuple[float, float], str]:
-    """A character that was made supple; how long it took up to its base, and then its flesh, and what was said."""
+    """Open a character and make it supple; also seconds of its base and of its flesh, and the report."""
     open_file(assets, name)
     character = find_character()
     base, _ = time_call(lambda: make_supple(character.meshes))
-    seconds, report = time_call(lambda: take_all(find("tasks.corrections.flesh").add_flesh(character.meshes)))
+    seconds, report = time_call(api().Character(character.armature).flesh)
     return character, (base, seconds), report.describe()[0]
 
 
@@ -83,14 +80,13 @@ def measure(character: Character, skeleton: Any, both: Any, matrices: np.ndarray
 
 def list_poses(skeleton: Any, bends: Sequence[Any]) -> Iterator[tuple[str, np.ndarray]]:
     """Poses that keys are not made at: of each joint alone between its bends, and of all joints."""
-    choice = find("deformers.corrections.rotation_choice")
     for bend in bends:
         for rotation in bend.rotations:
             for share in BETWEEN:
-                angle = share * choice.measure_angles(rotation)
+                angle = share * measure_angles(rotation)
                 axis = rotation[1:] / np.linalg.norm(rotation[1:])
-                turned = choice.turn_about(axis, [float(angle)])[0]
-                yield "one joint", choice.pose_joint(skeleton.joints, bend.joint.joint, turned, bend.joint.axes)
+                turned = turn_about(axis, [float(angle)])[0]
+                yield "one joint", pose_joint(skeleton.joints, bend.joint.joint, turned, bend.joint.axes)
     for _, matrices in find("tasks.corrections.flesh_fit").mix_bends(bends, skeleton.joints, SEED):
         yield "all joints", matrices
 
@@ -166,7 +162,7 @@ def run_play(arguments: argparse.Namespace) -> None:
         character, ways = find_character(), {FAST: WAYS[FAST]}
         plain = time_steps(character, character.play(), ways, rounds=arguments.rounds)
         make_supple(character.meshes)
-        take_all(find("tasks.corrections.flesh").add_flesh(character.meshes))
+        api().Character(character.armature).flesh()
         bpy.ops.supple.unbind()
         keys = max(len(obj.data.shape_keys.key_blocks) - 1 for obj in character.meshes if obj.data.shape_keys)
         with_keys = time_steps(character, character.play(), ways, rounds=arguments.rounds)

@@ -19,15 +19,11 @@ from benchmarks.bound_characters import BLENDERS
 from benchmarks.center_pictures import set_stage
 from benchmarks.studio import Row, Studio, draw, name_row, write_page
 
-WIDE = 10
-"""Letters in a line beside a row."""
+WIDE = 10  # Letters in a line beside a row
 METHODS = (*BLENDERS, FLESH)
 TITLES = ("rest", "linear", "Preserve Volume", "Make Supple")
-POSES = {
-    "mh_human": (("arm up", 80.0), ("hip and knee", 90.0), ("elbow", 130.0)),
-    "human_male": (("knee", 130.0),),
-}
-"""By character: kinds of poses of the blind sheets, and degrees."""
+# By character: kinds of poses of the blind sheets, and degrees
+POSES = {"mh_human": (("arm up", 80.0), ("hip and knee", 90.0), ("elbow", 130.0)), "human_male": (("knee", 130.0),)}
 
 
 def draw_poses(arguments: Any) -> None:
@@ -35,7 +31,7 @@ def draw_poses(arguments: Any) -> None:
     studio, rows = Studio.of(arguments), []
     for name in list_at_hand(arguments.assets, POSES, "npz"):
         posed = pose_all(arguments.assets, name, METHODS, POSES[name])
-        stage = set_stage(arguments.assets, name, (), {})
+        stage = set_stage(arguments.assets, name)
         for index, (kind, degrees) in enumerate(POSES[name]):
             own = {method: points[index] for method, points in posed.items()}
             pose = make_pose(name, stage.shape, kind, degrees)

@@ -11,16 +11,12 @@ import bpy
 import numpy as np
 
 from benchmarks.bodies import animate, make_mesh
+from benchmarks.surfaces import join_rings
 
-SIDES = 8
-"""Vertices of a ring around a bone."""
-NEAR = 8
-"""Bones that may influence a vertex: those nearest to the bone that it lies around."""
-FALLOFF = 0.75
-"""Distance, in lengths between a bone's middle and the next one's, at which its influence is down to 1/e."""
-LEAST = 0.03
-"""Weight below which a bone does not influence a vertex."""
-
+SIDES = 8  # Vertices of a ring around a bone
+NEAR = 8  # Number of bones that may influence a vertex
+FALLOFF = 0.75  # Distance, in lengths between a bone's middle and the next one's, at which its influence is down to 1/e
+LEAST = 0.03  # Minimum weight
 CENTER = (
     # names, count, parent, start, end
     ("root", 1, "", (0.0, 0.0, 0.9), (0.0, 0.0, 0.95)),
@@ -51,16 +47,15 @@ LEFT = (
         for n, x in enumerate(3 * (0.008, 0.016, 0.024, 0.032, 0.04))
     ),
 )  # fmt: skip
-HUMAN = 163
-"""Bones of a person; a rig of more has strands of hair."""
+HUMAN = 163  # Bones of a person; a rig of more has strands of hair
 
+# Meshes of a person: vertices, and prefixes of the names of their bones
 SKINS = {
     "Body": (14000, ""),
     "Tights": (2700, "root spine upperarm lowerarm shoulder pelvis upperleg lowerleg breast"),
     "Skirt": (720, "root spine01 pelvis upperleg"),
     "Hair": (428, "head neck"),
 }
-"""Meshes of a person: vertices, and what the names of the bones begin with that they are made around."""
 
 
 def add_person() -> bpy.types.Object:
@@ -152,10 +147,8 @@ def _make_rings(heads: np.ndarray, tails: np.ndarray, ring_count: int) -> tuple[
     angles = 2.0 * np.pi * np.arange(SIDES)[:, None] / SIDES
     circle = np.cos(angles) * across[:, None] + np.sin(angles) * other[:, None]
     points = (heads[owners] + share[:, None] * along)[:, None] + 0.35 * lengths[:, None] * circle
-    index = np.arange(ring_count * SIDES).reshape(ring_count, SIDES)
-    around = np.roll(index, -1, axis=1)
-    faces = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1)[owners[1:] == owners[:-1]]
-    return points.reshape(-1, 3), faces.reshape(-1, 4), owners.repeat(SIDES)
+    faces = join_rings(ring_count, SIDES)[(owners[1:] == owners[:-1]).repeat(SIDES)]
+    return points.reshape(-1, 3), faces, owners.repeat(SIDES)
 
 
 def _weigh(points: np.ndarray, middles: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -181,6 +174,7 @@ def _write_weights(groups: list[bpy.types.VertexGroup], bones: np.ndarray, weigh
         groups[key // 256].add(members.tolist(), key % 256 / 255.0, "REPLACE")
 
 
+# Run in its own process: once Rigify was enabled, the bpy module crashes (4.2) or hangs (4.5) when Python ends
 GENERATE = """
 import os, sys
 import bpy
@@ -193,7 +187,6 @@ bpy.ops.wm.save_as_mainfile(filepath=sys.argv[1])
 sys.stdout.flush()
 os._exit(0)
 """
-"""Run apart: Blender as a module that has had Rigify enabled crashes (4.2) or hangs (4.5) when Python ends."""
 
 
 def open_rigify(path: Path) -> bpy.types.Object:

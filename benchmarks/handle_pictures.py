@@ -15,9 +15,9 @@ from harness import is_there
 from benchmarks import handle_scenes as scenes
 from benchmarks.studio import GAP, Drawing, Page, View, draw
 
-PAGE: dict[str, Any] = {"header": 56.0, "label_width": GAP, "sizes": (26.0, 0.0)}
-"""How pages are laid out."""
+PAGE: dict[str, Any] = {"header": 56.0, "label_width": GAP, "sizes": (26.0, 0.0)}  # How pages are laid out
 METHOD = "DLBNT"
+# Character, function that adds it with handles, view, height of the cells, and poses of the handles
 PAGES: dict[str, tuple[str, Callable, View, float, dict[str, Callable | None]]] = {
     "hat": ("kaykit_knight", scenes.add_knight, View((0.0, 0.0, 1.5), 30.0, 8.0, 3.3), 400.0,
             {"plain": None, "its cage": scenes.show_handles, "squashed": scenes.squash,
@@ -26,7 +26,6 @@ PAGES: dict[str, tuple[str, Callable, View, float, dict[str, Callable | None]]] 
              {"plain": None, "its points": scenes.show_handles, "moved and turned": scenes.curl,
               "moved alone": scenes.sway, "scaled, turned": scenes.swell}),
 }  # fmt: skip
-"""Character, what adds it with its handles, view, height of the cells, and poses of the handles."""
 
 
 def draw_row(arguments: Any, name: str) -> None:

@@ -16,30 +16,20 @@ from benchmarks.studio import linear
 from benchmarks.weight_scenes import PARTS, paint
 
 STEEL, FUR, WIRE, AXES = (0.62, 0.65, 0.70), (0.83, 0.47, 0.2), (0.1, 0.42, 0.9), (0.9, 0.2, 0.1)
-CLOTHES = {**PARTS, "Knight_Helmet": STEEL, "Fox": FUR}
-"""Colors of meshes, by how their names begin, sRGB."""
+CLOTHES = {**PARTS, "Knight_Helmet": STEEL, "Fox": FUR}  # Colors of meshes, by how their names begin, sRGB
 QUARTER = 0.5 * np.pi
 KNIGHT = ("Knight_Helmet", "Knight_Body", "Knight_Head", "Knight_Arm", "Knight_Leg")
+# Height above the helmet's middle, and width, of the rings of four vertices of its cage, in sizes of the helmet
 RINGS = ((-0.54, 1.04), (-0.02, 1.10), (0.54, 0.96))
-"""Height above the helmet's middle, and width, of the rings of four vertices of its cage, in sizes of the helmet."""
-TAIL = (1.2, 1.47, 1.74, 2.02)
-"""Where along Y points are in the tail."""
+TAIL = (1.2, 1.47, 1.74, 2.02)  # Positions of points in the tail along Y
 
 
 @dataclass(frozen=True)
 class Held:
-    """A skin and its handles.
-
-    Attributes
-    ----------
-    skins : tuple of Object
-    armature : Object
-        Of the handles.
-    handles : tuple of Object
-    """
+    """A skin and its handles."""
 
     skins: tuple[bpy.types.Object, ...]
-    armature: bpy.types.Object
+    armature: bpy.types.Object  # of the handles
     handles: tuple[bpy.types.Object, ...]
 
 

@@ -1,4 +1,4 @@
-"""Points and cages: what they cost while a character moves, and how exactly they carry skin.
+"""Points and cages: their cost while a character moves, and how exactly they carry skin.
 
     python benchmarks/handles.py [--only steps exact] [--steps N] [--assets DIR]
 
@@ -30,12 +30,12 @@ from harness import (
     time_call,
 )
 from benchmarks.handle_scenes import Held, add_fox, add_knight, bind, move
+from deformers.geometry.vectors import transform_points
 
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
 SCENES: dict[str, Callable[..., Held | None]] = {"kaykit_knight, cage": add_knight, "fox, points": add_fox}
 RIGID = Matrix.LocRotScale((0.3, -0.5, 0.4), Euler((0.6, 1.4, -2.1)), None)
-LEAST = 0.999
-"""Sum of a cage's weights from which on a vertex is wholly in it."""
+LEAST = 0.999  # Minimum sum of a cage's weights for a vertex to be inside
 
 
 def measure_steps(arguments: argparse.Namespace) -> None:
@@ -56,7 +56,7 @@ def measure_steps(arguments: argparse.Namespace) -> None:
 
 
 def _time_step(held: Held, method: str, steps: int) -> float:
-    """The shortest of the steps: what else the machine does makes them longer."""
+    """The shortest of the steps: other work of the machine makes them longer."""
     bind(held, method)
     bone = next(one for one in cast(Any, held.armature.pose).bones if one.name in ("spine", "Hips"))
     bone.rotation_mode = "XYZ"
@@ -102,21 +102,17 @@ def measure_exactness(arguments: argparse.Namespace) -> None:
 
 
 def _miss(held: Held, names: list[str], bone: str) -> float:
-    """How far what is wholly in a cage is from where a bone takes it, in sizes of the character."""
+    """Largest distance of vertices inside a cage from their place by a bone, in sizes of the character."""
     pose = cast(Any, held.armature.pose).bones[bone]
     change = np.array(pose.matrix @ pose.bone.matrix_local.inverted(), np.float64)
     worst, size = 0.0, held.armature.dimensions.length
     for skin in held.skins:
         chosen = find("bridge.meshes.weights").read_weights(skin, names).sum(axis=1) > LEAST
         to_armature = np.array(held.armature.matrix_world.inverted() @ skin.matrix_world, np.float64)
-        rest = _transform(to_armature, read_vertices(cast(bpy.types.Mesh, skin.data).vertices)[chosen])
-        posed = _transform(to_armature, read_posed(skin)[chosen])
-        worst = max(worst, float(np.linalg.norm(posed - _transform(change, rest), axis=1).max(initial=0.0)))
+        rest = transform_points(to_armature, read_vertices(cast(bpy.types.Mesh, skin.data).vertices)[chosen])
+        posed = transform_points(to_armature, read_posed(skin)[chosen])
+        worst = max(worst, float(np.linalg.norm(posed - transform_points(change, rest), axis=1).max(initial=0.0)))
     return worst / size
-
-
-def _transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 SECTIONS = {"steps": measure_steps, "exact": measure_exactness}

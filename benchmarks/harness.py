@@ -1,4 +1,4 @@
-"""What all benchmarks share: the command line, sections under headings, tables, times, characters, Supple in Blender.
+"""Shared by all benchmarks: the command line, sections under headings, tables, times, characters, Supple in Blender.
 
 Scripts import it by this name, and before all else of the checkout, which they find through it. What needs Blender
 imports it when called.
@@ -19,11 +19,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSETS = ROOT.parent / "shared" / "assets"
-"""Real characters, which are not part of the repository."""
+ASSETS = ROOT.parent / "shared" / "assets"  # Real characters, which are not part of the repository
 IMAGES = ROOT / "docs" / "images"
-STAND_IN = ROOT / "tests" / "farm" / "blender.py"
-"""What starts as Blender where there is only the Python module."""
+STAND_IN = ROOT / "tests" / "farm" / "blender.py"  # Starts as Blender if there is only the Python module
 
 for _name in ("harness", "benchmarks.harness"):  # one module, whether a script is started or imported
     sys.modules.setdefault(_name, sys.modules[__name__])
@@ -32,7 +30,7 @@ if str(ROOT) not in sys.path:
 
 
 def option(default: Any, text: str | None = None, **more: Any) -> dict[str, Any]:
-    """An option of the command line with what --help says of it."""
+    """An option of the command line with its text in --help."""
     return {"default": default, "help": text, **more}
 
 
@@ -46,7 +44,7 @@ def parse(about: str | None, only: Iterable[str] = (), words: list[str] | None =
     only : iterable of str
         Names of sections, of which --only takes some.
     words : list of str, optional
-        What stands in for the command line.
+        Used instead of the command line.
     options
         By name: a default; a tuple of words, of which some can be chosen; or what `option` makes.
     """
@@ -63,7 +61,7 @@ def parse(about: str | None, only: Iterable[str] = (), words: list[str] | None =
 
 
 def words_after_dashes() -> list[str]:
-    """What follows -- on the command line of a Blender."""
+    """Words after -- on the command line of a Blender."""
     return sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
 
 
@@ -102,7 +100,7 @@ def run_sections(sections: Mapping[str, Callable[..., None]], arguments: argpars
 
 
 def print_section(section: Callable[..., None], *arguments: object) -> None:
-    """Print a section under its docstring, then what else the machine did: that makes a difference."""
+    """Print a section under its docstring, then the load of other processes, which affects times."""
     print(f"\n## {section.__doc__}\n", flush=True)
     start, others = time.perf_counter(), _read_others()
     section(*arguments)
@@ -112,7 +110,7 @@ def print_section(section: Callable[..., None], *arguments: object) -> None:
 
 
 def _read_others() -> float:
-    """Seconds that all cores have worked for other processes; not a number where the system does not tell."""
+    """Seconds that all cores have worked for other processes; not a number if the system does not tell."""
     if not (table := Path("/proc/stat")).is_file():
         return math.nan
     user, nice, system = table.read_text().split()[1:4]
@@ -123,7 +121,7 @@ def _read_others() -> float:
 
 
 def time_call(step: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds of a call, and what it returns."""
+    """Seconds of a call, and its result."""
     start = time.perf_counter()
     result = step()
     return time.perf_counter() - start, result
@@ -135,7 +133,7 @@ def time_calls(step: Callable[[], object], rounds: int, warm: int = 0) -> list[f
 
 
 def note_time(times: dict[str, list[float]], name: str, step: Callable[[], Any]) -> Any:
-    """Add the milliseconds of a step to those of its name; what the step returns."""
+    """Add the milliseconds of a step to those of its name; returns the step's result."""
     seconds, result = time_call(step)
     times.setdefault(name, []).append(1e3 * seconds)
     return result
@@ -159,7 +157,7 @@ def supple() -> Iterator[Path]:
 
 
 def hush_blender() -> None:
-    """Send to nowhere what Blender itself writes to the output, and let through what Python prints."""
+    """Suppress the output of Blender itself, and keep that of Python."""
     sys.stdout = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
@@ -171,8 +169,13 @@ def find(name: str) -> Any:
     return importlib.import_module(f"{checkout.MODULE}.{name}")
 
 
+def api() -> Any:
+    """The scripting interface of the enabled checkout, `api.py`."""
+    return find("api")
+
+
 def take_all(steps: Any) -> Any:
-    """Take a task's steps to their end; what it returns."""
+    """Take a task's steps to their end; returns its result."""
     return find("tasks.steps").take_all(steps)
 
 
@@ -208,6 +211,16 @@ def open_file(assets: Path, name: str, **options: Any) -> Any:
     return next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
 
 
+def play_action(armature: Any, name: str) -> Any:
+    """Assign an action to an armature, with its first slot; returns the action."""
+    import bpy
+
+    armature.animation_data.action = action = bpy.data.actions[name]
+    if hasattr(action, "slots"):  # Blender 4.4
+        armature.animation_data.action_slot = action.slots[0]
+    return action
+
+
 def put_to_rest(armature: Any) -> None:
     """Take an armature's animation away, and put its bones to rest."""
     import bpy
@@ -234,6 +247,16 @@ def read_vertices(vertices: Any, name: str = "co") -> Any:
     points = np.empty((len(vertices), 3), np.float32)
     vertices.foreach_get(name, points.ravel())
     return points.astype(np.float64)
+
+
+def read_triangles(mesh: Any) -> Any:
+    """Triangles of a mesh, int32, shape (T, 3)."""
+    import numpy as np
+
+    mesh.calc_loop_triangles()
+    triangles = np.empty((len(mesh.loop_triangles), 3), np.int32)
+    mesh.loop_triangles.foreach_get("vertices", triangles.ravel())
+    return triangles
 
 
 def read_posed(obj: Any) -> Any:

@@ -23,8 +23,8 @@ def heat_weights(points: np.ndarray, triangles: np.ndarray, heads: np.ndarray, t
     measured on them stays comparable.
     """
     params = Params(heat=1.0, inward=False)
-    return solve(points, triangles, heads, tails, make_crossing_test=_see_all, params=params).weights.astype(float)
 
+    def see_all(_points: np.ndarray, _triangles: np.ndarray) -> CrossingTest:
+        return lambda starts, _ends: np.zeros(len(starts), bool)
 
-def _see_all(points: np.ndarray, triangles: np.ndarray) -> CrossingTest:
-    return lambda starts, ends: np.zeros(len(starts), bool)
+    return solve(points, triangles, heads, tails, make_crossing_test=see_all, params=params).weights.astype(float)

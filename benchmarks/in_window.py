@@ -8,10 +8,12 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from math import radians
 from pathlib import Path
 from typing import Any
 
 import bpy
+from mathutils import Euler, Vector
 
 from tools import checkout
 
@@ -34,6 +36,52 @@ def prepare_view(area: bpy.types.Area) -> dict[str, bpy.types.Region]:
     space.overlay.show_floor = space.overlay.show_axis_x = space.overlay.show_axis_y = False
     space.overlay.show_text = space.overlay.show_cursor = False
     return {region.type: region for region in area.regions}
+
+
+class Window:
+    """The 3D View of the window, prepared for pictures, with the file's armature."""
+
+    def __init__(self) -> None:
+        self.armature: Any = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        self.area, self.region = find_view()
+        self.sidebar = prepare_view(self.area)["UI"]
+        self.space: Any = self.area.spaces.active
+
+    def override(self) -> Any:
+        """The context of the 3D View, as under the mouse."""
+        return bpy.context.temp_override(area=self.area, region=self.region)
+
+    def look(
+        self,
+        angles: tuple[float, float],
+        middle: Vector,
+        distance: float,
+        right: float = 0.0,
+        projection: str = "ORTHO",
+    ) -> None:
+        """Look from angles about X and Z, degrees, at a point that is `right` of `middle`, as seen."""
+        view = self.space.region_3d
+        x, z = map(radians, angles)
+        view.view_perspective, view.view_rotation = projection, Euler((x, 0.0, z)).to_quaternion()
+        view.view_location = middle + right * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
+        view.view_distance = distance
+
+    def hide_bones(self) -> None:
+        self.space.overlay.show_bones = self.space.overlay.show_outline_selected = False
+
+    def show_tab(self) -> None:
+        """Show the tab of Supple in the sidebar."""
+        self.sidebar.active_panel_category = "Supple"
+        self.area.tag_redraw()
+
+    def press(self, x: float, row: float) -> None:
+        """Click in the sidebar, so many rows of buttons below its top."""
+        move(self.sidebar, x, self.sidebar.height - 20.0 * bpy.context.preferences.system.ui_scale * row)
+        click()
+
+
+def click() -> None:
+    xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
 
 
 def find_view() -> tuple[bpy.types.Area, bpy.types.Region]:

@@ -15,30 +15,25 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from harness import find, new_scene, read_posed
+from harness import api, new_scene, play_action, read_posed, read_triangles
 from benchmarks.motion_pictures import write
 from benchmarks.motions import open_character
-from benchmarks.studio import Drawing, View, add_floor, add_mesh, colored, draw, linear
+from benchmarks.studio import Drawing, View, add_figure, add_floor, colored, draw, linear
+from benchmarks.weight_scenes import paint
 
 CHARACTER = "mh_human"
 WALK, DANCE = "cmu_02_01_walk", "cmu_05_06_dance"
+# sRGB, by the ends of the meshes' names
 COLORS = {"body": (0.86, 0.66, 0.55), "tights": (0.30, 0.33, 0.42), "skirt": (0.80, 0.47, 0.20)}
-"""sRGB, by the ends of the meshes' names."""
-WIDTH, HEIGHT, TALL = 1100.0, 420.0, 1.75
-"""Of a row; and how many meters high it is."""
-SPACING, LOW = 1.1, -0.05
-"""Meters between figures, and how far above the floor the picture begins."""
-CLOSE = 0.1, 0.75, 0.75
-"""Where pictures of limbs begin, how high they are, and the spacing there."""
-
+WIDTH, HEIGHT, TALL = 1100.0, 420.0, 1.75  # Of a row; and its height in meters
+SPACING, LOW = 1.1, -0.05  # Meters between figures, and from the floor to the lower edge of the picture
+CLOSE = 0.1, 0.75, 0.75  # Lower edge, height and spacing in pictures of limbs, meters
 Figure = list[tuple[np.ndarray, np.ndarray, tuple]]
 
 
 def play(armature: Any, name: str, frame: int) -> None:
     """Show a frame of an action."""
-    armature.animation_data.action = action = bpy.data.actions[name]
-    if hasattr(action, "slots"):
-        armature.animation_data.action_slot = action.slots[0]
+    play_action(armature, name)
     bpy.context.scene.frame_set(frame)
 
 
@@ -78,7 +73,7 @@ def read_figure() -> Figure:
     figure = []
     for obj in bpy.context.scene.objects:
         if obj.type == "MESH":
-            points, triangles = read_posed(obj), find("bridge.meshes.data").read_triangles(obj.data)
+            points, triangles = read_posed(obj), read_triangles(obj.data)
             color = next(color for name, color in COLORS.items() if obj.name.endswith(name))
             figure.append((points, triangles, color))
     return figure
@@ -89,7 +84,7 @@ def shoot(
 ) -> np.ndarray:
     """Figures beside each other, each seen from its own side."""
     new_scene()
-    scene, material = bpy.context.scene, colored("Skin")
+    material = colored("Skin")
     for number, (figure, azimuth) in enumerate(zip(figures, azimuths, strict=True)):
         angle = math.radians(-azimuth)
         turn = np.array([[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1.0]])
@@ -97,11 +92,8 @@ def shoot(
         middle = 0.5 * (body.min(axis=0) + body.max(axis=0)) * (1.0, 1.0, 0.0) + (0.0, 0.0, body[:, 2].min())
         along = np.array([spacing * (number - 0.5 * (len(figures) - 1)), 0.0, 0.0])
         for points, triangles, color in figure:
-            corners = np.tile(linear(np.array(color)), (len(triangles), 3, 1))
-            shown = add_mesh(scene, (points - middle) @ turn.T + along, triangles, corners, material)
-            colors = shown.data.color_attributes.new("Color", "FLOAT_COLOR", "POINT")
-            colors.data.foreach_set("color", np.tile([*linear(np.array(color)), 1.0], len(points)).astype(np.float32))
-    add_floor(scene, 0.0)
+            paint(add_figure((points - middle) @ turn.T + along, triangles, color, material), linear(np.array(color)))
+    add_floor(bpy.context.scene, 0.0)
     return studio.shoot(View((0.0, 0.0, low + 0.5 * tall), 0.0, 3.0, tall), WIDTH, HEIGHT)
 
 
@@ -110,8 +102,8 @@ MOVES: tuple[Pose, ...] = (
     (play, WALK, 1, 40.0), (play, DANCE, 97, 20.0), (play, DANCE, 59, 60.0), (sit, "", 0, 50.0),
 )  # fmt: skip
 LIMITS: tuple[Pose, ...] = ((play, DANCE, 17, 30.0), (play, DANCE, 17, 120.0), (play, DANCE, 1, 0.0))
+# Function that poses, its arguments, and azimuth of the camera
 LIMBS: tuple[Pose, ...] = ((sit, "", 0, 60.0), (crouch, "", 0, 75.0), (press, "", 0, 30.0))
-"""What is shown: how it is posed, and from which side it is seen."""
 
 
 def draw_rows(arguments: Any, name: str) -> None:
@@ -126,9 +118,8 @@ def draw_rows(arguments: Any, name: str) -> None:
             meshes.remove(obj)
             bpy.data.objects.remove(obj)
         if rows:
-            print("\n".join(find("tasks.layers.mend").mend_at_rest(armature, meshes)))
-            adding = find("tasks.layers.add")
-            (adding.keep_limbs_apart if is_close else adding.add_layers)(armature, meshes)
+            report = api().Character(armature).layers(limbs=True if is_close else None, mend=True, meshes=meshes)
+            print("\n".join(report.describe()))
         figures = []
         for pose, action, frame, _ in poses:
             pose(armature, action, frame)

@@ -18,29 +18,42 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from harness import ASSETS, find, open_file, parse, print_table, print_versions, read_vertices, supple
+from harness import (
+    ASSETS,
+    api,
+    find,
+    open_file,
+    parse,
+    print_table,
+    print_versions,
+    read_triangles,
+    read_vertices,
+    supple,
+)
 from benchmarks.blind_flesh import pose_bones
 from benchmarks.blind_poses import find_bone, move_bone
 from benchmarks.characters import read_character
+from deformers.geometry.vectors import transform_points
+from deformers.layers.order import REFERENCE_HEIGHT, Shell, find_layers
+from deformers.measures.layers import LayerMeter, SeenSkin
+from deformers.measures.space import close_surface
+from deformers.measures.stretch import edge_stretches, mesh_edges
 
 CHARACTERS = ("mh_human", "mh_human_game", "kaykit_knight")
 TENTHS = 10
-JUMPS = 10
-"""Frames of each action after which one is divided into tenths, to see jumps."""
+JUMPS = 10  # Frames of each action after which one is divided into tenths, to see jumps
+# Motion of a thigh, and whether both move
 POSES = (
     ("sitting, thighs forward by 100 degrees", "forward", 100.0, True),
     ("a thigh inward by 18 degrees", "left", -18.0, False),
 )
-"""What thighs do: whether both."""
-SLIM = ("neck", "head", "hand", "foot", "toes")
-"""Parts of the body that do not get heavier."""
-STRETCHED = 1.1
-"""Length over that without Stay Outside, from which on an edge of cloth counts as stretched."""
+SLIM = ("neck", "head", "hand", "foot", "toes")  # Parts of the body that stay slim
+STRETCHED = 1.1  # Minimum ratio to the length without Stay Outside for an edge to count as stretched
 
 
 @dataclass
 class Figures:
-    """Of all frames: shares by layer and frame, and what else there is."""
+    """Measures of all frames: shares by layer and frame, and others."""
 
     pierced: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     seen: dict[str, list[float]] = field(default_factory=dict)
@@ -58,33 +71,26 @@ class Dressed:
         self.armature = self.objects[0].find_armature()
         if heavier != 1.0:
             make_heavier(self.armature, self.objects, heavier)
-        find("tasks.skin.bind").bind(self.objects, "CENTERS")
-        order, self.measures = find("deformers.layers.order"), find("deformers.measures.layers")
+        self.character = api().Character(self.armature)
+        self.character.bind("CENTERS", meshes=self.objects)
         nearest = find("bridge.meshes.nearest").find_nearest_surface
         self.spaces = [np.array(self.armature.matrix_world.inverted() @ obj.matrix_world) for obj in self.objects]
-        triangles = []
-        for obj in self.objects:
-            obj.data.calc_loop_triangles()
-            triangles.append(np.array([each.vertices for each in obj.data.loop_triangles]))
-        rest = [np.array([vertex.co for vertex in obj.data.vertices]) for obj in self.objects]
         self.shells = [
-            order.Shell.outward(own @ space[:3, :3].T + space[:3, 3], corners)
-            for own, space, corners in zip(rest, self.spaces, triangles, strict=True)
+            Shell.outward(transform_points(space, read_vertices(obj.data.vertices)), read_triangles(obj.data))
+            for obj, space in zip(self.objects, self.spaces, strict=True)
         ]
         height = float(np.ptp(np.concatenate([shell.points for shell in self.shells]), axis=0).max())
-        self.unit = height / order.HEIGHT
-        self.layers = order.find_layers(self.shells, height, nearest)
+        self.unit = height / REFERENCE_HEIGHT
+        self.layers = find_layers(self.shells, height, nearest)
         self.meters = [
-            self.measures.LayerMeter(self.shells[above], self.shells[below], self.unit, nearest)
-            for above, below in self.layers
+            LayerMeter(self.shells[above], self.shells[below], self.unit, nearest) for above, below in self.layers
         ]
-        self.seen = self.measures.SeenSkin(self.shells, self.layers, self.unit, nearest)
+        self.seen = SeenSkin(self.shells, self.layers, self.unit, nearest)
         bodies = set(range(len(self.shells))) - {above for above, _ in self.layers}
         self.body = max(bodies, key=lambda number: len(self.shells[number].points))
         shell = self.shells[self.body]
-        self.solid = find("deformers.measures.space").close_surface(shell.points, shell.triangles)
-        edges = find("deformers.measures.stretch").mesh_edges
-        self.edges = {above: edges(self.shells[above].triangles) for above, _ in self.layers}
+        self.solid = close_surface(shell.points, shell.triangles)
+        self.edges = {above: mesh_edges(self.shells[above].triangles) for above, _ in self.layers}
 
     def play(self, action: bpy.types.Action) -> None:
         self.armature.animation_data.action = action
@@ -96,13 +102,11 @@ class Dressed:
         depsgraph, posed = bpy.context.evaluated_depsgraph_get(), []
         for obj, space in zip(self.objects, self.spaces, strict=True):
             mesh = obj.evaluated_get(depsgraph).data
-            points = np.empty((len(mesh.vertices), 3), np.float32)
-            mesh.vertices.foreach_get("co", points.ravel())
-            posed.append(points.astype(np.float64) @ space[:3, :3].T + space[:3, 3])
+            posed.append(transform_points(space, read_vertices(mesh.vertices)))
         return posed
 
     def list_frames(self, every: int) -> Iterator[tuple[bpy.types.Action, int]]:
-        for action in find("tasks.subject.actions").list_actions(self.armature):
+        for action in find("bridge.rigs.actions").list_actions(self.armature):
             self.play(action)
             first, last = (round(end) for end in action.frame_range)
             for frame in range(first, last + 1, every):
@@ -121,8 +125,9 @@ class Dressed:
             if before is None:
                 continue
             for above, edges in self.edges.items():
-                first, second = (measure_edges(points[above], edges) for points in (before[action.name, frame], posed))
-                share = float((second > STRETCHED * first).mean())
+                share = float(
+                    (edge_stretches(before[action.name, frame][above], posed[above], edges, 1e-9) > STRETCHED).mean()
+                )
                 figures.stretched.setdefault(self.objects[above].name, []).append(share)
         return figures
 
@@ -165,7 +170,7 @@ def make_heavier(armature: bpy.types.Object, objects: list[bpy.types.Object], fa
     is_slim = joints.chains.below[:, [name in slim for name in names]].any(axis=1)
     for obj in objects:
         matrix = np.array(character.object_to_armature(obj, armature), np.float64)
-        points = read_vertices(obj.data.vertices).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+        points = transform_points(matrix, read_vertices(obj.data.vertices))
         weights = character.read_weight_table(character.find_skinned(obj), skeleton, matrix)
         moves = np.zeros_like(points)
         for joint in np.flatnonzero(~is_slim):
@@ -177,12 +182,8 @@ def make_heavier(armature: bpy.types.Object, objects: list[bpy.types.Object], fa
         obj.data.update()
 
 
-def measure_edges(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    return np.maximum(np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1), 1e-9)
-
-
 def tell(figures: Figures, poses: list[float]) -> dict[str, str]:
-    """A column of the table, by what was measured."""
+    """Return a column of the table, by measure."""
 
     def of(shares: list[float]) -> str:
         values = 100.0 * np.array(shares)
@@ -211,15 +212,14 @@ def measure_character(assets: Path, name: str, every: int, heavier: float) -> No
     plain = {(action.name, frame): dressed.read(frame) for action, frame in dressed.list_frames(every)}
     columns = {"before": tell(dressed.measure(every), dressed.measure_poses())}
     jumps = []
-    for action in find("tasks.subject.actions").list_actions(dressed.armature) if dressed.layers else ():
+    for action in find("bridge.rigs.actions").list_actions(dressed.armature) if dressed.layers else ():
         dressed.play(action)
         first = float(np.mean(action.frame_range))
         times = [first + step / TENTHS for step in range(JUMPS * TENTHS + 1)]
         jumps.append((action, times, [dressed.read(time) for time in times]))
-    adding = find("tasks.layers.add")
-    ways = {"with Stay Outside": adding.add_layers, "with Keep Limbs Apart, too": adding.keep_limbs_apart}
-    for way, add in ways.items() if dressed.layers else ():
-        add(dressed.armature, dressed.objects)
+    ways = {"with Stay Outside": None, "with Keep Limbs Apart, too": True}
+    for way, limbs in ways.items() if dressed.layers else ():
+        dressed.character.layers(limbs=limbs, meshes=dressed.objects)
         columns[way] = column = tell(dressed.measure(every, plain), dressed.measure_poses())
         for action, times, shapes in jumps:
             dressed.play(action)

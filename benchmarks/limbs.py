@@ -1,4 +1,4 @@
-"""Which limbs of real characters take up twist, what that does to their skin, and where limbs begin.
+"""Limbs of real characters that take up twist, the effect on their skin, and their first joints.
 
     python benchmarks/limbs.py [--character NAME ...] [--assets DIR]
 
@@ -27,6 +27,9 @@ from harness import (
     supple,
     time_call,
 )
+from deformers.rig.limbs import plan_limbs
+from deformers.skinning.limb_choice import choose_limbs, measure_limbs
+from deformers.skinning.limb_roots import find_limb_roots, find_linear_shares, measure_linear_gain
 
 CHARACTERS = (
     "cesium_man", "fox", "horse", "human_male", "kaykit_knight", "khronos_fox", "mh_human", "mh_human_game", "spider",
@@ -43,30 +46,28 @@ def read_twists(armature: Any, skeleton: Any) -> np.ndarray:
 
 def measure_character(name: str, armature: Any) -> tuple[list[tuple], list[tuple], tuple]:
     """Rows of the tables of limbs, of meshes and of roots."""
-    limbs = find("deformers.rig.limbs")
-    choice, roots = find("deformers.skinning.limb_choice"), find("deformers.skinning.limb_roots")
     character, skeleton = find("tasks.subject.character"), find("bridge.rigs.armatures").read_skeleton(armature)
     joints, twists = skeleton.joints, read_twists(armature, skeleton)
     put_to_rest(armature)
     meshes = character.list_deformed(bpy.context.view_layer, armature)
     rests = [character.read_character(character.find_skinned(mesh), skeleton).rest for mesh in meshes]
     may_roll = ~np.isin(np.arange(len(joints.parents)), skeleton.bendy_joints)
-    planning, planned = time_call(lambda: limbs.plan_limbs(joints, may_roll, twists))
-    measuring, stretches = time_call(lambda: choice.measure_limbs(planned, rests))
-    rolling = choice.choose_limbs(planned, rests)
+    planning, planned = time_call(lambda: plan_limbs(joints, may_roll, twists))
+    measuring, stretches = time_call(lambda: measure_limbs(planned, rests))
+    rolling = choose_limbs(planned, rests)
     rows = [
         (name, limb.kind.lower(), name_bones(skeleton, limb.bones), skeleton.name_joint(limb.source),
          round(float(np.degrees(limb.twist))), stretches[limb.pair].before, stretches[limb.pair].after,
          "rolls" if limb in rolling else "left")
         for limb in planned
     ]  # fmt: skip
-    found = np.flatnonzero(roots.find_limb_roots(joints))
+    found = np.flatnonzero(find_limb_roots(joints))
     vertices = sum(len(rest.points) for rest in rests)
     summary = name, vertices, 1e3 * planning, 1e3 * measuring, name_bones(skeleton, found)
     gains = [
-        (name, mesh.name, roots.measure_linear_gain(rest, shares))
+        (name, mesh.name, measure_linear_gain(rest, shares))
         for mesh, rest in zip(meshes, rests, strict=True)
-        for shares in [roots.find_linear_shares(rest.weights, joints, len(rest.points))]
+        for shares in [find_linear_shares(rest.weights, joints, len(rest.points))]
     ]
     return rows, gains, summary
 

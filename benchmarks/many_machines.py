@@ -1,4 +1,4 @@
-"""What a job of many machines is made of: the start of a worker, digests, folders of many parts, and their joining.
+"""Parts of a job of many machines: the start of a worker, digests, folders of many parts, and their joining.
 
     python benchmarks/many_machines.py [--only starts digests folders joins] [--character NAME] [--blender COMMAND]
 
@@ -27,8 +27,8 @@ from harness import ASSETS, STAND_IN, find, find_file, is_there, option, parse, 
 
 OBJECTS = 3
 ROUNDS = 3
+# Methods and numbers of frames of a chunk
 BAKES = (("CENTERS", 1), ("CENTERS", 201), ("PARTICLES", 1), ("PARTICLES", 11))
-"""Methods and numbers of frames of a chunk."""
 
 
 def seconds_of(step: Callable[[], object], rounds: int = ROUNDS) -> float:

@@ -1,4 +1,4 @@
-"""Pictures of what weights and signs do to methods: docs/images/softness.png and signs.png.
+"""Pictures of the effect of weights and signs on methods: docs/images/softness.png and signs.png.
 
     python benchmarks/method_pictures.py [--only softness signs] [--output DIR]
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from harness import new_scene
 from benchmarks.bound_characters import preserve_volume
-from benchmarks.shapes import Shape, rotation
+from benchmarks.shapes import Shape, on_two_bones, rotation
 from benchmarks.skins import bind_skin, make_rest
 from benchmarks.studio import Row, Studio, View, add_striped, cell_width, draw, set_points, write_page
 from benchmarks.surfaces import make_capsule
@@ -22,22 +22,16 @@ from deformers import Pose
 
 RADIUS, LENGTH, STEP = 0.25, 3.0, 0.02
 BEND = 100.0
+# Width of the transition between weights, in radii
 SOFTNESS = {"within\n.2 radii": 0.2, "2 radii": 2.0, "4 radii": 4.0, "8 radii": 8.0}
-"""Length along which weights cross over, in radii."""
 METHODS = {"SSD": "linear (SSD)", "DLB": "dual quaternion (DLB)", "CENTERS": "Centers"}
-CURL = 105.0
-"""Of each of the finger's three joints."""
-STRIPE = 0.25
-"""Length of a dark and a pale band together."""
+CURL = 105.0  # Degrees of each of the finger's three joints
+STRIPE = 0.25  # Length of a dark and a pale band together
 
 
 def make_bar(softness: float) -> Shape:
     """A capsule along z on two bones, whose weights cross over along so many radii about its middle."""
-    points, triangles = make_capsule(LENGTH, RADIUS, STEP)
-    share = np.clip(0.5 + (points[:, 2] - LENGTH / 2.0) / (softness * RADIUS), 0.0, 1.0)
-    share = share * share * (3.0 - 2.0 * share)
-    chain = LENGTH * np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 1.0]])
-    return Shape(points, triangles, np.stack([1.0 - share, share], axis=1), chain[:-1], chain[1:], np.array([-1, 0]))
+    return on_two_bones(make_capsule(LENGTH, RADIUS, STEP), (0.0, LENGTH / 2.0, LENGTH), softness * RADIUS)
 
 
 def make_finger() -> Shape:

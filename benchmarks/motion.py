@@ -1,4 +1,4 @@
-"""What deformers do to real characters over their actions, beside DQS and DLBNT in the same poses."""
+"""Measures of real characters over their actions by deformers, next to DQS and DLBNT in the same poses."""
 
 from __future__ import annotations
 
@@ -15,19 +15,16 @@ from benchmarks.skins import Skin, bind_skin, count_particles, label, methods, p
 from deformers.geometry.neighbors import find_nearest
 from deformers.measures.stretch import edge_stretches
 
-LEAST_EDGE = 0.003
-"""Edges shorter than this share of the diagonal count as so long where their stretch is compared."""
+LEAST_EDGE = 0.003  # Share of the diagonal; shorter edges count as this long when stretch is compared
+NEIGHBORS = 12  # Neighbors of a particle that tell whether it is inside out
 
-NEIGHBORS = 12
-"""Particles around each that show whether it is inside out."""
-
+# For each triple of frames the name of its action, and matrices (3, B, 4, 4) or points (3, V, 3)
 Motion = list[tuple[str, np.ndarray]]
-"""For each triple of frames the name of its action, and matrices (3, B, 4, 4) or points (3, V, 3)."""
 
 
 @dataclass
 class Record:
-    """What a deformer does to a part over all its actions.
+    """Measures of a part over all its actions by a deformer.
 
     Attributes
     ----------
@@ -39,7 +36,6 @@ class Record:
         Least and largest space that is filled, to that at rest and to that under DLBNT.
     twice : float
         Most space that is filled twice, beyond that at rest, to the space at rest.
-    worst : dict from "least" and "largest" to the action in which the space filled was so
     jolts : list of float arrays, shape (V,)
         Lengths of the second differences, for each triple of frames.
     deviations, distortions : dicts from a detail to lists of float
@@ -47,8 +43,7 @@ class Record:
     seconds : list of float
         What each pose took.
     inverted : int
-        Most particles inside out in a pose; -1 where the method has none, or does not tell.
-    particles : int or "-"
+        Most particles inside out in a pose; -1 if the method has none, or does not tell.
     binding : float
         Seconds to bind.
     """
@@ -69,7 +64,7 @@ class Record:
     binding: float = 0.0
 
     def add(self, part: Part, action: str, posed: np.ndarray, reference: np.ndarray) -> None:
-        """Enter three frames (3, V, 3) and what DLBNT makes of them."""
+        """Add three frames (3, V, 3), and DLBNT's points in them."""
         if not np.isfinite(posed).all():
             self.finite = False
             return
@@ -99,7 +94,7 @@ class Record:
 
 
 def measure_skin(part: Part, skin: Skin, motion: Motion, reference: Motion) -> Record:
-    """Run a part through the actions; `reference` is what DLBNT makes of them."""
+    """Run a part through the actions; `reference` has DLBNT's points."""
     record = Record(particles=count_particles(skin), binding=skin.seconds)
     centers = skin.find_particles()
     nearest = np.empty((0, NEIGHBORS), int)

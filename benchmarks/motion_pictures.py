@@ -15,16 +15,15 @@ from typing import Any
 import bpy
 import numpy as np
 
-from harness import find, new_scene, take_all
+from harness import api, new_scene, read_triangles, read_vertices
 from benchmarks.motions import open_character
-from benchmarks.studio import Studio, View, add_floor, add_mesh, colored, draw, linear
+from benchmarks.studio import Studio, View, add_figure, add_floor, colored, draw
+from deformers.geometry.vectors import transform_points
 
+# Colors of the first motion, of the blend, and of the second, sRGB
 FIRST, BLENDED, SECOND = (0.42, 0.50, 0.58), (0.85, 0.52, 0.22), (0.50, 0.62, 0.45)
-"""Colors of what one motion moves, both, and the other, sRGB."""
-SPACING, COUNT, STEP = 0.62, 13, 3
-"""Meters between bodies; how many, and every how many frames."""
-WIDTH, HEIGHT, TALL = 1000.0, 245.0, 9.5
-"""Of a row; and how many meters wide it is."""
+SPACING, COUNT, STEP = 0.62, 13, 3  # Meters between bodies; how many, and every how many frames
+WIDTH, HEIGHT, TALL = 1000.0, 245.0, 9.5  # Of a row; and its width in meters
 TITLE, TITLE_SIZE = 30.0, 15.0
 CHARACTER, WALK, DANCE = "human_male", "cmu_02_01_walk", "cmu_05_06_dance"
 Skin = tuple[np.ndarray, np.ndarray]
@@ -36,33 +35,26 @@ def read_skin(frame: int) -> Skin:
     depsgraph = bpy.context.evaluated_depsgraph_get()
     points, triangles, count = [], [], 0
     for obj in bpy.context.scene.objects:
-        if obj.type != "MESH" or not any(modifier.type == "ARMATURE" for modifier in obj.modifiers):
-            continue
-        shown = obj.evaluated_get(depsgraph)
-        mesh = shown.to_mesh()
-        mesh.calc_loop_triangles()
-        own = np.array([vertex.co for vertex in mesh.vertices])
-        world = np.array(obj.matrix_world)
-        points.append(own @ world[:3, :3].T + world[:3, 3])
-        triangles.append(np.array([triangle.vertices for triangle in mesh.loop_triangles]) + count)
-        count += len(own)
-        shown.to_mesh_clear()
+        if obj.type == "MESH" and any(modifier.type == "ARMATURE" for modifier in obj.modifiers):
+            mesh = obj.evaluated_get(depsgraph).data
+            points.append(transform_points(np.array(obj.matrix_world), read_vertices(mesh.vertices)))
+            triangles.append(read_triangles(mesh) + count)
+            count += len(points[-1])
     return np.concatenate(points), np.concatenate(triangles)
 
 
 def shoot(skins: Sequence[tuple[Skin, tuple]], studio: Studio) -> np.ndarray:
     """Bodies in their colors, seen from the side, beside each other in their order."""
     new_scene()
-    scene, material = bpy.context.scene, colored("Skin")
+    material = colored("Skin")
     middles = [0.5 * (points.min(axis=0) + points.max(axis=0)) for (points, _), _ in skins]
     travel = (middles[-1] - middles[0]) * (1.0, 1.0, 0.0)
     travel /= np.linalg.norm(travel)
     floor, top = (float(side([side(points[:, 2]) for (points, _), _ in skins])) for side in (min, max))
     for number, (((points, triangles), color), middle) in enumerate(zip(skins, middles, strict=True)):
         along = SPACING * (number - 0.5 * (len(skins) - 1)) - float((middle - middles[0]) @ travel)
-        corners = np.tile(linear(np.array(color)), (len(triangles), 3, 1))
-        add_mesh(scene, points + along * travel - middles[0] * (1.0, 1.0, 0.0), triangles, corners, material)
-    add_floor(scene, floor)
+        add_figure(points + along * travel - middles[0] * (1.0, 1.0, 0.0), triangles, color, material)
+    add_floor(bpy.context.scene, floor)
     side = math.degrees(math.atan2(travel[1], travel[0]))
     view = View((0.0, 0.0, 0.5 * (floor + top)), side, 6.0, TALL * HEIGHT / WIDTH)
     return studio.shoot(view, WIDTH, HEIGHT)
@@ -81,14 +73,11 @@ def write(studio: Studio, rows: Sequence[tuple[str, np.ndarray]], path: Path) ->
 
 
 def draw_seams(arguments: Any, _name: str) -> None:
-    """A walk that is closed to a loop, and a dance that goes on as a walk; what is blended in another color."""
-    studio, seams = Studio.of(arguments), find("tasks.motion.seams")
-    armature = open_character(arguments.assets, CHARACTER)
-    rate = find("tasks.subject.actions").find_rate(bpy.context.scene)
-    report = take_all(seams.make_loop(armature, WALK, rate))
+    """Draw a walk closed to a loop, and a dance joined to a walk, with blended frames in another color."""
+    studio = Studio.of(arguments)
+    report = api().Character(open_character(arguments.assets, CHARACTER)).loop(WALK)
     rows = [("the end of a cycle, the seam, the beginning of the next", shoot_seam(report.blended, studio))]
-    armature = open_character(arguments.assets, CHARACTER)
-    report = take_all(seams.join_actions(armature, DANCE, WALK, rate))
+    report = api().Character(open_character(arguments.assets, CHARACTER)).join(DANCE, WALK)
     rows.append(("a dance, the seam, a walk", shoot_seam(report.blended, studio)))
     write(studio, rows, arguments.output / "motion-seams.png")
 

@@ -19,7 +19,10 @@ from typing import Any
 import bpy
 import numpy as np
 
-from harness import ASSETS, find, new_scene, open_file, parse, print_table, run_sections, take_all, time_call
+from harness import ASSETS, api, find, new_scene, open_file, parse, print_table, run_sections, take_all, time_call
+from deformers.motion.feet import find_planted, measure_slide
+from deformers.motion.seams import measure_seam
+from deformers.motion.similarity import align_frames, compare_frames
 
 LOOPS = {
     "fox": ("Walk_Armature", "Run_Armature", "Sneak_Armature", "Idle_Armature"),
@@ -62,6 +65,12 @@ def open_character(assets: Path, name: str) -> Any:
     return next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
 
 
+def find_rate() -> float:
+    """Frames per second of the scene."""
+    render = bpy.context.scene.render
+    return render.fps / render.fps_base
+
+
 def read_points(body: Any, frames: Sequence[int]) -> np.ndarray:
     """Heads and tails of all bones, as the scene plays them, shape (F, 2 B, 3)."""
     channels, parts = find("bridge.animation.channels"), []
@@ -85,13 +94,12 @@ def play_strips(armature: Any, strips: Sequence[tuple[Any, int, int]]) -> None:
 
 
 class Joins:
-    """What two actions are joined to, by Supple and otherwise."""
+    """Joins of two actions, by Supple and by other means."""
 
     def __init__(self, armature: Any, names: Sequence[str]) -> None:
-        reading, seams = find("tasks.motion.reading"), find("tasks.motion.seams")
-        compare, similarity = find("tasks.motion.compare"), find("deformers.motion.similarity")
-        self.rate = find("tasks.subject.actions").find_rate(bpy.context.scene)
-        self.report = take_all(seams.join_actions(armature, *names, self.rate))
+        reading = find("tasks.motion.reading")
+        self.rate = find_rate()
+        self.report = api().Character(armature).join(*names)
         actions = [bpy.data.actions[name] for name in names]
         self.body, self.layout, carriers, (self.one, self.two) = take_all(
             reading.read_performances(reading.read_body(armature), actions)
@@ -99,8 +107,8 @@ class Joins:
         self.pair = [
             frame - each.frames.start for frame, each in zip(self.report.pair, (self.one, self.two), strict=True)
         ]
-        reach = compare.find_reach(0.0, self.rate)
-        transform = similarity.align_frames(self.one.motion, self.two.motion, tuple(self.pair), reach)
+        reach = find("tasks.motion.compare").find_reach(0.0, self.rate)
+        transform = align_frames(self.one.motion, self.two.motion, tuple(self.pair), reach)
         spaces = find("tasks.motion.placing").find_spaces(self.layout, self.body.rest, carriers, self.two.matrices)
         self.moved = spaces.move(self.two.clip, transform)
         self.counted = self.body.weights > 0.0
@@ -115,14 +123,14 @@ class Joins:
 
     def measure(self, points: np.ndarray) -> Any:
         own = [each.motion.points for each in (self.one, self.two)]
-        return find("deformers.motion.seams").measure_seam(points[:, self.counted], self.blended, own)
+        return measure_seam(points[:, self.counted], self.blended, own)
 
     def measure_own(self) -> list[Any]:
         """The motions' own frames about the seam."""
-        seams, before, after = find("deformers.motion.seams"), *self.sides
+        before, after = self.sides
         own = [each.motion.points for each in (self.one, self.two)]
         return [
-            seams.measure_seam(points, (frame - before, frame + after), own)
+            measure_seam(points, (frame - before, frame + after), own)
             for points, frame in zip(own, self.pair, strict=True)
         ]
 
@@ -133,15 +141,15 @@ class Joins:
 
     def slide(self, points: np.ndarray) -> float:
         """How far planted feet slide, millimeters."""
-        feet, flags = find("deformers.motion.feet"), []
+        flags = []
         for foot in self.body.feet:
             parts = [
-                feet.find_planted(self.body.place(each.matrices)[:, foot.contact], self.body.height, self.rate)
+                find_planted(self.body.place(each.matrices)[:, foot.contact], self.body.height, self.rate)
                 for each in (self.one, self.two)
             ]
             flags.append(np.concatenate([parts[0][: self.pair[0] + 1], parts[1][self.pair[1] + 1 :]]))
         slides = [
-            feet.measure_slide(points[:, foot.contact], planted, self.blended)
+            measure_slide(points[:, foot.contact], planted, self.blended)
             for foot, planted in zip(self.body.feet, flags, strict=True)
         ]
         return self.body.in_millimeters(max(slides, default=0.0))
@@ -183,7 +191,7 @@ def measure_joins(arguments: argparse.Namespace) -> None:
 
 
 def print_summary(rows: Sequence[tuple]) -> None:
-    """What all rows have in common."""
+    """Print a summary of all rows."""
     within = [row[4] for row in rows]
     print(
         f"\nWithin: least {min(within):.3f}, median {statistics.median(within):.3f}. Planted feet slide by at most "
@@ -197,8 +205,7 @@ def measure_loops(arguments: argparse.Namespace) -> None:
     for character, names in LOOPS.items():
         for name in names:
             armature = open_character(arguments.assets, character)
-            rate = find("tasks.subject.actions").find_rate(bpy.context.scene)
-            report = take_all(find("tasks.motion.seams").make_loop(armature, name, rate))
+            report = api().Character(armature).loop(name)
             rows.append((character, name, *list_loop(armature, report)))
     names = ("character", "action", "cycle", "apart, mm", "within: Supple", "own frames", "hard cut")
     worst = ("worst acceleration: Supple", "own frames", "hard cut", "step, m", "feet planted", "slide, mm: Supple")
@@ -208,18 +215,16 @@ def measure_loops(arguments: argparse.Namespace) -> None:
 
 def list_loop(armature: Any, report: Any) -> Iterator[Any]:
     """Figures of a loop."""
-    reading, seams = find("tasks.motion.reading"), find("deformers.motion.seams")
-    chain_of = find("tasks.motion.chain").Chain
+    reading = find("tasks.motion.reading")
     *_, (one,) = take_all(reading.read_performances(reading.read_body(armature), [bpy.data.actions[report.first]]))
     last, first = (frame - one.frames.start for frame in report.pair)
     points = one.motion.points[first : last + 1]
-    transform = find("deformers.motion.similarity").align_frames(one.motion, one.motion, (last, first), 1)
+    transform = align_frames(one.motion, one.motion, (last, first), 1)
     side = (report.blended[1] - report.blended[0]) // 2
-    chain = chain_of(len(points), last - first, side, side, transform)
+    chain = find("tasks.motion.chain").MotionChain(len(points), last - first, side, side, transform)
     cut = chain.measure(chain.unroll(points), [one.motion.points])
     own = [
-        seams.measure_seam(one.motion.points, (frame - side, frame + side), [one.motion.points])
-        for frame in (first, last)
+        measure_seam(one.motion.points, (frame - side, frame + side), [one.motion.points]) for frame in (first, last)
     ]
     yield from (f"{report.pair[1]} to {report.pair[0]}", report.difference)
     yield from (report.smoothness.inside, min(each.inside for each in own), cut.inside)
@@ -230,14 +235,12 @@ def list_loop(armature: Any, report: Any) -> Iterator[Any]:
 def measure_table(arguments: argparse.Namespace) -> None:
     """The table of two captured motions, 885 x 343 frames: seconds"""
     armature = open_character(arguments.assets, "cmu")
-    compare, similarity = find("tasks.motion.compare"), find("deformers.motion.similarity")
     reading = find("tasks.motion.reading")
-    rate = find("tasks.subject.actions").find_rate(bpy.context.scene)
-    whole, found = time_call(lambda: take_all(compare.compare_actions(armature, "cmu_05_06", "cmu_02_01", 0.4, rate)))
+    whole, found = time_call(lambda: api().Character(armature).compare("cmu_05_06", "cmu_02_01", 0.4))
     actions = [bpy.data.actions[name] for name in ("cmu_05_06", "cmu_02_01")]
     _, _, _, (one, two) = take_all(reading.read_performances(reading.read_body(armature), actions))
-    reach = compare.find_reach(0.4, rate)
-    table, _ = time_call(lambda: similarity.compare_frames(one.motion, two.motion, reach))
+    reach = find("tasks.motion.compare").find_reach(0.4, find_rate())
+    table, _ = time_call(lambda: compare_frames(one.motion, two.motion, reach))
     steps = time_call(lambda: [bpy.context.scene.frame_set(frame) for frame in range(1, 101)])[0] / 100
     rows = [(f"{found.table.shape[0]} x {found.table.shape[1]}", len(one.motion.weights), table, whole, whole / steps)]
     print_table(("frames", "points", "table, s", "with reading, s", "in steps of Blender's"), rows)

@@ -1,4 +1,4 @@
-"""What Blender shows of characters that its own modifiers deform, as *Make Supple* binds them, Fast.
+"""Exactness of characters that Blender's own modifiers deform, as *Make Supple* binds them, Fast.
 
     python benchmarks/native.py [--only SECTION ...] [--characters NAME ...] [--assets DIR]
 
@@ -9,54 +9,31 @@ millimeters of a character that is 1.8 m tall.
 from __future__ import annotations
 
 import argparse
-import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion, Vector
 
-from harness import (
-    ASSETS,
-    find,
-    list_at_hand,
-    new_scene,
-    note_time,
-    open_file,
-    option,
-    parse,
-    print_table,
-    put_to_rest,
-    read_posed,
-    run_sections,
-)
-from benchmarks.bodies import add_body
-from benchmarks.timing import WARM, Character, find_character, make
-from benchmarks.whole_characters import DRAGGED, drag
+from harness import ASSETS, find, list_at_hand, open_file, parse, print_table, put_to_rest, read_posed, run_sections
+from benchmarks.timing import Character, find_character, make
+from deformers.geometry.vectors import transform_points
 
 CHARACTERS = ("mh_human", "mh_human_game", "human_male", "kaykit_knight", "cesium_man", "fox")
 TALL = 1800.0
-FARTHEST, STEP = 540, 10
-"""Degrees."""
-LARGEST_STEP = 1.7
-"""Of a vertex over the step of a rigid turn."""
-HELD = 0.95
-"""Weight of a limb's bones, and of the bone that twists, from which on skin is theirs alone."""
-SLABS, FEWEST = 12, 12
-"""Along a limb; and vertices in one, from which on its radius counts."""
+FARTHEST, STEP = 540, 10  # Degrees
+LARGEST_STEP = 1.7  # Maximum step of a vertex relative to that of a rigid turn
+HELD = 0.95  # Minimum weight of a limb's bones for skin to be measured
+SLABS, FEWEST = 12, 12  # Number of slabs along a limb, and minimum number of vertices in one
 POSES, SEED = 8, 1
 FRAMES = 3
-CHAIN_VERTICES, BONES = 22_000, 800
-SIZE = 512
-"""Pixels of a rendered picture."""
+SIZE = 512  # Pixels of a rendered picture
 
 
 def open_made(assets: Path, name: str) -> Character:
@@ -72,12 +49,12 @@ def read_all(character: Character) -> np.ndarray:
     found = []
     for obj in character.meshes:
         space = np.array(character.armature.matrix_world.inverted() @ obj.matrix_world)
-        found.append(read_posed(obj) @ space[:3, :3].T + space[:3, 3])
+        found.append(transform_points(space, read_posed(obj)))
     return np.concatenate(found)
 
 
 def measure_off(one: np.ndarray, other: np.ndarray) -> float:
-    """The largest distance of a vertex from where it is in another pose, mm at 1.8 m."""
+    """The largest distance of a vertex between two poses, mm at 1.8 m."""
     return TALL * float(np.linalg.norm(one - other, axis=1).max() / np.ptp(other, axis=0).max())
 
 
@@ -102,7 +79,7 @@ def run_turns(arguments: argparse.Namespace) -> None:
 
 
 def find_posed() -> Character:
-    """The scene's character, where its armature has no animation."""
+    """The scene's character, if its armature has no animation."""
     armature = next(obj for obj in bpy.context.view_layer.objects if obj.type == "ARMATURE")
     meshes = [obj for obj in bpy.context.view_layer.objects if obj.find_armature() == armature]
     bpy.context.view_layer.objects.active = armature
@@ -133,8 +110,7 @@ def turn_limb(character: Character, limb: list[Any]) -> tuple[float, float, floa
     return float(np.min(radii, initial=np.inf)), float(np.max(radii, initial=0.0)), float(max(steps)), even
 
 
-STEP_CHORD = 2.0 * np.sin(np.radians(STEP / 2.0))
-"""How far a point at a distance of 1 moves in a step."""
+STEP_CHORD = 2.0 * np.sin(np.radians(STEP / 2.0))  # Step of a point at distance 1
 
 
 def read_held(character: Character, bones: list[str]) -> np.ndarray:
@@ -148,7 +124,7 @@ def read_held(character: Character, bones: list[str]) -> np.ndarray:
 
 
 def pose_turned(character: Character, roll: Any, degrees: float) -> np.ndarray:
-    """Points where the source of a roll is turned about the roll's axis."""
+    """Points with the source of a roll turned about the roll's axis."""
     bone, axis = character.armature.pose.bones[roll.source], Vector(roll.axis)
     angle = np.radians(degrees)
     if axis.y > 0.9:
@@ -160,47 +136,6 @@ def pose_turned(character: Character, roll: Any, degrees: float) -> np.ndarray:
 
 
 # Exactness
-
-
-def run_poses(arguments: argparse.Namespace) -> None:
-    """One pose, one shape: keyed, keyed after other frames, and by hand after other poses; mm"""
-    rows = []
-    for name in list_at_hand(arguments.assets, arguments.characters):
-        character = open_made(arguments.assets, name)
-        armature, frames = character.armature, sorted(set(character.frames))
-        later, by_hand = 0.0, 0.0
-        for frame in frames[:: max(1, len(frames) // FRAMES)][:FRAMES]:
-            bpy.context.scene.frame_set(frame)
-            keyed, channels = read_all(character), read_channels(armature)
-            for other in (frames[-1], frames[0]):
-                bpy.context.scene.frame_set(other)
-            bpy.context.scene.frame_set(frame)
-            later = max(later, measure_off(read_all(character), keyed))
-            action, armature.animation_data.action = armature.animation_data.action, None
-            slot = getattr(armature.animation_data, "last_slot_identifier", None)
-            for number in range(2):
-                pose_at_random(character, np.random.default_rng(number))
-            write_channels(armature, channels)
-            by_hand = max(by_hand, measure_off(read_all(character), keyed))
-            armature.animation_data.action = action
-            if slot and not armature.animation_data.action_slot:
-                armature.animation_data.action_slot = action.slots[slot]
-        rows.append((name, later, by_hand))
-    print_table(("character", "keyed again", "by hand"), rows)
-
-
-CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
-
-
-def read_channels(armature: Any) -> list[tuple]:
-    return [tuple(tuple(getattr(bone, name)) for name in CHANNELS) for bone in armature.pose.bones]
-
-
-def write_channels(armature: Any, channels: list[tuple]) -> None:
-    for bone, values in zip(armature.pose.bones, channels, strict=True):
-        for name, value in zip(CHANNELS, values, strict=True):
-            setattr(bone, name, value)
-    bpy.context.view_layer.update()
 
 
 def pose_at_random(
@@ -239,7 +174,7 @@ def run_still(arguments: argparse.Namespace) -> None:
 
 
 def measure_bent(character: Character, rolls: Sequence[Any]) -> float:
-    """How far segments move vertices in poses where none of their bones is to twist."""
+    """Largest motion of vertices by segments in poses without twist."""
     axes = {roll.source: np.array(roll.axis) for roll in rolls}
     random, limbs, off = np.random.default_rng(SEED), {roll.bone for roll in rolls}, 0.0
     with find("tasks.skin.step").without_changes():  # Supple would show what is hidden again
@@ -271,74 +206,6 @@ def plain_bones(armature: Any, names: set[str]) -> Iterator[None]:
         bpy.context.view_layer.update()
         if count is not before:
             yield
-
-
-# What Supple does meanwhile
-
-
-def run_handlers(arguments: argparse.Namespace) -> None:
-    """Handlers of Supple while a character plays, and while bones are dragged: ms of a call, in the quickest round"""
-    rows = []
-    for name in list_at_hand(arguments.assets, arguments.characters):
-        character = open_made(arguments.assets, name)
-        least = {"plays": np.inf, "dragged": np.inf}
-        calls = dict.fromkeys(least, 0.0)
-        for _ in range(arguments.rounds):
-            for what in least:
-                steps = character.play() if what == "plays" else drag(character, find_arm(character), True)
-                with patch.object(find("preview"), "is_dragging", lambda what=what: what == "dragged"):
-                    taken, calls[what] = time_handlers(steps)
-                least[what] = min(least[what], taken)
-        rows += [(name, what, calls[what], taken) for what, taken in least.items()]
-    print_table(("character", "it", "calls in a step", "longest, ms of a call"), rows)
-
-
-def find_arm(character: Character) -> str:
-    bones = character.armature.data.bones
-    start = DRAGGED["an arm"][0]
-    return (
-        start if start in bones else next((bone.name for bone in bones if "arm" in bone.name.lower()), bones[-1].name)
-    )
-
-
-def time_handlers(steps: list[Callable[[], object]]) -> tuple[float, float]:
-    """Median milliseconds of a call of the handler of Supple that takes longest, and calls of all in a step."""
-    taken: dict[str, list[float]] = {}
-    lists = {
-        name: value for name in dir(bpy.app.handlers) if isinstance(value := getattr(bpy.app.handlers, name), list)
-    }
-    before = {name: list(handlers) for name, handlers in lists.items()}
-    for handlers in lists.values():
-        handlers[:] = [
-            partial(_time, taken, handler) if "supple" in handler.__module__ else handler for handler in handlers
-        ]
-    try:
-        for step in steps[:WARM]:
-            step()
-        taken.clear()
-        for step in steps[WARM:]:
-            step()
-    finally:
-        for name, handlers in lists.items():
-            handlers[:] = before[name]
-    return max(map(statistics.median, taken.values())), sum(map(len, taken.values())) / len(steps[WARM:])
-
-
-def _time(taken: dict[str, list[float]], handler: Any, *arguments: object) -> None:
-    note_time(taken, f"{handler.__module__}.{handler.__name__}", partial(handler, *arguments))
-
-
-def run_chain(arguments: argparse.Namespace) -> None:
-    """Make Supple of a straight chain of bones: seconds, the least of the rounds"""
-    rows = []
-    for bones in (100, BONES // 2, BONES):
-        seconds = []
-        for _ in range(arguments.rounds):
-            new_scene()
-            add_body(CHAIN_VERTICES, bones)
-            seconds.append(make("FAST"))
-        rows.append((bones, min(seconds)))
-    print_table(("bones", "seconds"), rows)
 
 
 # Without Supple
@@ -379,7 +246,7 @@ def run_rendered(arguments: argparse.Namespace) -> None:
 
 def set_camera(scene: Any, points: np.ndarray, armature: Any) -> None:
     """Look at a character from the front by Workbench."""
-    corners = points @ np.array(armature.matrix_world)[:3, :3].T + np.array(armature.matrix_world)[:3, 3]
+    corners = transform_points(np.array(armature.matrix_world), points)
     middle, size = 0.5 * (corners.min(axis=0) + corners.max(axis=0)), float(np.ptp(corners, axis=0).max())
     scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.collection.objects.link(scene.camera)
@@ -398,12 +265,8 @@ def read_image(path: str) -> np.ndarray:
     return pixels.reshape(-1, 4)
 
 
-SECTIONS = {
-    "turns": run_turns, "poses": run_poses, "still": run_still, "handlers": run_handlers, "chain": run_chain,
-    "rendered": run_rendered,
-}  # fmt: skip
+SECTIONS = {"turns": run_turns, "still": run_still, "rendered": run_rendered}
 
 
 if __name__ == "__main__":
-    rounds = option(3, "how often times are taken")
-    run_sections(SECTIONS, parse(__doc__, SECTIONS, characters=CHARACTERS, rounds=rounds, assets=ASSETS))
+    run_sections(SECTIONS, parse(__doc__, SECTIONS, characters=CHARACTERS, assets=ASSETS))

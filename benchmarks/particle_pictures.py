@@ -1,4 +1,4 @@
-"""The pictures of docs/particles.md: a cow that is filled, and what four methods make of a box and an elbow.
+"""The pictures of docs/particles.md: a filled cow, and a box and an elbow by four methods.
 
     python benchmarks/particle_pictures.py [--output DIR] [--samples COUNT] [--only NAME ...]
 
@@ -54,13 +54,13 @@ LABEL_WIDTH, HEADER_HEIGHT, BORDER = 0.26, 0.18, 0.03
 TITLE_SIZE, LABEL_SIZE, CAPTION_SIZE = 0.072, 0.062, 0.047
 
 CLAY, PALE_CLAY, SKIN = (0.78, 0.50, 0.39), (0.87, 0.63, 0.52), (0.60, 0.47, 0.40)
+# From the smallest radius to the largest, as the overlay has them
 RAMP = np.array([(0.84, 0.19, 0.15), (0.99, 0.68, 0.38), (1.0, 1.0, 0.75), (0.57, 0.77, 0.87), (0.27, 0.46, 0.71)])
-"""From the smallest radius to the largest, as the overlay has them."""
 COW_COUNT = 1500
 COW_POSE = "rear up"
 
+# Turns the cow, which looks to -z with y up, so that it looks to +x with z up
 UPRIGHT = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-"""Turns the cow, which looks to -z with y up, so that it looks to +x with z up."""
 
 
 @dataclass(frozen=True)
@@ -106,22 +106,19 @@ def draw_bends(arguments: Any, name: str) -> None:
             body = add_mesh(scene, shape.points, shape.triangles, find_squares(shape), clay)
             set_points(body, posed)
             body.matrix_world = view.matrix((middle, top - 0.5 * view.height + 0.04))
-            caption = describe_elbow(shape, posed) if shape is arm else describe_box(shape, posed)
-            add_text(scene, caption, (middle, top - view.height + 0.05), CAPTION_SIZE, ink)
+            add_text(scene, describe(shape, posed), (middle, top - view.height + 0.05), CAPTION_SIZE, ink)
         top -= view.height
     render(scene, LABEL_WIDTH + len(METHODS), BORDER - top, arguments, name)
 
 
-def describe_box(shape: Shape, posed: np.ndarray) -> str:
-    filled = close_surface(shape.points, shape.triangles).measure(posed).filled
+def describe(shape: Shape, posed: np.ndarray) -> str:
+    """The caption of a box or an elbow."""
+    space = close_surface(shape.points, shape.triangles).measure(posed)
+    if shape is shapes.arm():
+        return f"{100.0 * space.twice:.1f} % of it overlaps itself"
     ends = np.array([-1.2, 0.0, 0.0]), np.array([1.2, 0.0, 0.0])
     section = smallest_section(shape.points, posed, shape.triangles, *ends)[0]
-    return f"fills {100.0 * filled:.0f} % of its space, keeps {100.0 * section:.0f} % of its section"
-
-
-def describe_elbow(shape: Shape, posed: np.ndarray) -> str:
-    twice = close_surface(shape.points, shape.triangles).measure(posed).twice
-    return f"{100.0 * twice:.1f} % of it overlaps itself"
+    return f"fills {100.0 * space.filled:.0f} % of its space, keeps {100.0 * section:.0f} % of its section"
 
 
 def find_squares(shape: Shape) -> np.ndarray:

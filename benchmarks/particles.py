@@ -1,9 +1,9 @@
-"""What the skin deformers keep of a body: the table of particle skinning, each method in one run.
+"""Measures of bodies by all deformers: the tables of particle skinning, each method in one run.
 
     python benchmarks/particles.py [--only SECTION ...] [--methods METHOD ...] [--set METHOD.NAME=VALUE ...]
 
 Needs NumPy only. The cow and the real characters are read from a folder of assets that is not part of the repository
-(--assets); without it their sections are left out. Times depend on the machine and on what else it does.
+(--assets); without it their sections are left out. Times depend on the machine and its load.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ from deformers.measures.sections import smallest_section
 from deformers.measures.space import Solid, close_surface
 from deformers.measures.windings import measure_windings
 
+# Characters, of whose first part `run_noise` changes the vertices or the diagonals a little
 SHAKEN = ("human_male", "mh_human")
-"""Characters, of whose first part `run_noise` changes the vertices or the diagonals a little."""
 
 SHAKEN_JOINTS = ("elbow", "knee", "hip", "arm up")
+# Maximum distance of a quad's diagonals, meters, for the choice of one not to change the shape
 FLAT_QUAD = 5e-4
-"""Distance of the diagonals of a quad, in meters, up to which it makes no other shape which of them is an edge."""
 
-HEIGHT = 1.8
-"""Of a character, in meters, where moves of its skin are given in mm."""
+HEIGHT = 1.8  # Nominal height of a character, meters
 
 
 def run_box(_arguments: argparse.Namespace) -> None:
@@ -115,18 +114,6 @@ def run_motion(arguments: argparse.Namespace) -> None:
     run_characters(arguments.assets, arguments.step, arguments.characters)
 
 
-def run_cow(arguments: argparse.Namespace) -> None:
-    """Cow on 13 bones: space filled of rest's in five poses"""
-    if is_there(arguments.assets, "spot", "obj"):
-        costs.run_cow_space(arguments.assets)
-
-
-def run_counts(arguments: argparse.Namespace) -> None:
-    """Cow: what the number of particles costs and gives away, in five poses"""
-    if is_there(arguments.assets, "spot", "obj"):
-        costs.run_cow_counts(arguments.assets)
-
-
 def run_noise(arguments: argparse.Namespace) -> None:
     """Other fills: how far noise and other diagonals move posed skin, in mm for a height of 1.8 m"""
     rows = []
@@ -144,7 +131,7 @@ def run_noise(arguments: argparse.Namespace) -> None:
             space = [part.solid.measure(points) for points in posed]
             if expected is None:
                 expected, fill = posed, particles
-            others = _count_others(particles, fill, 1e-3 * shape.diagonal)
+            others = int((find_nearest(particles, fill, 1)[1][:, 0] > 1e-3 * shape.diagonal).sum())
             moves = scale * np.linalg.norm(posed - expected, axis=2)
             worst, joint = moves.max(axis=1), int(moves.max(axis=1).argmax())
             sections = [
@@ -214,11 +201,6 @@ def _turn_diagonals(shape: Shape, quads: np.ndarray, apart: bool = False) -> np.
     return triangles
 
 
-def _count_others(points: np.ndarray, others: np.ndarray, tolerance: float) -> int:
-    """Points, shape (N, 3), that are not among others."""
-    return int((find_nearest(points, others, 1)[1][:, 0] > tolerance).sum())
-
-
 def _section(character: str, shape: Shape, posed: np.ndarray, kind: str) -> float:
     """Smallest section along the two bones of a joint, relative to rest's."""
     bone = find_axis(character, shape, kind)[0]
@@ -270,25 +252,10 @@ def run_exact(_arguments: argparse.Namespace) -> None:
     print_table(("method", "rest", "rigid motion", "frames backward", "bound again, other order"), rows)
 
 
-def run_times(_arguments: argparse.Namespace) -> None:
-    """Time for a pose of 30,000 vertices, in ms"""
-    costs.run_skin_times()
-
-
-def run_fill(arguments: argparse.Namespace) -> None:
-    """The paper's Table 1: how many particles fill a body"""
-    costs.run_fill_counts(arguments.assets)
-
-
-def run_steps(_arguments: argparse.Namespace) -> None:
-    """The paper's Table 3: a step of the published method, in ms"""
-    costs.run_step_times()
-
-
 SECTIONS = {
-    "box": run_box, "head": run_head, "elbow": run_elbow, "cow": run_cow, "counts": run_counts,
-    "characters": run_motion, "noise": run_noise, "scaled": run_scaled, "exact": run_exact, "times": run_times,
-    "fill": run_fill, "steps": run_steps,
+    "box": run_box, "head": run_head, "elbow": run_elbow, "cow": costs.run_cow_space, "counts": costs.run_cow_counts,
+    "characters": run_motion, "noise": run_noise, "scaled": run_scaled, "exact": run_exact,
+    "times": costs.run_skin_times, "fill": costs.run_fill_counts, "steps": costs.run_step_times,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A human with the library's patterns on it: what benchmarks/pattern_pictures.py poses and shows.
+"""A human with the library's patterns, for benchmarks/pattern_pictures.py.
 
 The body is MakeHuman's, with the bones of its default rig. It looks to -Y, +X is its left, lengths are meters. Angles
 are degrees about a bone's own axes at rest; of those on the left side, the right is the mirror image.
@@ -16,15 +16,16 @@ import bmesh
 import numpy as np
 from mathutils import Quaternion, Vector
 
-from harness import find, open_file
+from harness import api, find, open_file
 from benchmarks.studio import plain_material
+from deformers.patterns.surface_points import locate_point, surface_frame
 
 Pose = dict[str, tuple[float, float, float]]
 
 SUBDIVISIONS = 2
-SKIN, CLOTH = (0.76, 0.60, 0.53), (0.30, 0.33, 0.37)
-"""Colors, sRGB."""
+SKIN, CLOTH = (0.76, 0.60, 0.53), (0.30, 0.33, 0.37)  # Colors, sRGB
 
+# Planes that cut the top and the shorts out of the tights: a point, and the direction of the outside
 CUTS = {
     "top, below": ((0.0, 0.0, 1.115), (0.0, 0.0, -1.0)),
     "top, above": ((0.0, -0.1, 1.215), (0.0, 0.45, 1.0)),
@@ -35,7 +36,6 @@ CUTS = {
     "shorts, left": ((0.25, 0.0, 0.0), (1.0, 0.0, 0.0)),
     "shorts, right": ((-0.25, 0.0, 0.0), (-1.0, 0.0, 0.0)),
 }
-"""Planes that cut the top and the shorts out of the tights: a point, and the direction of the outside."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def open_body(assets: Path, method: str = "DLBNT") -> tuple[bpy.types.Object, bp
 
 
 def cut_clothes(tights: bpy.types.Mesh) -> None:
-    """Leave of the tights what a runner wears: a top and shorts."""
+    """Cut the tights to a runner's top and shorts."""
     cloth = bmesh.new()
     cloth.from_mesh(tights)
     for point, normal in CUTS.values():
@@ -122,31 +122,26 @@ def is_worn(point: Vector) -> bool:
 
 def add_patterns(body: bpy.types.Object) -> None:
     """Lay PATTERNS on the body."""
-    edit, layout, library = (find(f"tasks.patterns.{name}") for name in ("edit", "layout", "library"))
-    mesh = layout.charts_of(body).mesh
+    character, mesh = api().Character(body.find_armature()), find("tasks.patterns.read").charts_of(body).mesh
     for worn in PATTERNS:
-        entry = library.find_entry(worn.key)
-        center = layout.locate_point(mesh, np.array(worn.center))
-        along = layout.find_frame(mesh, center, "SURFACE") @ np.array(worn.along)
-        pattern = edit.add_pattern(
-            body, entry, library.ensure_image(entry), worn.bone, axis=worn.axis, location=worn.center,
-            angle=math.atan2(along[1], along[0]),
-        )  # fmt: skip
+        along = surface_frame(locate_point(mesh, np.array(worn.center))) @ np.array(worn.along)
+        layout = {"axis": worn.axis, "location": worn.center, "angle": math.atan2(along[1], along[0])}
+        pattern = body.supple.patterns[character.pattern(body, worn.key, worn.bone, **layout)]
         with muted():
             pattern.direction = worn.direction
             pattern.start, pattern.full = (math.radians(angle) for angle in worn.angles)
             pattern.size = [worn.scale * side for side in pattern.size]
             pattern.strength *= worn.scale * worn.strength
         if worn.mirrored:
-            edit.mirror_pattern(body, len(body.supple.patterns) - 1)
-    find("tasks.patterns.show").update(body)
+            find("tasks.patterns.edit").mirror_pattern(body, len(body.supple.patterns) - 1)
+    find("tasks.patterns.write").update(body)
     for pattern in body.supple.patterns:
         if pattern.note:
             print(f"{pattern.name}: {pattern.note}")
 
 
 def strike(armature: bpy.types.Object, pose: Pose) -> None:
-    """Put an armature into a pose; what is not named is at rest."""
+    """Pose an armature; other bones are at rest."""
     for bone in armature.pose.bones:
         name, x, y, z = bone.name, 0.0, 0.0, 0.0
         if name in pose:
@@ -166,14 +161,14 @@ def show_patterns(body: bpy.types.Object, shown: bool) -> None:
     with muted():
         for pattern in body.supple.patterns:
             pattern.show = shown
-    find("tasks.patterns.show").update(body)
+    find("tasks.patterns.write").update(body)
 
 
 def show_as(body: bpy.types.Object, display: str, level: int) -> None:
     """Show a body's patterns as "KIND", "BUMP" or "DISPLACEMENT", of a skin that is subdivided first."""
     with muted():
         body.supple.pattern_display, body.supple.pattern_level = display, level
-    find("tasks.patterns.show").update(body)
+    find("tasks.patterns.write").update(body)
 
 
 def curl_fingers(amount: float, thumb: float = 1.0) -> Pose:
@@ -189,8 +184,8 @@ def curl_fingers(amount: float, thumb: float = 1.0) -> Pose:
 
 
 FIST = curl_fingers(1.0)
+# Arms that show their muscles
 FLEX: Pose = {
     "clavicle.L": (0.0, 0.0, 8.0), "upperarm01.L": (-12.0, 0.0, 45.0), "upperarm02.L": (0.0, -50.0, 0.0),
     "lowerarm01.L": (88.0, 0.0, 0.0), "lowerarm02.L": (0.0, -70.0, 0.0), "wrist.L": (0.0, 0.0, -40.0), **FIST,
 }  # fmt: skip
-"""Arms that show their muscles."""

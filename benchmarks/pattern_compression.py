@@ -1,9 +1,9 @@
-"""Patterns by compression: how exact compression is, and what a step of Blender takes beside patterns by angle.
+"""Patterns by compression: exactness of compression, and the time of a step next to patterns by angle.
 
     python benchmarks/pattern_compression.py [--only SECTION ...] [--rounds N]
 
 needs an interpreter that has bpy. Steps are run in turn, so that noise hits all alike: compare them with one another.
-Ratios are of the fastest tenth of the steps, since what else the machine does only ever adds to them.
+Ratios are of the fastest tenth of the steps, since other work of the machine only ever adds to them.
 """
 
 from __future__ import annotations
@@ -17,37 +17,36 @@ from io import StringIO
 import bpy
 import numpy as np
 
-from harness import find, option, parse, print_table, run_sections
-from benchmarks.bodies import Body
-from benchmarks.patterns import make_body, measure_frames
+from harness import option, parse, print_table, run_sections
+from benchmarks.patterns import lay_out, make_body, measure_frames
+from benchmarks.surfaces import join_rings
 from benchmarks.timing import FAST, WAYS, bind
+from deformers.patterns.chart_mesh import ChartMesh, make_chart_mesh
+from deformers.patterns.charts import chart_by_surface
+from deformers.patterns.compression import make_gauge, make_layer, measure_compression
+from deformers.patterns.library import PRESETS
+from deformers.patterns.surface_points import locate_point
 
 COUNT = 4
-SIZE = (0.25, 0.12)
-"""Of a pattern in the UV map."""
 DISPLAYS = ("BUMP", "KIND", "DISPLACEMENT")
 TARGET = 1.3
 
-LENGTH, RADIUS = 2.0, 0.3
-"""Of the cylinder."""
+LENGTH, RADIUS = 2.0, 0.3  # Of the cylinder
 
 
 def run_exact(_arguments: argparse.Namespace) -> None:
     """A cylinder bent by 90 degrees, smoothly and by two bones: compression against the formula, under a pattern"""
-    compression, charts = find("deformers.patterns.compression"), find("deformers.patterns.charts")
-    locate = find("deformers.patterns.surface_points").locate_point
     rows = []
     for rings, sides in ((41, 24), (41, 48), (161, 96)):
         mesh = _make_cylinder(rings, sides)
-        chart = charts.chart_by_surface(mesh, locate(mesh, [RADIUS, 0.0, 0.5 * LENGTH]), 0.0, (0.5, 0.8))
+        chart = chart_by_surface(mesh, locate_point(mesh, [RADIUS, 0.0, 0.5 * LENGTH]), 0.0, (0.5, 0.8))
         for name, pose in (("rest", _rest), ("rigid motion", _move), ("arc", _bend), ("two bones", _blend)):
             posed, exact = pose(mesh.points)
-            gauge = compression.make_gauge(mesh, chart, (0.5, 0.8), 0.5 * math.pi, 0.0)
-            layer = compression.make_layer(mesh, [gauge], [1], ["VERTEX"])
-            found = compression.measure_compression(layer, posed.astype(np.float32))
+            gauge = make_gauge(mesh, chart, (0.5, 0.8), 0.5 * math.pi, 0.0)
+            layer = make_layer(mesh, [gauge], [1], ["VERTEX"])
+            found = measure_compression(layer, posed.astype(np.float32))
             inside = np.setdiff1d(
-                mesh.corner_vertices[gauge.corners],
-                mesh.corner_vertices[~np.isin(mesh.corner_faces, gauge.faces)],
+                mesh.corner_vertices[gauge.corners], mesh.corner_vertices[~np.isin(mesh.corner_faces, gauge.faces)]
             )
             largest, error = np.abs(exact[inside]).max(), np.abs(found - exact)[inside].max()
             target = "2 %" if largest else "1e-6"
@@ -56,15 +55,12 @@ def run_exact(_arguments: argparse.Namespace) -> None:
     print_table(("rings x sides", "pose", "largest", "largest error, of it", "target"), rows)
 
 
-def _make_cylinder(rings: int, sides: int):
+def _make_cylinder(rings: int, sides: int) -> ChartMesh:
     angles = np.arange(sides) * math.tau / sides
     z = np.repeat(np.linspace(0.0, LENGTH, rings), sides)
     points = np.stack([RADIUS * np.tile(np.cos(angles), rings), RADIUS * np.tile(np.sin(angles), rings), z], axis=1)
-    index = np.arange(rings * sides).reshape(rings, sides)
-    around = np.roll(index, -1, axis=1)
-    faces = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
-    make = find("deformers.patterns.chart_mesh").make_chart_mesh
-    return make(points.astype(np.float32), faces.ravel(), np.arange(len(faces)) * 4)
+    faces = join_rings(rings, sides)
+    return make_chart_mesh(points.astype(np.float32), faces.ravel(), np.arange(len(faces)) * 4)
 
 
 def _rest(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +96,7 @@ def run_steps(arguments: argparse.Namespace) -> None:
         bind(WAYS[FAST])
         measure_frames(times, f"{FAST}, no patterns")
         for driver in ("ANGLE", "COMPRESSION", "BOTH"):
-            _add_patterns(body, driver)
+            lay_out(body, list(PRESETS)[:COUNT], driver=driver)
             for display in DISPLAYS:
                 body.obj.supple.pattern_display = display
                 measure_frames(times, f"{FAST}, {display}, {driver}")
@@ -116,19 +112,6 @@ def run_steps(arguments: argparse.Namespace) -> None:
         met = "-" if ratio is None else "yes" if ratio <= TARGET else "no"
         rows.append((name, statistics.median(times[name]), duration, "-" if ratio is None else f"{ratio:.2f}", met))
     print_table(("step", "median, ms", "fastest tenth, ms", "of these, to those by angle", f"at most {TARGET}"), rows)
-
-
-def _add_patterns(body: Body, driver: str) -> None:
-    """Lay patterns of the library along the tube, each on a bone of its own; all are seen as soon as these rotate."""
-    library, edit = find("tasks.patterns.library"), find("tasks.patterns.edit")
-    entries, bones = list(library.drawn_entries().values())[:COUNT], [bone.name for bone in body.armature.data.bones]
-    for number, entry in enumerate(entries):
-        along = (number + 0.5) / COUNT
-        uv = (0.3 + 0.4 * (number % 2), 0.02 + 0.96 * along)
-        bone = bones[int(along * len(bones))]
-        pattern = edit.add_pattern(body.obj, entry, library.ensure_image(entry), bone, uv=uv, size=SIZE, driver=driver)
-        pattern.direction, pattern.start, pattern.full = "BOTH", 0.0, 0.2
-        pattern.compression_start, pattern.compression_full = 0.0, 10.0
 
 
 SECTIONS = {"exact": run_exact, "steps": run_steps}

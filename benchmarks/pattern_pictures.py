@@ -16,26 +16,13 @@ import bpy
 import numpy as np
 
 from harness import find, is_there, new_scene
-from benchmarks.pattern_body import (
-    FLEX,
-    SKIN,
-    Pose,
-    curl_fingers,
-    muted,
-    open_body,
-    show_as,
-    show_patterns,
-    strike,
-)
-from benchmarks.studio import GAP, WIDTH, Page, Studio, View, add_mesh, colored, draw, linear, plain_material, use_nodes
+from benchmarks.pattern_body import FLEX, SKIN, Pose, curl_fingers, muted, open_body, show_as, show_patterns, strike
+from benchmarks.studio import GAP, WIDTH, Page, Studio, View, add_figure, colored, draw, plain_material, use_nodes
 from deformers.patterns.library import PRESETS, draw_preset
 
-PAGE: dict[str, Any] = {"label_width": 110.0, "sizes": (30.0, 26.0)}
-"""How pages are laid out."""
-HEADER, LABEL_SIZE = 60.0, 26.0
-"""Of the library."""
-FINE = 3
-"""How often a skin is subdivided to be displaced by folds."""
+PAGE: dict[str, Any] = {"label_width": 110.0, "sizes": (30.0, 26.0)}  # How pages are laid out
+HEADER, LABEL_SIZE = 60.0, 26.0  # Sizes on the page of the library
+FINE = 3  # Subdivisions of skin that folds displace
 
 
 @dataclass(frozen=True)
@@ -156,8 +143,7 @@ def draw_displacement(arguments: Any, name: str) -> None:
 
 
 RELIEF_COLUMNS = 256
-RAKING = -25.0, 62.0
-"""Where the light of the reliefs comes from."""
+RAKING = -25.0, 62.0  # Direction of the light on reliefs
 
 
 def draw_library(arguments: Any, name: str) -> None:
@@ -201,8 +187,7 @@ def _shoot_relief(key: str, studio: Studio, width: float, height: float) -> np.n
     points = np.stack([x, -preset.strength * (heights - base), z], axis=2).reshape(-1, 3)
     first = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
     faces = np.concatenate([first[:, None] + (0, 1, columns + 1), first[:, None] + (0, columns + 1, columns)])
-    corners = np.broadcast_to(linear(np.array(SKIN)), (len(faces), 3, 3))
-    add_mesh(bpy.context.scene, points, faces, np.ascontiguousarray(corners), colored("Skin"))
+    add_figure(points, faces, SKIN, colored("Skin"))
     return studio.shoot(View((0.0, 0.0, 0.0), 0.0, 0.0, 0.97 * preset.aspect, RAKING), width, height)
 
 
@@ -225,8 +210,8 @@ COMPRESSION_ROWS = (
     Row("forward\nand aside", {**SITTING, **bend_spine(42.0, 45.0)}, BELLY),
     Row("aside", {"upperarm01.L": (0.0, 0.0, 30.0), **bend_spine(0.0, 50.0)}, BELLY),
 )
+# Colors of stretch, rest and compression, linear
 COMPRESSION_COLORS = ((-0.4, (0.05, 0.2, 0.75)), (0.0, (0.75, 0.75, 0.75)), (0.4, (0.8, 0.12, 0.03)))
-"""Of stretch, of nothing, and of compression: linear."""
 
 
 def draw_compression(arguments: Any, name: str) -> None:
@@ -240,7 +225,7 @@ def draw_compression(arguments: Any, name: str) -> None:
         pattern = body.supple.patterns[0]
         with muted():
             pattern.show, pattern.driver = column > 0, "ANGLE" if column == 1 else "COMPRESSION"
-        find("tasks.patterns.show").update(body)
+        find("tasks.patterns.write").update(body)
         body.data.materials[0] = materials[column == 3]
 
     titles = ("without", "by angle", "by compression", "compression, red")
@@ -277,7 +262,7 @@ def draw_depth(arguments: Any, name: str) -> None:
                 pattern.location, pattern.strength = (0.0, -0.3, 0.93), 0.65 * pattern.strength
         with muted():
             body.supple.patterns[0].show = column > 0
-        find("tasks.patterns.show").update(body)
+        find("tasks.patterns.write").update(body)
 
     draw_columns(arguments, name, DEPTH_ROWS, ("without", "by limb depth"), 380.0, show)
 
@@ -302,10 +287,8 @@ def _color_compression(body: bpy.types.Object) -> bpy.types.Material:
     attribute.attribute_name = f"supple_{body.supple.pattern_key}_compression_0"
     ramp = tree.nodes.new("ShaderNodeValToRGB")
     spread = tree.nodes.new("ShaderNodeMapRange")
-    spread.inputs["From Min"].default_value, spread.inputs["From Max"].default_value = (
-        COMPRESSION_COLORS[0][0],
-        COMPRESSION_COLORS[-1][0],
-    )
+    for name, (value, _) in (("From Min", COMPRESSION_COLORS[0]), ("From Max", COMPRESSION_COLORS[-1])):
+        spread.inputs[name].default_value = value
     elements = ramp.color_ramp.elements
     elements.new(0.5)
     for element, (_, color) in zip(elements, COMPRESSION_COLORS, strict=True):

@@ -1,53 +1,36 @@
-"""What skin patterns cost: maps drawn by Python, and whole steps of Blender beside its own Armature modifier.
+"""Cost of skin patterns: maps drawn by Python, and whole steps of Blender next to its own Armature modifier.
 
-    python benchmarks/patterns.py [--only SECTION ...] [--assets FOLDER] [--rounds N]
+    python benchmarks/patterns.py [--only SECTION ...] [--rounds N]
 
 needs an interpreter that has bpy. Steps are run in turn, so that noise hits all alike: compare them with one another,
-since absolute times depend on the machine and on what else it does. A real character is measured where it is at hand.
+since absolute times depend on the machine and its load.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
 
-from harness import (
-    ASSETS,
-    find,
-    is_there,
-    new_scene,
-    note_time,
-    open_file,
-    option,
-    parse,
-    print_table,
-    run_sections,
-    select,
-    time_call,
-)
+from harness import api, find, new_scene, note_time, option, parse, print_table, run_sections, time_call
 from benchmarks.bodies import SIDES, Body, add_body
 from benchmarks.timing import FAST, WAYS, bind, interleave
+from deformers.patterns.heights import draw_heights
+from deformers.patterns.library import PRESETS
 
 VERTICES, BONES = 4340, 50
-PAPER_FRAME = 19.0
-"""Milliseconds of the paper's whole frame on a CPU, with a map of 256 x 256."""
+SIZE = (0.25, 0.12)  # of a pattern, in the UV map
 
 DRAW_TARGETS = {256: 1.0, 1024: 12.0}
 STEP_TARGET = 4.0
 
 NO_PATTERNS = "no patterns"
 DISPLAYS = ("BUMP", "KIND", "DISPLACEMENT")
-HUMAN_PLACES = {
-    "FOLDS_BELLY": "spine04", "FOLDS_NECK": "neck01", "FOLDS_WRIST": "wrist.L", "BULGE_STEEP": "lowerarm01.L",
-    "BULGE_GENTLE": "lowerleg01.L", "COLLAR_BONE_L": "clavicle.L", "COLLAR_BONE_R": "clavicle.R", "RIBS_L": "spine02",
-    "RIBS_R": "spine01", "SHOULDER_BLADE_L": "shoulder01.L", "SHOULDER_BLADE_R": "shoulder01.R",
-}  # fmt: skip
-"""Bones of the real character that bring out the patterns of the library."""
 
 
 def add_uv(body: Body) -> None:
@@ -68,42 +51,26 @@ def make_body() -> Body:
     return body
 
 
-def open_human(assets: Path) -> Body | None:
-    """The real character alone in its file; None where it is not at hand."""
-    if not is_there(assets, "mh_human"):
-        return None
-    open_file(assets, "mh_human")
-    obj, armature = bpy.data.objects["mh_human_body"], bpy.data.objects["mh_human_rig"]
-    for other in [other for other in bpy.context.scene.objects if other not in (obj, armature)]:
-        bpy.data.objects.remove(other)
-    select([obj], obj)
-    return Body(obj, armature, len(obj.data.vertices))
-
-
 def add_library(body: Body) -> None:
-    """Lay the eleven patterns of the library on a body, each on a bone of its own.
+    """Add the eleven patterns of the library to a tube."""
+    lay_out(body, tuple(PRESETS))
 
-    On the tube they lie in the UV map, and all are seen as soon as its bones rotate. On the real character they lie on
-    the surface, and its motion brings out what it does.
-    """
-    add_pattern = find("tasks.patterns.edit").add_pattern
-    library = find("tasks.patterns.library")
-    entries, bones = list(library.drawn_entries().values()), [bone.name for bone in body.armature.data.bones]
-    for number, entry in enumerate(entries):
-        image = library.ensure_image(entry)
-        if HUMAN_PLACES[entry.key] in bones:
-            add_pattern(body.obj, entry, image, HUMAN_PLACES[entry.key]).direction = "BOTH"
-            continue
-        along = (number + 0.5) / len(entries)
+
+def lay_out(body: Body, keys: Sequence[str], **layout: Any) -> None:
+    """Add patterns to a tube, in its UV map, each driven by another bone: all show as soon as the bones rotate."""
+    character, bones = api().Character(body.armature), [bone.name for bone in body.armature.data.bones]
+    for number, key in enumerate(keys):
+        along = (number + 0.5) / len(keys)
         uv = (0.3 + 0.4 * (number % 2), 0.02 + 0.96 * along)
-        pattern = add_pattern(body.obj, entry, image, bones[int(along * len(bones))], uv=uv, size=(0.25, 0.12))
+        name = character.pattern(body.obj, key, bones[int(along * len(bones))], uv=uv, size=SIZE, **layout)
+        pattern = body.obj.supple.patterns[name]
         pattern.direction, pattern.start, pattern.full = "BOTH", 0.0, 0.2
+        pattern.compression_start, pattern.compression_full = 0.0, 10.0
 
 
 def run_draw(_arguments: argparse.Namespace) -> None:
     """Height maps: eleven patterns of the library drawn into one, by NumPy; the paper's whole frame took 19 ms"""
     maps = find("tasks.patterns.maps")
-    patterns = find("deformers.patterns.heights")
     body = make_body()
     add_library(body)
     rows = []
@@ -111,9 +78,8 @@ def run_draw(_arguments: argparse.Namespace) -> None:
         bound, laid = time_call(partial(maps.bind_map, body.obj, width, width))
         heights = laid.heights
         steps = {
-            "at rest": lambda heights=heights: patterns.draw_heights(heights, [0.0] * 11),
-            "half seen": lambda heights=heights: patterns.draw_heights(heights, [0.5] * 11),
-            "clipped": lambda heights=heights: patterns.draw_heights(heights, [1.5] * 11),
+            name: partial(draw_heights, heights, [amount] * len(PRESETS))
+            for name, amount in (("at rest", 0.0), ("half seen", 0.5), ("clipped", 1.5))
         }
         covered = sum(np.count_nonzero(pattern.gains) for pattern in heights.patterns) / width**2
         for name, duration in interleave(steps).items():
@@ -171,28 +137,15 @@ def run_live(arguments: argparse.Namespace) -> None:
     print_steps(make_body(), arguments.rounds, STEP_TARGET)
 
 
-def run_human(arguments: argparse.Namespace) -> None:
-    """Whole live steps of a real character"""
-    if body := open_human(arguments.assets):
-        print_steps(body, arguments.rounds)
-
-
 def run_parts(arguments: argparse.Namespace) -> None:
-    """What of a step is patterns: no Bind; the node modifier that displaces, and the drivers, taken out in turn"""
-    rows = []
-    for make in (make_body, lambda: open_human(arguments.assets)):
-        if body := make():
-            add_library(body)
-            for display in DISPLAYS:
-                for level in (0, 1):
-                    if display != "BUMP" or not level:
-                        body.obj.supple.pattern_display, body.obj.supple.pattern_level = display, level
-                        rows.append((body.obj.name, display, level, *measure_parts(body, arguments.rounds)))
-    print_table(
-        ("mesh", "display", "subdivided", "step, ms", "by Blender's account, its nodes, ms", "without nodes, ms",
-         "and without drivers, ms"),
-        rows,
-    )  # fmt: skip
+    """Share of patterns in a step: no Bind; the node modifier that displaces, and the drivers, taken out in turn"""
+    body, rows = make_body(), []
+    add_library(body)
+    for display, level in (("BUMP", 0), ("KIND", 0), ("KIND", 1), ("DISPLACEMENT", 0), ("DISPLACEMENT", 1)):
+        body.obj.supple.pattern_display, body.obj.supple.pattern_level = display, level
+        rows.append((display, level, *measure_parts(body, arguments.rounds)))
+    times = "step, ms", "by Blender's account, its nodes, ms", "without nodes, ms", "and without drivers, ms"
+    print_table(("display", "subdivided", *times), rows)
 
 
 def measure_parts(body: Body, rounds: int) -> tuple:
@@ -219,9 +172,9 @@ def measure_parts(body: Body, rounds: int) -> tuple:
     return whole, statistics.median(own) if own else "-", bare, least
 
 
-SECTIONS = {"draw": run_draw, "live": run_live, "human": run_human, "parts": run_parts}
+SECTIONS = {"draw": run_draw, "live": run_live, "parts": run_parts}
 
 
 if __name__ == "__main__":
     rounds = option(8, "rounds of six frames that a step's median is taken of")
-    run_sections(SECTIONS, parse(__doc__, SECTIONS, rounds=rounds, assets=ASSETS))
+    run_sections(SECTIONS, parse(__doc__, SECTIONS, rounds=rounds))

@@ -1,4 +1,4 @@
-"""Posing by dragging the skin: what an event takes, how exact it is, what flips, and how chains reach their targets.
+"""Posing by dragging the skin: time of an event, exactness, flips, and targets reached by chains.
 
     python benchmarks/posing.py [--only SECTION ...] [--characters NAME ...] [--drags N] [--targets N] [--assets FOLDER]
 
@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from harness import ASSETS, note_time, option, parse, print_table, run_sections
-from deformers.posing.bones import Handle, PosedBones, remove_scale
+from benchmarks.characters import fill_matrices
+from deformers.posing.bones import DragHandle, PosedBones, remove_scale
 from deformers.posing.chain import begin_chain
 from deformers.posing.energy import Drag, begin_drag
 from deformers.posing.limits import RotationLimits, angles_within, rotations_from_angles
@@ -27,39 +28,21 @@ from deformers.rig.rest import Weights, normalize_weights
 
 CHARACTERS = ("mh_human", "fox", "kaykit_knight", "human_male", "mh_human_game", "cesium_man", "khronos_fox")
 
-EVENTS = 24
-"""Of a drag."""
-
-STEP = 0.02
-"""Of the target in an event, as a share of the character's size."""
-
-FLIP = 90.0
-"""Degrees that no joint may rotate in an event: the target moves by a fiftieth of the character."""
-
-MANY = 200
-"""Iterations after which a pose counts as the best."""
+EVENTS = 24  # Number in a drag
+STEP = 0.02  # Motion of the target in an event, as a share of the character's size
+FLIP = 90.0  # Maximum degrees of a joint in an event
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A character: its skin at rest and its poses.
+    """A character: its skin at rest and its poses."""
 
-    Attributes
-    ----------
-    points, triangles : arrays, shape (V, 3), (T, 3)
-    weights : Weights
-    rest : float array, shape (B, 4, 4)
-    bones : PosedBones
-        At rest, without limits.
-    poses : float array, shape (P, B, 4, 4)
-    """
-
-    points: np.ndarray
-    triangles: np.ndarray
+    points: np.ndarray  # shape (V, 3)
+    triangles: np.ndarray  # shape (T, 3)
     weights: Weights
-    rest: np.ndarray
-    bones: PosedBones
-    poses: np.ndarray
+    rest: np.ndarray  # shape (B, 4, 4)
+    bones: PosedBones  # At rest, without limits
+    poses: np.ndarray  # shape (P, B, 4, 4)
 
     @property
     def height(self) -> float:
@@ -75,30 +58,22 @@ class Subject:
         each = (moved[:, :3, :3] @ self.points[own.vertices][:, :, None])[:, :, 0] + moved[:, :3, 3]
         return np.stack([np.bincount(own.vertices, own.values * each[:, axis]) for axis in range(3)], axis=1)
 
-    def hold(self, posed_points: np.ndarray, vertex: int, is_pin: bool = False) -> Handle:
+    def hold(self, posed_points: np.ndarray, vertex: int, is_pin: bool = False) -> DragHandle:
         chosen = self.weights.vertices == vertex
-        return Handle(self.weights.joints[chosen], self.weights.values[chosen], posed_points[vertex], is_pin)
+        return DragHandle(self.weights.joints[chosen], self.weights.values[chosen], posed_points[vertex], is_pin)
 
 
 def read_subject(assets: Path, name: str) -> Subject:
     data = np.load(assets / name / f"{name}.npz")
-    rest, parents = _full(data["bone_rest"]), data["bone_parent"]
+    rest, parents = data["bone_rest"].astype(float), data["bone_parent"]
     rotations = remove_scale(rest[:, :3, :3])
     above = np.concatenate([rotations, np.eye(3)[None]])[parents]
     yes = np.ones(len(parents), bool)
     limits = RotationLimits.none(len(parents))
     bones = PosedBones(parents, rest, above.transpose(0, 2, 1) @ rotations, yes, yes, parents < 0, limits)
-    poses = np.concatenate([rest[None], *(_full(data[f"pose_{action}"])[::5] for action in data["actions"])])
+    poses = np.concatenate([rest[None], *(fill_matrices(data[f"pose_{action}"])[::5] for action in data["actions"])])
     weights = Weights(data["w_vert"], data["w_bone"], data["w_val"]).by_vertex()
     return Subject(data["V"].astype(float), data["tris"], weights, rest, bones, poses)
-
-
-def _full(matrices: np.ndarray) -> np.ndarray:
-    """Matrices (..., 3 or 4, 4) with their last row, float64."""
-    full = np.zeros((*matrices.shape[:-2], 4, 4))
-    full[..., 3, 3] = 1.0
-    full[..., :3, :] = matrices[..., :3, :]
-    return full
 
 
 def draw_limits(bones: PosedBones, random: np.random.Generator) -> RotationLimits:
@@ -203,25 +178,6 @@ def measure_excess(bones: PosedBones, drag: Drag) -> float:
     return float(np.abs(angles - np.clip(angles, limits.lowest, limits.highest)).max(initial=0.0))
 
 
-def measure_energy(arguments: argparse.Namespace) -> None:
-    """What is made least, after the events of a drag with the iterations of an event, to that after many iterations"""
-    rows = []
-    for name in arguments.characters:
-        subject = read_subject(arguments.assets, name)
-        skin = subject.prepare()
-        ratios = []
-        for _, drag, targets in draw_drags(subject, skin, max(1, arguments.drags // 5)):
-            for target in targets:
-                drag.move(target)
-            after = drag.cost
-            drag.move(targets[-1], MANY)
-            ratios.append(after / drag.cost)
-        near = np.array(ratios)
-        figures = statistics.median(ratios), float(np.percentile(near, 95)), max(ratios)
-        rows.append((name, len(ratios), *figures, f"{100.0 * float(np.mean(near <= 1.02)):.1f} %"))
-    print_table(("character", "drags", "ratio: median", "95 %", "largest", "at most 1.02"), rows, digits=5)
-
-
 def make_chain(random: np.random.Generator, count: int = 5) -> PosedBones:
     """A chain of a meter, straight along y, with random limits about every axis."""
     posed = np.tile(np.eye(4), (count, 1, 1))
@@ -259,7 +215,7 @@ def measure_chains(arguments: argparse.Namespace) -> None:
     print_table(("rounds", "targets", "within 1 mm", "99 %, mm", "farthest, mm", "limits broken, degrees", "ms"), rows)
 
 
-SECTIONS = {"times": measure_times, "flips": measure_flips, "energy": measure_energy, "chains": measure_chains}
+SECTIONS = {"times": measure_times, "flips": measure_flips, "chains": measure_chains}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a rigger waits for in a day: actions in a real window, each timed from the click to the window drawn again.
+"""Waits in a rigger's day: actions in a real window, each timed from the click to the window drawn again.
 
     blender --window-geometry 0 0 1440 900 --python benchmarks/rigger_day.py [-- --only mh_human --pictures FOLDER]
 
@@ -8,13 +8,10 @@ until it shows what was done, or progress; *longest* is the longest it stands st
 Blender's main thread has computed, at most, while it stood still without progress. An action is a wait if the window
 stands still, without progress, for more than `LIMIT` beyond what the first row takes, where Blender evaluates and draws
 the skin and Supple does nothing; and if it computes as long: the rest is other work of the machine, and its graphics.
-`--profile "Smooth|Mirror"` prints what Python does in actions of such names.
 """
 
 from __future__ import annotations
 
-import cProfile
-import pstats
 import re
 import sys
 import time
@@ -44,18 +41,10 @@ from harness import (
 )
 from benchmarks.in_window import find_view, in_view, prepare_view, run_in_window, save_picture, xdo
 
-LIMIT = 0.3
-"""Seconds that nobody takes for a wait."""
-
-LOOPS = 8
-"""How often Blender's loop goes round, at least, before an action counts as done."""
-
-IDLE = 0.015
-"""Seconds of a round in which nothing was done."""
-
-LONGEST = 300.0
-"""Seconds after which an action counts as hung."""
-
+LIMIT = 0.3  # Maximum seconds that nobody takes for a wait
+LOOPS = 8  # Minimum rounds of Blender's loop before an action counts as done
+IDLE = 0.015  # Maximum seconds of an idle round
+LONGEST = 300.0  # Seconds after which an action counts as hung
 CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "example")
 
 FOREARM = re.compile(r"lower_?arm(01)?[._]l$", re.IGNORECASE)
@@ -85,11 +74,10 @@ class Wait:
 
 @dataclass
 class Day:
-    """Takes actions on a character, and notes what a user waits for."""
+    """Takes actions on a character, and notes waits."""
 
     character: str
     pictures: Path | None
-    profile: str
     waits: list[Wait] = field(default_factory=list)
     _has_progress: bool = False
     _gaps: list[np.ndarray] = field(default_factory=list)
@@ -120,7 +108,7 @@ class Day:
 
     @property
     def meshes(self) -> list[Any]:
-        """What the armature deforms, the largest first."""
+        """Meshes of the armature, the largest first."""
         found = [obj for obj in bpy.context.view_layer.objects if obj.find_armature() == self.armature]
         return sorted(found, key=lambda obj: -len(obj.data.vertices))
 
@@ -133,10 +121,7 @@ class Day:
 
     def act(self, name: str, start: Callable[[], object]) -> Iterator[float]:
         """Take an action, and go on until nothing runs and all is drawn."""
-        profile = cProfile.Profile() if self.profile and re.search(self.profile, name) else None
         self._has_progress, before, idle = False, len(self.running), 0
-        if profile is not None:
-            profile.enable()
         self._gaps.clear()
         self._last = start_of_action = _now()
         find_view()[0].tag_redraw()
@@ -152,9 +137,6 @@ class Day:
             if (self._last - start_of_action)[0] > LONGEST:
                 raise RuntimeError(f"{name} has not ended after {LONGEST} s")
         gaps = list(self._gaps)
-        if profile is not None:
-            profile.disable()
-            pstats.Stats(profile, stream=sys.stderr).sort_stats("cumulative").print_stats(50)
         self.note(name, np.array(gaps[: len(gaps) - idle] or [np.array((0.0, 0.0))]))
 
     def note(self, name: str, gaps: np.ndarray) -> None:
@@ -234,7 +216,7 @@ def _now() -> np.ndarray:
 
 
 def by_mouse(*words: object) -> Callable[[], None]:
-    """What the mouse or a key does."""
+    """Return a step of the mouse or a key."""
 
     def step() -> None:
         xdo(*words)
@@ -482,7 +464,7 @@ def measure(folder: Path, arguments: Any) -> Iterator[float]:
         with in_view():
             prepare_view(area)
         yield 0.5
-        day = Day(name, arguments.pictures, arguments.profile)
+        day = Day(name, arguments.pictures)
         next(region for region in area.regions if region.type == "UI").active_panel_category = "Supple"
         area.tag_redraw()
         yield 0.5
@@ -504,7 +486,7 @@ def measure(folder: Path, arguments: Any) -> Iterator[float]:
 
 if __name__ == "__main__":
     arguments = parse(
-        __doc__, CHARACTERS, words_after_dashes(), assets=ASSETS, profile=option("", "names of actions to look into"),
+        __doc__, CHARACTERS, words_after_dashes(), assets=ASSETS,
         pictures=option(None, "folder for pictures", type=Path),
     )  # fmt: skip
     bpy.context.preferences.system.viewport_aa = (

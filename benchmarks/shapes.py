@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.heat import heat_weights, nearest_bone_weights
 from benchmarks.surfaces import make_box, make_capsule, make_head, read_obj
+from deformers.geometry.vectors import smooth_step
 
 BOX, BOARD = (2.5, 1.2, 1.0), (5.0, 3.0, 0.2)
 ARM_LENGTH, ARM_RADIUS = 0.56, 0.05
@@ -34,24 +35,14 @@ for _side, _x in (("L", 1.0), ("R", -1.0)):
 
 @dataclass(frozen=True)
 class Shape:
-    """A skinned body at rest, object and armature space being one.
+    """A skinned body at rest, object and armature space being one."""
 
-    Attributes
-    ----------
-    points : float array, shape (V, 3)
-    triangles : int array, shape (T, 3)
-    weights : float array, shape (V, B)
-    heads, tails : float arrays, shape (B, 3)
-    parents : int array, shape (B,)
-    names : tuple of str, length B
-    """
-
-    points: np.ndarray
-    triangles: np.ndarray
-    weights: np.ndarray
-    heads: np.ndarray
-    tails: np.ndarray
-    parents: np.ndarray
+    points: np.ndarray  # shape (V, 3)
+    triangles: np.ndarray  # shape (T, 3)
+    weights: np.ndarray  # shape (V, B)
+    heads: np.ndarray  # shape (B, 3)
+    tails: np.ndarray  # shape (B, 3)
+    parents: np.ndarray  # shape (B,)
     names: tuple[str, ...] = ()
 
     @property
@@ -93,6 +84,13 @@ def _heated(surface: tuple[np.ndarray, np.ndarray], joints: list[tuple[float, fl
     return Shape(*surface, heat_weights(*surface, heads, tails), heads, tails, np.arange(len(heads)) - 1)
 
 
+def on_two_bones(surface: tuple[np.ndarray, np.ndarray], heights: tuple[float, float, float], width: float) -> Shape:
+    """A surface on two bones along z between three heights; the weights cross over along `width` about the joint."""
+    share = smooth_step(0.5 + (surface[0][:, 2] - heights[1]) / width)
+    chain = np.stack([np.zeros(3), np.zeros(3), heights], axis=1)
+    return Shape(*surface, np.stack([1.0 - share, share], axis=1), chain[:-1], chain[1:], np.array([-1, 0]))
+
+
 @cache
 def box(step: float = 0.04) -> Shape:
     """The paper's box on two bones along x that meet in its middle."""
@@ -109,10 +107,7 @@ def board(step: float = 0.1) -> Shape:
 def arm(step: float = 0.006) -> Shape:
     """A capsule along z on two bones; the weights cross over within a radius on both sides of the elbow."""
     surface = make_capsule(ARM_LENGTH, ARM_RADIUS, step)
-    share = np.clip(0.5 + (surface[0][:, 2] - ARM_LENGTH / 2.0) / (2.0 * ARM_RADIUS), 0.0, 1.0)
-    share = share * share * (3.0 - 2.0 * share)
-    chain = ARM_LENGTH * np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 1.0]])
-    return Shape(*surface, np.stack([1.0 - share, share], axis=1), chain[:-1], chain[1:], np.array([-1, 0]))
+    return on_two_bones(surface, (0.0, ARM_LENGTH / 2.0, ARM_LENGTH), 2.0 * ARM_RADIUS)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What ghosts cost: a step of a character with three of them, beside the steps of the same methods bound one by one.
+"""Cost of ghosts: a step of a character with three of them, beside the steps of the same methods bound one by one.
 
     python benchmarks/side_by_side.py [--vertices N] [--rounds N]
 
@@ -16,10 +16,11 @@ import bpy
 
 from harness import find, new_scene, note_time, option, parse, print_section, print_table, print_versions, supple
 from benchmarks.generated import HUMAN, add_rig, add_skin
-from benchmarks.timing import BARE, BLENDERS, WARM, Character, bind, find_character
+from benchmarks.timing import BARE, WARM, Character, bind, find_character
+from deformers.geometry.ring_normals import estimate_normals
 
+# Ghosts, and the methods of Supple that give the same points
 GHOSTS = {"LINEAR": "SSD", "PRESERVE_VOLUME": "DLB", "CENTERS": "CENTERS"}
-"""What is shown, and the method of Supple's that gives the same points."""
 
 SIDE_BY_SIDE = "Side by Side"
 
@@ -44,10 +45,7 @@ def compare_steps(arguments: argparse.Namespace) -> None:
 
 def time_round(character: Character, times: dict[str, list[float]]) -> None:
     """Add the median of each kind of step to those of its name."""
-    for name, (is_shown, has_volume) in BLENDERS.items():
-        for modifier in character.modifiers:
-            modifier.show_viewport = is_shown
-            modifier.use_deform_preserve_volume = has_volume
+    for name in character.set_modifiers():
         measure(name, character, times)
     for method in GHOSTS.values():
         bind(method)
@@ -72,9 +70,8 @@ def measure(
 
 
 def show_ghosts(character: Character) -> Callable[[], None]:
-    """Press Side by Side; what then brings ghosts up to a frame, as drawing does."""
+    """Press Side by Side; returns a function that updates the ghosts to a frame, as drawing does."""
     ghosts, poses = find("tasks.side_by_side.ghosts"), find("tasks.skin.poses")
-    normals = find("deformers.geometry.ring_normals")
     bpy.context.window_manager.supple_ghosts = set(GHOSTS)
     bpy.ops.supple.side_by_side()
 
@@ -84,7 +81,7 @@ def show_ghosts(character: Character) -> Callable[[], None]:
         for key in GHOSTS:
             for obj in character.meshes:
                 ghost = ghosts.pose_ghost(obj, key, depsgraph, step)
-                normals.estimate_normals(ghost.shape.rings, ghost.points)
+                estimate_normals(ghost.shape.rings, ghost.points)
 
     return pose
 

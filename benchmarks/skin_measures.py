@@ -1,4 +1,4 @@
-"""What a posed skin keeps and what it spoils, in numbers. Pure functions, NumPy only.
+"""Measures of posed skin. Pure functions, NumPy only.
 
 Points are (V, 3) in any one unit, triangles (T, 3) vertex indices, edges (E, 2).
 """
@@ -99,7 +99,7 @@ def find_detail(points: np.ndarray, triangles: np.ndarray, ring: Ring, steps: in
     """How each vertex stands off the smoothed skin, in that skin's own tangent frame: shape (V, 3).
 
     The frame's last axis is the normal of the smoothed skin, its first looks to the first neighbor: the result does not
-    change where a part of the skin is turned or moved as a whole.
+    change if a part of the skin is turned or moved as a whole.
     """
     base = ring.smooth(points, steps)
     _, normals = find_normals(base, triangles)
@@ -132,13 +132,13 @@ def measure_detail_change(
 
 
 def measure_distortion(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray) -> float:
-    """Rms of the natural logarithm of the stretch of edges (E, 2): 0 where all keep their length, .1 at some 10 %."""
+    """Rms of the natural logarithm of the stretch of edges (E, 2): 0 if all keep their length, 0.1 at about 10 %."""
     stretches = edge_stretches(rest, posed, edges)
     return float(np.sqrt(np.mean(np.log(np.maximum(stretches, 1e-6)) ** 2))) if len(edges) else 0.0
 
 
 def second_differences(before: np.ndarray, now: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Length of `before - 2 now + after` for each vertex (V,): 0 in even motion, large where the skin jumps."""
+    """Length of `before - 2 now + after` for each vertex (V,): 0 in even motion, large if the skin jumps."""
     return np.linalg.norm(before - 2.0 * now + after, axis=1)
 
 
@@ -146,7 +146,7 @@ def count_inverted(rest: np.ndarray, posed: np.ndarray, nearest: np.ndarray) -> 
     """How many particles have been turned inside out against their neighbors.
 
     For each, the linear map that takes the vectors to its neighbors at rest nearest to those posed, by least squares,
-    is inverted where its determinant is below 0. Particles whose neighbors lie in a plane, or nearly so, have none.
+    is inverted if its determinant is below 0. Particles whose neighbors lie in a plane, or nearly so, have none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Skins to measure: a body bound by one of the deformers, and what it costs."""
+"""Skins to measure: a body bound by one of the deformers, and its times."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ from deformers import DEFORMERS, METHODS, Joints, Pose, Rest, Weights
 print_table = partial(harness.print_table, digits=4)
 
 LABELS = {"SSD": "LBS", "DLB": "DQS"}
-chosen: list[str] = list(METHODS)
-"""The methods that the command line asks for."""
+chosen: list[str] = list(METHODS)  # The methods that the command line asks for
 
-settings: dict[str, dict[str, Any]] = {}
-"""Parameters that the command line sets, by method."""
+settings: dict[str, dict[str, Any]] = {}  # Parameters that the command line sets, by method
 
 
 def methods(slow: bool = False) -> list[str]:
-    """Keys of the methods to measure; the slow ones where `slow`."""
+    """Keys of the methods to measure; slow methods if `slow`."""
     return [method.key for method in METHODS.values() if method.key in chosen and (slow or not method.is_slow)]
 
 
@@ -36,19 +34,11 @@ def label(method: str) -> str:
 
 @dataclass(frozen=True)
 class Skin:
-    """A bound body.
-
-    Attributes
-    ----------
-    module : the deformer
-    binding : what its `bind` has returned
-    seconds : float
-        What `bind` took.
-    """
+    """A bound body."""
 
     module: ModuleType
     binding: Any
-    seconds: float
+    seconds: float  # time of `bind`
 
     def deform(self, matrices: np.ndarray) -> np.ndarray:
         """Posed points, float64, shape (V, 3)."""
@@ -60,7 +50,7 @@ class Skin:
         return 1e3 * statistics.median(median_time(step, rounds) for step in steps)
 
     def find_particles(self) -> np.ndarray | None:
-        """Centers of the particles at rest, shape (P, 3); None where the method does not tell where they go."""
+        """Centers of the particles at rest, shape (P, 3); None if the method does not tell where they go."""
         if not hasattr(self.module, "pose_particles"):
             return None
         return self.module.particles(self.binding).points
@@ -91,7 +81,7 @@ def make_params(method: str, **chosen: Any) -> Any:
 
 
 def bind_skin(method: str, shape: Shape, **chosen: Any) -> Skin:
-    """Bind a body; `chosen` are parameters, left out where the method has none of that name."""
+    """Bind a body; `chosen` are parameters, left out if the method has none of that name."""
     rest, params = make_rest(shape), make_params(method, **chosen)
     seconds, binding = harness.time_call(lambda: DEFORMERS[method].bind(rest, params))
     return Skin(DEFORMERS[method], binding, seconds)
@@ -113,5 +103,5 @@ def has(method: str, *names: str) -> bool:
 
 
 def count_particles(skin: Skin) -> int | str:
-    """Particles of a binding, "-" where it has none."""
+    """Particles of a binding, "-" if it has none."""
     return getattr(skin.binding, "count", "-")

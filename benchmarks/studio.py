@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import struct
 import tempfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,33 +16,28 @@ from mathutils import Vector
 
 from harness import ASSETS, IMAGES, option, parse, supple
 from benchmarks.bodies import make_mesh
+from benchmarks.png import write_png
 from deformers.geometry.neighbors import find_nearest
 from demo.picture import add_camera, add_text
 
-PAPER = np.array([0.925, 0.925, 0.92])
-"""Color of the page; all colors are sRGB."""
-INK, BACKDROP = (0.09, 0.09, 0.10), np.array([0.70, 0.71, 0.72])
-"""Of texts, and behind what is rendered."""
+PAPER = np.array([0.925, 0.925, 0.92])  # Color of the page; all colors are sRGB
+INK, BACKDROP = (0.09, 0.09, 0.10), np.array([0.70, 0.71, 0.72])  # Of texts, and behind what is rendered
+# Colors of the parts, sRGB
 CLAYS = ((0.78, 0.58, 0.48), (0.42, 0.50, 0.58), (0.72, 0.60, 0.36), (0.60, 0.64, 0.68), (0.62, 0.46, 0.44))
-"""Colors of the parts, sRGB."""
-PALE = 0.72
-"""What the color of a stripe is multiplied by."""
+PALE = 0.72  # Factor of the color of stripes
 GOLDEN_RATIO = 0.618034
-CORNERS_NAME = "corners"
-"""Attribute of the colors, or of the positions in a pattern, of each triangle's corners."""
+CORNERS_NAME = "corners"  # Attribute of the colors, or of the positions in a pattern, of each triangle's corners
+# Key, fill and rim: to the right of the camera and above it (degrees), strength, how wide (degrees)
 LIGHTS = ((-62.0, 32.0, 3.3, 10.0), (45.0, 10.0, 0.45, 40.0), (152.0, 35.0, 1.5, 20.0))
-"""Key, fill and rim: to the right of the camera and above it (degrees), strength, how wide (degrees)."""
 SKY = 0.34
 DITHER = 4.0
-LENS = 100.0
-"""Millimeters, on a sensor 36 high."""
-WIDTH, GAP = 1500.0, 10.0
-"""Of a page, and between its cells."""
+LENS = 100.0  # Millimeters, on a sensor 36 high
+WIDTH, GAP = 1500.0, 10.0  # Of a page, and between its cells
+# Names of characters on pages
 NAMES = {
     "mh_human": "woman", "mh_human_game": "woman", "human_male": "man", "fox": "fox", "cesium_man": "Cesium man",
     "kaykit_knight": "knight",
 }  # fmt: skip
-"""What characters are called on pages."""
 
 
 Pages = Mapping[str, Callable[[Any, str], None]] | Callable[[Any], None]
@@ -168,7 +161,7 @@ def translucent(name: str, color: tuple[float, float, float]) -> bpy.types.Mater
 def add_mesh(
     scene: bpy.types.Scene, points: np.ndarray, triangles: np.ndarray, corners: np.ndarray, material: bpy.types.Material
 ) -> bpy.types.Object:
-    """Show a surface, smooth but for its sharp edges; `corners`, shape (T, 3, 3), is what its material reads."""
+    """Show a surface, smooth but for its sharp edges; its material reads `corners`, shape (T, 3, 3)."""
     mesh = make_mesh("Body", points, triangles)
     mesh.shade_smooth()
     mesh.set_sharp_from_angle(angle=math.radians(50.0))
@@ -178,6 +171,14 @@ def add_mesh(
     obj = bpy.data.objects.new("Body", mesh)
     scene.collection.objects.link(obj)
     return obj
+
+
+def add_figure(
+    points: np.ndarray, triangles: np.ndarray, color: Sequence[float], material: bpy.types.Material
+) -> bpy.types.Object:
+    """Show a surface in one sRGB color."""
+    corners = np.broadcast_to(linear(np.array(color)), (*triangles.shape, 3))
+    return add_mesh(bpy.context.scene, points, triangles, corners, material)
 
 
 def add_striped(points: np.ndarray, triangles: np.ndarray, dark: np.ndarray) -> bpy.types.Object:
@@ -347,7 +348,7 @@ def read_image(path: Path) -> np.ndarray:
 
 
 def _light(scene: bpy.types.Scene, view: View) -> None:
-    """Aim the scene's camera and lights; made where they are not there yet."""
+    """Aim the scene's camera and lights; made if missing."""
     if scene.camera is None:
         world = scene.world = bpy.data.worlds.new("Sky")
         use_nodes(world)
@@ -438,7 +439,7 @@ def write_page(rows: Sequence[Row], titles: Sequence[str], studio: Studio, path:
 
 
 def name_row(character: str, label: str) -> str:
-    """What stands beside a row, on a page of several characters."""
+    """Label of a row on a page of several characters."""
     return f"{NAMES[character]}\n{label}"
 
 
@@ -446,7 +447,7 @@ def save_page(page: np.ndarray, path: Path, dither: np.ndarray | float = 0.0) ->
     """Save a page, float32, shape (H, W, 3), in few colors."""
     colors = np.clip(np.rint(255.0 * page + dither), 0.0, 255.0).astype(np.uint8)
     palette, indices = choose_palette(colors.reshape(-1, 3))
-    write_png(path, palette, indices.reshape(colors.shape[:2]))
+    write_png(path, indices.reshape(colors.shape[:2]), palette)
     print(f"{path}: {path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
@@ -472,19 +473,3 @@ def choose_palette(colors: np.ndarray, count: int = 256) -> tuple[np.ndarray, np
     paper = np.rint(255.0 * PAPER)
     palette[nearest[np.argmin(np.square(cells - paper).sum(axis=1))]] = paper
     return np.rint(palette).astype(np.uint8), nearest[cell_of.ravel()].astype(np.uint8)
-
-
-def write_png(path: Path, palette: np.ndarray, places: np.ndarray) -> None:
-    """Write a PNG file of a palette, uint8, shape (N, 3), and of each pixel's place in it, uint8, shape (H, W)."""
-    height, width = places.shape
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), places], axis=1)
-    chunks = (
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
-        (b"PLTE", palette.tobytes()),
-        (b"IDAT", zlib.compress(rows.tobytes(), 9)),
-        (b"IEND", b""),
-    )
-    data = b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
-    )
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + data)

@@ -36,6 +36,13 @@ def make_box(size: tuple[float, float, float], step: float) -> tuple[np.ndarray,
     return points, triangulate(places.reshape(-1)[np.concatenate(quads)])
 
 
+def join_rings(rings: int, sides: int) -> np.ndarray:
+    """Quads (F, 4) of a tube of vertices in rings, one after the other."""
+    index = np.arange(rings * sides).reshape(rings, sides)
+    around = np.roll(index, -1, axis=1)
+    return np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
+
+
 def revolve(radii: np.ndarray, heights: np.ndarray, sides: int) -> tuple[np.ndarray, np.ndarray]:
     """A body of revolution about z, closed at both ends by a pole.
 
@@ -43,21 +50,18 @@ def revolve(radii: np.ndarray, heights: np.ndarray, sides: int) -> tuple[np.ndar
     ----------
     radii, heights : float arrays, shape (N,)
         The profile from the lower to the upper end; its first and last radius are 0.
-    sides : int
     """
     rings = len(radii) - 2
     angles = np.arange(sides) * 2.0 * np.pi / sides
     circle = np.stack([np.cos(angles), np.sin(angles), np.zeros(sides)], axis=1)
     points = radii[1:-1, None, None] * circle
     points[..., 2] = heights[1:-1, None]
-    index = np.arange(rings * sides).reshape(rings, sides)
-    around = np.roll(index, -1, axis=1)
-    quads = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
+    first, last = np.arange(sides), (rings - 1) * sides + np.arange(sides)
     low, high = rings * sides, rings * sides + 1
-    caps = [np.stack([np.full(sides, low), around[0], index[0]], axis=1)]
-    caps.append(np.stack([np.full(sides, high), index[-1], around[-1]], axis=1))
+    caps = [np.stack([np.full(sides, low), np.roll(first, -1), first], axis=1)]
+    caps.append(np.stack([np.full(sides, high), last, np.roll(last, -1)], axis=1))
     ends = np.array([[0.0, 0.0, heights[0]], [0.0, 0.0, heights[-1]]])
-    return np.concatenate([points.reshape(-1, 3), ends]), np.concatenate([triangulate(quads), *caps])
+    return np.concatenate([points.reshape(-1, 3), ends]), np.concatenate([triangulate(join_rings(rings, sides)), *caps])
 
 
 def make_capsule(length: float, radius: float, step: float) -> tuple[np.ndarray, np.ndarray]:

@@ -16,26 +16,19 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from harness import find, new_scene, take_all
+from harness import api, new_scene, play_action
 from benchmarks.animated_webp import write_animation
 from benchmarks.motion_pictures import read_skin, write
 from benchmarks.motions import open_character
-from benchmarks.studio import Studio, View, add_floor, add_mesh, colored, draw, linear
+from benchmarks.studio import Studio, View, add_figure, add_floor, colored, draw
 
 CHARACTER = "fox"
 ACTIONS = ("Jump_Armature", "Run_Armature")
-PLAIN, SWUNG = (0.42, 0.48, 0.54), (0.90, 0.55, 0.22)
-"""Colors without swing, and with it, sRGB."""
-COUNT, SPACING = 6, 3.5
-"""Foxes in a row, and meters between them."""
-DEEPER = -0.02
-"""Meters that those without swing are behind the others, so that one color shows where both are the same."""
-WIDTH, HEIGHT, TALL = 1100.0, 220.0, 4.4
-"""Of a row; and how many meters high it is."""
-
-FILM_WIDTH, FILM_HEIGHT = 400.0, 260.0
-"""Of a character in a film."""
-
+PLAIN, SWUNG = (0.42, 0.48, 0.54), (0.90, 0.55, 0.22)  # Colors without swing, and with it, sRGB
+COUNT, SPACING = 6, 3.5  # Foxes in a row, and meters between them
+DEEPER = -0.02  # Offset of foxes without swing, meters: behind the others, so that one color shows if both are equal
+WIDTH, HEIGHT, TALL = 1100.0, 220.0, 4.4  # Of a row; and its height in meters
+FILM_WIDTH, FILM_HEIGHT = 400.0, 260.0  # Size of a character in a film
 CAPE = ("cape.1", "cape.2", "cape.3", "cape.4")
 
 Skin = tuple[np.ndarray, np.ndarray]
@@ -43,27 +36,18 @@ Skin = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Film:
-    """An action of a character, beside what it is with swing.
-
-    Attributes
-    ----------
-    prepare : callable, optional
-        Makes the bones that are to swing.
-    view : View
-        Of the character, whose vertices are about the origin on the mean.
-    """
+    """An action of a character, beside what it is with swing."""
 
     character: str
     action: str
-    view: View
-    prepare: Callable[[Any], None] | None = None
+    view: View  # Of the character, whose vertices are about the origin on the mean
+    prepare: Callable[[Any], None] | None = None  # adds the bones that swing
 
     def shoot(self, skin: Skin, color: tuple, floor: float, studio: Studio) -> np.ndarray:
         """A picture of a frame."""
         new_scene()
         points, triangles = skin
-        corners = np.tile(linear(np.array(color)), (len(triangles), 3, 1))
-        add_mesh(bpy.context.scene, points, triangles, corners, colored("Skin"))
+        add_figure(points, triangles, color, colored("Skin"))
         add_floor(bpy.context.scene, floor)
         return studio.shoot(self.view, FILM_WIDTH, FILM_HEIGHT)
 
@@ -78,19 +62,15 @@ def shoot(rows: Sequence[tuple[Sequence[Skin], tuple]], studio: Studio) -> np.nd
     for skins, color in rows:
         for number, (points, triangles) in enumerate(skins):
             along = SPACING * (number - 0.5 * (len(skins) - 1))
-            corners = np.tile(linear(np.array(color)), (len(triangles), 3, 1))
             shift = np.array([DEEPER * (color == PLAIN), along, 0.0])
-            add_mesh(scene, points + shift - middle, triangles, corners, material)
+            add_figure(points + shift - middle, triangles, color, material)
     add_floor(scene, floor)
     return studio.shoot(View((0.0, 0.0, floor + 0.5 * TALL - 0.2), 90.0, 4.0, TALL), WIDTH, HEIGHT)
 
 
 def play(armature: Any, name: str) -> tuple[int, int]:
     """Have a character play an action; its first and last frame."""
-    armature.animation_data.action = action = bpy.data.actions[name]
-    if hasattr(action, "slots"):
-        armature.animation_data.action_slot = action.slots[0]
-    first, last = action.frame_range
+    first, last = play_action(armature, name).frame_range
     return math.ceil(first), math.floor(last)
 
 
@@ -143,7 +123,7 @@ def draw_film(arguments: Any, name: str) -> None:
     plain = [read_skin(frame) for frame in frames]
     scene = bpy.context.scene
     milliseconds = round(1000.0 * scene.render.fps_base / scene.render.fps)
-    take_all(find("tasks.swing.add").add_swing(armature, scene))
+    api().Character(armature).swing()
     play(armature, film.action)
     swung = [read_skin(frame) for frame in frames]
     floor = min(float(points[:, 2].min()) for points, _ in plain)
@@ -159,10 +139,10 @@ def draw_film(arguments: Any, name: str) -> None:
 
 def draw_strips(arguments: Any, name: str) -> None:
     """A row of each action: as it is, and with swing, in one place."""
-    studio, add_swing = Studio.of(arguments), find("tasks.swing.add").add_swing
+    studio = Studio.of(arguments)
     armature = open_character(arguments.assets, CHARACTER)
     plain = [read_row(armature, action) for action in ACTIONS]
-    take_all(add_swing(armature, bpy.context.scene))
+    api().Character(armature).swing()
     swung = [read_row(armature, action) for action in ACTIONS]
     rows = [
         (action.removesuffix("_Armature").lower(), shoot([(before, PLAIN), (after, SWUNG)], studio))

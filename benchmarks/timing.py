@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,20 +15,17 @@ import bpy
 from harness import note_time
 
 BARE, LINEAR, VOLUME = "no deformation", "linear", "Preserve Volume"
+# Steps without Supple: whether Armature modifiers are on, and whether they preserve volume
 BLENDERS = {BARE: (False, False), LINEAR: (True, False), VOLUME: (True, True)}
-"""Steps without Supple: whether Armature modifiers are on, and whether they preserve volume."""
 
 FAST, PUBLISHED, PYTHON = "Fast", "As Published", "Centers by Python"
-WAYS = {FAST: "DLB", PUBLISHED: "DLBNT", PYTHON: "CENTERS"}
-"""Steps with Supple: the method."""
-
-WARM = 4
-"""Steps after a change that are not counted, unless told otherwise."""
+WAYS = {FAST: "DLB", PUBLISHED: "DLBNT", PYTHON: "CENTERS"}  # Steps with Supple: the method
+WARM = 4  # Steps after a change that do not count by default
+# Minimum and maximum number of steps in a round, and seconds after which a round may end
 FEWEST, MOST, LONG = 8, 48, 0.5
-"""Steps of a round that count: so many at least, and further ones up to so many and so many seconds."""
 
 
-def interleave(steps: dict[str, Callable[[], None]], rounds: int = 40) -> dict[str, float]:
+def interleave(steps: Mapping[str, Callable[[], object]], rounds: int = 40) -> dict[str, float]:
     """Median milliseconds of each step, run in turn."""
     times: dict[str, list[float]] = {}
     for _ in range(3 + rounds):
@@ -55,6 +52,14 @@ class Character:
         vertices = sum(len(obj.data.vertices) for obj in self.meshes)
         return len(self.meshes), vertices, f"{sum(bone.use_deform for bone in bones)} of {len(bones)}"
 
+    def set_modifiers(self) -> Iterator[str]:
+        """Set the Armature modifiers as each of `BLENDERS` has them, one after the other; yields the names."""
+        for name, (is_shown, has_volume) in BLENDERS.items():
+            for modifier in self.modifiers:
+                modifier.show_viewport = modifier.show_render = is_shown
+                modifier.use_deform_preserve_volume = has_volume
+            yield name
+
     def play(self) -> list[Callable[[], object]]:
         """Steps to frames of the action."""
         return [partial(bpy.context.scene.frame_set, frame) for frame in self.frames]
@@ -77,7 +82,7 @@ def find_character(armature: bpy.types.Object | None = None) -> Character:
 
 @dataclass(frozen=True)
 class Times:
-    """What steps take.
+    """Times of steps.
 
     Attributes
     ----------
@@ -99,19 +104,19 @@ class Times:
         return min(self.steps[name])
 
     def compare_least(self, name: str) -> float:
-        """What a step takes over no deformation, to what Preserve Volume does: each in its quickest round."""
+        """Time of a step over no deformation, relative to Preserve Volume's: each in its quickest round."""
         bare = self.least(BARE)
         return (self.least(name) - bare) / (self.least(VOLUME) - bare)
 
     def compare(self, name: str) -> str:
-        """What a step takes over no deformation, to what Preserve Volume does: median, least and most of the rounds."""
+        """Time of a step over no deformation, relative to Preserve Volume's: median, least and most of the rounds."""
         rounds = zip(self.steps[name], self.steps[VOLUME], self.steps[BARE], strict=True)
         ratios = [(step - bare) / (volume - bare) for step, volume, bare in rounds]
         return f"{statistics.median(ratios):.2g} ({min(ratios):.2g} to {max(ratios):.2g})"
 
 
 def bind(method: str) -> float:
-    """Bind what is active or selected, and hide the operator's report; seconds that it takes."""
+    """Bind the active or selected objects without the operator's report; returns seconds."""
     start = time.perf_counter()
     with redirect_stdout(StringIO()):
         bpy.ops.supple.bind(method=method)
@@ -119,7 +124,7 @@ def bind(method: str) -> float:
 
 
 def make(look: str) -> float:
-    """Make what is active or selected supple, and hide the operator's report; seconds that it takes."""
+    """Make the active or selected objects supple without the operator's report; returns seconds."""
     start = time.perf_counter()
     with redirect_stdout(StringIO()):
         bpy.ops.supple.make(look=look)
@@ -136,7 +141,7 @@ def time_steps(
 ) -> Times:
     """Time the same steps with Blender's own modifier and with Supple, some rounds of all.
 
-    `warm`: how many steps after a change are not counted. `begin`: what binds, by the words of `ways`.
+    `warm`: how many steps after a change are not counted. `begin`: function that binds, by a value of `ways`.
     """
     times = Times()
 
@@ -149,10 +154,7 @@ def time_steps(
         times.steps.setdefault(name, []).append(statistics.median(taken[name][warm:]))
 
     for _ in range(rounds):
-        for name, (is_shown, has_volume) in BLENDERS.items():
-            for modifier in character.modifiers:
-                modifier.show_viewport = modifier.show_render = is_shown
-                modifier.use_deform_preserve_volume = has_volume
+        for name in character.set_modifiers():
             measure(name)
         for modifier in character.modifiers:
             modifier.use_deform_preserve_volume = False

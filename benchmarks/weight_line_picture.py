@@ -15,23 +15,20 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from mathutils import Euler, Vector
+from mathutils import Vector
 
 from harness import select, words_after_dashes
-from benchmarks.in_window import move, prepare_view, run_in_window, save_picture, xdo
+from benchmarks.in_window import Window, move, run_in_window, save_picture
 from benchmarks.weight_scenes import open_character
 
-BONES = {"upperleg01.L": -60.0, "lowerleg01.L": 70.0, "foot.L": 15.0}
-"""Bones that are bent about X, in degrees."""
+BONES = {"upperleg01.L": -60.0, "lowerleg01.L": 70.0, "foot.L": 15.0}  # Bones that are bent about X, in degrees
 CHOSEN = ("lowerleg01.L", "foot.L")
-VIEW = Euler((radians(84.0), 0.0, radians(62.0)))
+VIEW = (84.0, 62.0)
 CENTER, DISTANCE = Vector((0.12, -0.2, 0.5)), 0.9
+# Where panels are opened, in rows of buttons below the top of the sidebar: Weights, then Edit in it
 HEADERS = (0.75, 18.45)
-"""Where panels are opened, in rows of buttons below the top of the sidebar: Weights, then Edit in it."""
-KNEE = Vector((0.0, -0.05, 0.02))
-"""From the knee to the handle, as seen."""
-CROP = "1072x752+88+56"
-"""The view and the panel, of the window."""
+KNEE = Vector((0.0, -0.05, 0.02))  # From the knee to the handle, as seen
+CROP = "1072x752+88+56"  # The view and the panel, of the window
 
 
 def take_picture(assets: Path, image: Path) -> Iterator[float]:
@@ -39,10 +36,8 @@ def take_picture(assets: Path, image: Path) -> Iterator[float]:
     character = open_character(assets, "mh_human", ("_body",), subdivisions=0)
     body, armature = character.meshes[0], character.armature
     yield 1.0
-    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
-    regions = prepare_view(area)
-    space = area.spaces.active
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    window = Window()
+    with window.override():
         select([body, armature], armature)
         bpy.ops.supple.weights_auto("EXEC_DEFAULT")
         select([armature], armature)
@@ -54,26 +49,20 @@ def take_picture(assets: Path, image: Path) -> Iterator[float]:
             armature.pose.bones[name].rotation_euler.x = radians(angle)
         armature.data.bones.active = armature.data.bones[CHOSEN[0]]
         bpy.context.window_manager.supple_show_weights = True
-    view = space.region_3d
-    view.view_perspective, view.view_rotation = "ORTHO", VIEW.to_quaternion()
-    view.view_location, view.view_distance = CENTER, DISTANCE
+    window.look(VIEW, CENTER, DISTANCE)
     yield 1.0
-    regions["UI"].active_panel_category = "Supple"
-    area.tag_redraw()
+    window.show_tab()
     yield 1.0
-    unit = 20.0 * bpy.context.preferences.system.ui_scale
     for row in HEADERS:
-        move(regions["UI"], 60.0, regions["UI"].height - unit * row)
-        yield 0.5
-        xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
+        window.press(60.0, row)
         yield 2.0
     knee = armature.matrix_world @ armature.pose.bones["lowerleg01.L"].head + KNEE
-    handle = location_3d_to_region_2d(regions["WINDOW"], view, knee)
-    move(regions["WINDOW"], *handle)
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    handle = location_3d_to_region_2d(window.region, window.space.region_3d, knee)
+    move(window.region, *handle)
+    with window.override():
         bpy.ops.supple.weight_lines("INVOKE_DEFAULT")
     yield 1.0
-    move(regions["WINDOW"], handle.x + 4, handle.y)
+    move(window.region, handle.x + 4, handle.y)
     yield 1.0
     save_picture(image, CROP)
 

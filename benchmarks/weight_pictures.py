@@ -31,8 +31,7 @@ from benchmarks.weight_scenes import (
 )
 from deformers.geometry.neighbors import find_nearest
 
-PAGE: dict[str, Any] = {"header": 84.0, "label_width": 120.0}
-"""How pages are laid out."""
+PAGE: dict[str, Any] = {"header": 84.0, "label_width": 120.0}  # How pages are laid out
 TITLES = {
     "BLENDER": "Blender,\nautomatic weights",
     "SOLID": "Supple,\nSolid Heat",
@@ -45,47 +44,24 @@ TRANSFERS = {
     "TRANSFER": "Supple,\nTransfer",
     "ARTIST": "an artist's weights,\nfor comparison",
 }
-UNDER = (0.86, 0.13, 0.10)
-"""Color of a body under clothes: what is seen of it has come through. sRGB."""
-COVERED = {"tights": 0.02, "skirt": 0.15}
-"""How far from clothes, meters, what they cover is at most, ..."""
-RIM = 0.03
-"""... and from their rims at least."""
+UNDER = (0.86, 0.13, 0.10)  # Color of skin under clothes, sRGB: visible skin has come through
+COVERED = {"tights": 0.02, "skirt": 0.15}  # Maximum distance of covered skin from clothes, meters
+RIM = 0.03  # Minimum distance of covered skin from the rims of clothes, meters
 
 
 @dataclass(frozen=True)
 class Row:
-    """A character in a pose, and how it is seen.
-
-    Attributes
-    ----------
-    label : str
-    view : View
-        Its target is counted from the posed head of `bone`, if one is given.
-    pose : Pose, or name and frame of an action
-    bone : str
-    height : float
-        Of the cell.
-    colors : str
-        "BONES", "PARTS", or the bone whose weight is shown.
-    name : str
-        The character.
-    parts : tuple of str
-        Endings of the names of its parts; all if empty.
-    joined : bool
-        Whether they are one object.
-    subdivisions : int
-    """
+    """A character in a pose, and how it is seen."""
 
     label: str
-    view: View
+    view: View  # Its target is counted from the posed head of `bone`, if one is given
     pose: Pose | tuple[str, int] = field(default_factory=dict)
     bone: str = ""
-    height: float = 330.0
-    colors: str = "PARTS"
-    name: str = "mh_human"
-    parts: tuple[str, ...] = ("body",)
-    joined: bool = False
+    height: float = 330.0  # of the cell
+    colors: str = "PARTS"  # "BONES", "PARTS", or the bone whose weight is shown
+    name: str = "mh_human"  # The character
+    parts: tuple[str, ...] = ("body",)  # Endings of the names of its parts; all if empty
+    joined: bool = False  # Whether they are one object
     subdivisions: int = 1
 
 
@@ -137,7 +113,7 @@ def lay_out(arguments: Any, rows: tuple[Row, ...], titles: dict[str, str]) -> Pa
 
 
 def draw_rows(arguments: Any, name: str) -> None:
-    """Rows of what each method gives."""
+    """Draw rows of the results of each method."""
     page = lay_out(arguments, ROWS[name], TITLES)
     for column, method in enumerate(TITLES):
         for _, group in groupby(
@@ -172,7 +148,7 @@ def _follow(character: Character, row: Row) -> View:
 
 
 def draw_transfer(arguments: Any, name: str) -> None:
-    """Clothes on a body that has an artist's weights, in poses; what has come through them is red."""
+    """Draw clothes on a body that has an artist's weights, in poses; skin that comes through is red."""
     page = lay_out(arguments, ROWS[name], TRANSFERS)
     for column, method in enumerate(TRANSFERS):
         for number, row in enumerate(ROWS[name]):
@@ -186,7 +162,7 @@ def draw_transfer(arguments: Any, name: str) -> None:
 
 
 def _stress_covered(character: Character, cloth: str) -> None:
-    """Color what of the body is under a piece of clothing at rest, so that it is seen where it comes through."""
+    """Color the skin under a piece of clothing at rest, to show if it comes through."""
     mesh = cast(bpy.types.Mesh, character.find(cloth).data)
     body, worn = read_vertices(cast(bpy.types.Mesh, character.find("body").data).vertices), read_vertices(mesh.vertices)
     sides = Counter(key for polygon in mesh.polygons for key in polygon.edge_keys)

@@ -10,32 +10,28 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from harness import find, open_file, read_vertices, select
+from harness import find, open_file, play_action, read_vertices, select
 from benchmarks.pattern_body import CLOTH, CUTS, Pose, strike
 from benchmarks.studio import color_by_ramp, color_joints, linear
 
-COLORS = "Weights"
-"""Attribute of the colors that Workbench shows."""
-SOFT = 0.015
-"""How wide the edges of painted clothes are, meters: their vertices are about so far apart."""
-OWN = "Own"
-"""Attribute of the colors of the parts."""
-NONE = (0.18, 0.18, 0.19)
-"""Color of a vertex without weights; all colors are sRGB."""
+COLORS = "Weights"  # Attribute of the colors that Workbench shows
+SOFT = 0.015  # Width of the edges of painted clothes, meters: about the distance of vertices
+OWN = "Own"  # Attribute of the colors of the parts
+NONE = (0.18, 0.18, 0.19)  # Color of a vertex without weights; all colors are sRGB
+# From weight 0 to 1
 RAMP = np.array([(0.14, 0.16, 0.42), (0.10, 0.62, 0.80), (0.34, 0.78, 0.36), (0.98, 0.88, 0.25), (0.86, 0.16, 0.12)])
-"""From no weight to all of it."""
+# Colors of the parts of characters, by how their names begin
 PARTS = {
     "mh_human_body": (0.80, 0.64, 0.56), "mh_human_tights": (0.33, 0.45, 0.58), "mh_human_skirt": (0.78, 0.60, 0.28),
     "Knight_Body": (0.47, 0.55, 0.64), "Knight_Head": (0.82, 0.66, 0.56), "Knight_Arm": (0.60, 0.64, 0.68),
     "Knight_Leg": (0.56, 0.50, 0.44),
 }  # fmt: skip
-"""Colors of the parts of characters, by how their names begin."""
 SIDES = re.compile(r"([._][LRlr])$")
 
 
 @dataclass(frozen=True)
 class Character:
-    """What is drawn: the meshes that an armature deforms."""
+    """A drawn character: the meshes that an armature deforms."""
 
     meshes: list[bpy.types.Object]
     armature: bpy.types.Object
@@ -53,10 +49,7 @@ class Character:
         """Strike a pose, or show a frame of an action, from `strike` or by its name."""
         if isinstance(pose, tuple):
             name, frame = pose
-            data = cast(Any, self.armature.animation_data)
-            data.action = bpy.data.actions[name]
-            if hasattr(data, "action_slot") and data.action_slot is None:
-                data.action_slot = data.action.slots[0]
+            play_action(self.armature, name)
             bpy.context.scene.frame_set(frame)
             return
         cast(Any, self.armature.animation_data).action = None
@@ -146,15 +139,20 @@ def color_one_bone(character: Character, bone: str) -> None:
 
 def _color(obj: bpy.types.Object, values: np.ndarray, ramp: np.ndarray | None = None) -> None:
     """Mix values of the groups, shape (G,) or (G, 3), by the weights, into colors; by a ramp if they are shares."""
-    mesh = cast(bpy.types.Mesh, obj.data)
-    entries, count = find("bridge.meshes.data").read_vertex_groups(mesh), len(mesh.vertices)
-    total = np.bincount(entries.vertices, entries.values, count)
-    channels = values.reshape(len(values), -1)[entries.groups].T * entries.values
-    sums = np.stack([np.bincount(entries.vertices, channel, count) for channel in channels], axis=1)
-    colors = sums / np.maximum(total, 1e-9)[:, None]
+    colors, total = mix_by_weights(obj, values.reshape(len(values), -1))
     if ramp is not None:
         colors = linear(color_by_ramp(colors[:, 0], ramp))
     paint(obj, np.where(total[:, None] > 0, colors, linear(np.array(NONE))))
+
+
+def mix_by_weights(obj: bpy.types.Object, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mix values of the groups, shape (G, C), by the weights: shape (V, C), and the sums of the weights, shape (V,)."""
+    mesh = cast(bpy.types.Mesh, obj.data)
+    entries, count = find("bridge.meshes.data").read_vertex_groups(mesh), len(mesh.vertices)
+    total = np.bincount(entries.vertices, entries.values, count)
+    channels = values[entries.groups].T * entries.values
+    sums = np.stack([np.bincount(entries.vertices, channel, count) for channel in channels], axis=1)
+    return sums / np.maximum(total, 1e-9)[:, None], total
 
 
 def paint(obj: bpy.types.Object, colors: np.ndarray, name: str = COLORS) -> None:

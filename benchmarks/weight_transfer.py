@@ -10,7 +10,6 @@ under them is not itself inside the body (an arm pressed into the side takes its
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,14 +17,13 @@ from functools import partial
 import bpy
 import numpy as np
 
-from harness import ASSETS, ROOT, find, find_file, option, parse, print_table, supple, time_call
-
-sys.path.insert(0, str(ROOT / "tools"))
-
+from harness import ASSETS, find, find_file, option, parse, print_table, supple, time_call
+from benchmarks.characters import read_poses, read_weights
+from deformers.geometry.solid import find_islands
+from deformers.weight_editing.transfer import transfer_weights
 
 NEAREST = ("NEAREST", "EDGE_NEAREST", "EDGEINTERP_NEAREST", "POLY_NEAREST", "POLYINTERP_NEAREST")
-LIFT = 0.0015
-"""How far above the skin, as a share of the body's diagonal, points are tested for being inside the body."""
+LIFT = 0.0015  # Height above the skin of points tested for being inside, as a share of the diagonal
 
 
 @dataclass(frozen=True)
@@ -73,17 +71,8 @@ class PosedSurface:
 
 
 def read_parts(data: np.lib.npyio.NpzFile) -> dict[str, WeightedPart]:
-    weights = np.zeros((len(data["V"]), len(data["bone_names"])), np.float32)
-    np.add.at(weights, (data["w_vert"], data["w_bone"]), data["w_val"])
-    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
-    whole = WeightedPart(data["V"].astype(float), data["tris"], weights)
+    whole = WeightedPart(data["V"].astype(float), data["tris"], read_weights(data).astype(np.float32))
     return {str(name): whole.pick(data["part"] == index) for index, name in enumerate(data["part_names"])}
-
-
-def read_poses(data: np.lib.npyio.NpzFile, step: int) -> np.ndarray:
-    """Rest to pose, shape (F, B, 3, 4)."""
-    poses = np.concatenate([data[f"pose_{action}"][::step] for action in data["actions"]]).astype(float)
-    return np.einsum("fbij,bjk->fbik", poses, np.linalg.inv(data["bone_rest"].astype(float)))
 
 
 def transfer_by_modifier(source: WeightedPart, target: WeightedPart, mapping: str) -> np.ndarray:
@@ -112,14 +101,6 @@ def transfer_by_modifier(source: WeightedPart, target: WeightedPart, mapping: st
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
 
 
-def transfer_by_supple(source: WeightedPart, target: WeightedPart) -> np.ndarray:
-    transfer = find("deformers.weight_editing.transfer")
-    nearest = find("bridge.meshes.nearest")
-    return transfer.transfer_weights(
-        source.points, source.triangles, source.weights, target.points, target.triangles, nearest.find_nearest_surface
-    ).weights
-
-
 def count_inside(
     cloth: WeightedPart, weights: np.ndarray, skins: list[PosedSurface], poses: np.ndarray
 ) -> tuple[float, ...]:
@@ -138,11 +119,11 @@ def count_inside(
 
 
 def measure(data: np.lib.npyio.NpzFile, step: int) -> None:
-    solid = find("deformers.geometry.solid")
     nearest = find("bridge.meshes.nearest")
-    parts, poses = read_parts(data), read_poses(data, step)
+    parts = read_parts(data)
+    poses = np.concatenate([read_poses(data, action)[::step, :, :3] for action in data["actions"]])
     body = parts.pop("mh_human_body")
-    islands = solid.find_islands(np.concatenate([body.triangles[:, :2], body.triangles[:, 1:]]), len(body.points))
+    islands = find_islands(np.concatenate([body.triangles[:, :2], body.triangles[:, 1:]]), len(body.points))
     skin = body.pick(islands == np.bincount(islands).argmax())
     shapes = [skin.points, *(skin.pose(skin.weights, pose) for pose in poses)]
     skins = [PosedSurface(points, skin.triangles, nearest.SurfaceTree) for points in shapes]
@@ -152,7 +133,8 @@ def measure(data: np.lib.npyio.NpzFile, step: int) -> None:
             f"Data Transfer {mapping}": partial(transfer_by_modifier, body, cloth, mapping) for mapping in NEAREST
         }
         methods["the artist's"] = partial(np.copy, cloth.weights)
-        methods["Supple"] = partial(transfer_by_supple, body, cloth)
+        surfaces = body.points, body.triangles, body.weights, cloth.points, cloth.triangles
+        methods["Supple"] = lambda surfaces=surfaces: transfer_weights(*surfaces, nearest.find_nearest_surface).weights
         for method, weigh in methods.items():
             seconds, weights = time_call(weigh)
             inside, seen, depth = count_inside(cloth, weights, skins, poses)

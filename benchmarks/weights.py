@@ -1,4 +1,4 @@
-"""How good automatic weights are, beside Blender's own and those that artists made, and what they cost.
+"""Quality and cost of automatic weights, next to Blender's own and those of artists.
 
     python benchmarks/weights.py [--only SECTION ...] [--assets FOLDER]
 
@@ -23,26 +23,19 @@ import bpy
 import numpy as np
 
 from harness import ASSETS, find, find_file, open_file, option, parse, print_table, run_sections, supple, time_call
+from benchmarks.characters import read_poses, read_weights
 from deformers.automatic_weights import METHODS
 
 ALL = ("mh_human", "mh_human_game", "kaykit_knight", "khronos_fox", "cesium_man", "fox", "human_male")
-ARTISTS = ALL[:5]
-"""Characters whose weights an artist made; those of the others are mostly Blender's own."""
+ARTISTS = ALL[:5]  # Characters whose weights an artist made; those of the others are mostly Blender's own
 
+# Parts as they were imported; in one object; in one object, with the vertices that lie at one position made one
 VARIANTS = ("raw", "joined", "welded")
-"""Parts as they were imported; in one object; in one object, with the vertices that lie at one position made one."""
 
-POSES = 12
-"""Of each action."""
-
-WHOLE = 0.99
-"""A vertex belongs to a finger whose bones have at least this share of its artist's weights."""
-
-LARGE = 140_000
-"""Vertices that a large mesh has at least: the coarsest object is subdivided until there are so many."""
-
-LEAK = 0.05
-"""Weight of another finger's bones that counts as an error."""
+POSES = 12  # Of each action
+WHOLE = 0.99  # A vertex belongs to a finger whose bones have at least this share of its artist's weights
+LARGE = 140_000  # Minimum vertices of a large mesh: the coarsest object is subdivided
+LEAK = 0.05  # Weight of another finger's bones that counts as an error
 
 
 class Character:
@@ -50,8 +43,6 @@ class Character:
 
     Parameters
     ----------
-    assets : Path
-    name : str
     variant : str
         One of `VARIANTS`.
     """
@@ -103,23 +94,19 @@ class Character:
             found.append(weights)
         weights = np.concatenate(found)
         weights = weights[self.data["weld"]] if self.variant == "welded" else weights
-        return _normalize(weights)
+        return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
 
     def read_artist(self) -> np.ndarray:
         """The artist's weights, shape (V, B)."""
-        weights = np.zeros((len(self.data["V"]), len(self.bones)))
-        np.add.at(weights, (self.data["w_vert"], self.data["w_bone"]), self.data["w_val"])
-        return _normalize(weights)
+        return read_weights(self.data)
 
     def read_poses(self) -> np.ndarray:
         """Rest to pose of all bones, shape (F, B, 4, 4)."""
         chosen = []
         for action in self.data["actions"]:
-            poses = self.data[f"pose_{action}"].astype(float)
+            poses = read_poses(self.data, action)
             chosen.append(poses[np.unique(np.linspace(0, len(poses) - 1, POSES).astype(int))])
-        posed = np.concatenate(chosen)
-        last = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*posed.shape[:2], 1, 4))
-        return np.concatenate([posed, last], axis=2) @ np.linalg.inv(self.data["bone_rest"].astype(float))
+        return np.concatenate(chosen)
 
     def weigh(self, method: str) -> float:
         """Make weights by a method, or by Blender's own; seconds that it took."""
@@ -130,10 +117,6 @@ class Character:
         with suppress(RuntimeError):  # "Bone Heat Weighting: failed to find solution", and no weights
             bpy.ops.object.parent_set(type="ARMATURE_AUTO")
         return time.perf_counter() - start
-
-
-def _normalize(weights: np.ndarray) -> np.ndarray:
-    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
 
 
 def measure_error(character: Character, weights: np.ndarray) -> float:
@@ -162,19 +145,14 @@ def characters(arguments: argparse.Namespace) -> None:
                 seconds = character.weigh(method)
                 weights = character.read_weights()
                 bare = int((~weights.any(axis=1)).sum())
-                torn = _count_torn(character, weights)
+                _, first, merged = np.unique(character.data["weld"], return_index=True, return_inverse=True)
+                torn = int((np.abs(weights - weights[first[merged.reshape(-1)]]).max(axis=1) > 1e-6).sum())
                 error = f"{measure_error(character, weights):.2f}" if name in ARTISTS else "-"
                 row.append(f"{error} / {bare} / {torn} / {seconds:.1f} s")
             rows.append(row)
             print(*row, flush=True)
     print("\nEach: posed error in % / vertices without weights / vertices at one position with other weights / time\n")
     print_table(("character", "as", "Blender", *METHODS), rows)
-
-
-def _count_torn(character: Character, weights: np.ndarray) -> int:
-    """Vertices whose weights are not those of the first vertex at their position."""
-    _, first, merged = np.unique(character.data["weld"], return_index=True, return_inverse=True)
-    return int((np.abs(weights - weights[first[merged.reshape(-1)]]).max(axis=1) > 1e-6).sum())
 
 
 def fingers(arguments: argparse.Namespace) -> None:
@@ -226,23 +204,20 @@ def _measure_large(assets: Path, name: str, method: str) -> None:
             bpy.ops.object.modifier_apply(modifier=modifier.name)
         bpy.context.view_layer.objects.active = character.armature
     automatic = find("tasks.weights.automatic")
-    solving = []
-    automatic.run_method = _timed(automatic.run_method, solving)
+    solving, solve = [], automatic.run_method
+
+    def run_timed(*arguments: Any) -> Any:
+        seconds, result = time_call(lambda: solve(*arguments))
+        solving.append(seconds)
+        return result
+
+    automatic.run_method = run_timed
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = character.weigh(method)
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     vertices = sum(len(obj.data.vertices) for obj in character.objects)
     deforming = int(character.data["bone_deform"].sum())
     print(f"{vertices}|{deforming}|{sum(solving):.2f}|{seconds:.2f}|{memory:.0f} MB")
-
-
-def _timed(solve: Any, seconds: list[float]) -> Any:
-    def run(*arguments: Any) -> Any:
-        taken, result = time_call(lambda: solve(*arguments))
-        seconds.append(taken)
-        return result
-
-    return run
 
 
 SECTIONS = {"characters": characters, "fingers": fingers, "large": large}

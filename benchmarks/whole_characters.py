@@ -1,10 +1,10 @@
-"""What whole characters cost: steps of all their meshes, beside Blender's own Armature modifier.
+"""Cost of whole characters: steps of all their meshes, next to Blender's own Armature modifier.
 
-    python benchmarks/whole_characters.py [--only SECTION ...] [--largest VERTICES] [--rounds N] [--assets FOLDER]
+    python benchmarks/whole_characters.py [--only SECTION ...] [--rounds N] [--assets FOLDER]
 
 needs an interpreter that has bpy. A ratio is the time of a step over that without any deformation, to the same of
 Preserve Volume; it is given with the least and the most of the rounds. Steps are run in turn in one process, so compare
-ratios: times depend on the machine and on what else it does. Real characters are measured where they are at hand.
+ratios: times depend on the machine and its load. Real characters are measured if available.
 """
 
 from __future__ import annotations
@@ -23,47 +23,21 @@ from mathutils import Quaternion
 
 from harness import ASSETS, find, list_at_hand, new_scene, open_file, option, parse, print_table, run_sections
 from benchmarks.bodies import animate
-from benchmarks.generated import HUMAN, add_parts, add_person, add_rig, add_skin, open_rigify
-from benchmarks.timing import (
-    BARE,
-    FAST,
-    LINEAR,
-    VOLUME,
-    WAYS,
-    Character,
-    Times,
-    bind,
-    find_character,
-    make,
-    time_steps,
-)
+from benchmarks.generated import add_person, add_rig, add_skin, open_rigify
+from benchmarks.timing import BARE, FAST, LINEAR, VOLUME, WAYS, Character, Times, bind, find_character, make, time_steps
 
 REAL = ("mh_human", "mh_human_game", "kaykit_knight", "human_male", "cesium_man", "fox")
 GENERATED = "generated"
 
-SCALE = (
-    # vertices, bones, meshes
-    (5_000, 71, 1), (22_000, 20, 1), (22_000, 71, 1), (22_000, 163, 1), (22_000, 163, 4), (22_000, 163, 16),
-    (22_000, 300, 1), (22_000, 706, 1), (150_000, 71, 1), (1_000_000, 71, 1),
-)  # fmt: skip
-LARGE = 12_000_000
-"""Vertices times bones above which there are fewer rounds: steps are long, and so is Bind."""
-SMALL, SMALL_MESHES = 428, 16
-"""Vertices of the further small meshes, and how many of them are added."""
+SMALL, SMALL_MESHES = 428, 16  # Vertices of a small mesh, and number of small meshes
 
-MANY, MANY_VERTICES = (25, 100, 300, 500), 96
-"""How many small meshes are bound at once, such as buckles and plates of armor, and the vertices of each."""
-MANY_BONES = ("neck",), ("spine",), ("upperarm",), ("lowerleg",), ("finger2",)
-"""What the names of the bones begin with that they are made around, in turn."""
 
+# Prefix of the names of the dragged bones, and whether the character has its action meanwhile
 DRAGGED = {
     "an arm of an action": ("upperarm01.L", True),
     "a finger": ("finger2-1.L", False), "an arm": ("upperarm01.L", False), "all bones": ("", False),
 }  # fmt: skip
-"""What the names of the bones begin with that a drag rotates, and whether the character has its action meanwhile."""
 
-RENDERED_FRAMES, RENDERED_SIZE, RENDERS = 20, 64, 4
-"""Frames and pixels of a rendered animation, and how many of them count in a round."""
 
 CROWD, CROWD_BONES, CROWD_VERTICES = 30, 71, 2_000
 
@@ -128,16 +102,8 @@ def run_fast(arguments: argparse.Namespace) -> None:
         times = time_steps(character, character.play(), {FAST: "FAST"}, rounds=arguments.rounds, begin=make)
         fast, volume = times.least(FAST), times.least(VOLUME)
         rows.append((name, volume, fast, fast / volume, times.compare_least(FAST), fast - volume, times.binds[FAST][0]))
-    header = (
-        "character",
-        f"{VOLUME}, ms",
-        f"{FAST}, ms",
-        "ratio",
-        "ratio over no deformation",
-        "over it, ms",
-        "Make Supple, s",
-    )
-    print_table(header, rows)
+    header = "ratio", "ratio over no deformation", "over it, ms", "Make Supple, s"
+    print_table(("character", f"{VOLUME}, ms", f"{FAST}, ms", *header), rows)
 
 
 def run_rigify(arguments: argparse.Namespace) -> None:
@@ -147,21 +113,6 @@ def run_rigify(arguments: argparse.Namespace) -> None:
     add_skin(armature, "Body", 20_000)
     animate([bone for bone in armature.pose.bones if not bone.name.startswith(("DEF-", "ORG-", "MCH-"))])
     print_table(COLUMNS, [measure_play("Rigify", find_character(armature), arguments.rounds)])
-
-
-def run_scale(arguments: argparse.Namespace) -> None:
-    """Scale: generated characters of many vertices, bones and meshes that play an action"""
-    rows = []
-    for vertices, bones, meshes in SCALE:
-        if vertices > arguments.largest:
-            continue
-        new_scene()
-        character = find_character(add_parts(vertices, bones, meshes))
-        rounds = max(1, int(arguments.rounds * min(1.0, LARGE / (vertices * bones))))
-        times = time_steps(character, character.play(), rounds=rounds)
-        binds = [times.binds[way][0] for way in WAYS]
-        rows.append((*show_times(GENERATED, character, times)[1:], *binds))
-    print_table((*COLUMNS[1:], *(f"first Bind {way}, s" for way in WAYS)), rows)
 
 
 def run_small(arguments: argparse.Namespace) -> None:
@@ -247,51 +198,12 @@ def bind_again(method: str) -> float:
     return duration
 
 
-def run_many(arguments: argparse.Namespace) -> None:
-    """Bind of many small meshes on one armature, by Centers, seconds: the least of the rounds"""
-    rows = []
-    for count in MANY:
-        new_scene()
-        armature = add_rig(HUMAN)
-        for number in range(count):
-            add_skin(armature, f"Small {number}", MANY_VERTICES, MANY_BONES[number % len(MANY_BONES)])
-        character = find_character(armature)
-        seconds = bind("CENTERS")
-        for _ in range(arguments.rounds - 1):
-            bpy.ops.supple.unbind()
-            seconds = min(seconds, bind("CENTERS"))
-        rows.append((count, character.describe()[1], seconds, 1e3 * seconds / count))
-    print_table(("meshes", "vertices", "Bind, s", "a mesh, ms"), rows)
-
-
-def run_render(arguments: argparse.Namespace) -> None:
-    """Rendering an animation of the generated character by Workbench, 20 frames a step"""
-    character = open_character(arguments.assets, GENERATED)
-    scene = bpy.context.scene
-    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    scene.collection.objects.link(scene.camera)
-    scene.camera.location, scene.camera.rotation_euler = (0.0, -4.0, 0.9), (np.pi / 2.0, 0.0, 0.0)
-    scene.render.engine, scene.display.render_aa = "BLENDER_WORKBENCH", "OFF"
-    scene.render.resolution_x = scene.render.resolution_y = RENDERED_SIZE
-    scene.frame_start, scene.frame_end = 1, RENDERED_FRAMES
-    with tempfile.TemporaryDirectory() as folder:
-        scene.render.filepath = f"{folder}/"
-        renders: list[Callable[[], object]] = [partial(bpy.ops.render.render, animation=True)] * (1 + RENDERS)
-        renders[0]()  # starts the engine
-        times = time_steps(character, renders, rounds=arguments.rounds, warm=1)
-    print_table(COLUMNS, [show_times(GENERATED, character, times)])
-
-
 SECTIONS = {
-    "characters": run_characters, "fast": run_fast, "rigify": run_rigify, "scale": run_scale,
-    "small": run_small, "drag": run_drag, "bind": run_bind, "many": run_many, "render": run_render,
+    "characters": run_characters, "fast": run_fast, "rigify": run_rigify, "small": run_small, "drag": run_drag,
+    "bind": run_bind,
 }  # fmt: skip
 
 
 if __name__ == "__main__":
-    arguments = parse(
-        __doc__, SECTIONS,
-        largest=option(1_000_000, "most vertices in the scale section"),
-        rounds=option(3, "how often all steps are taken in turn"), assets=ASSETS,
-    )  # fmt: skip
-    run_sections(SECTIONS, arguments)
+    rounds = option(3, "how often all steps are taken in turn")
+    run_sections(SECTIONS, parse(__doc__, SECTIONS, rounds=rounds, assets=ASSETS))

@@ -11,51 +11,45 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
-from math import radians
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bpy
-from mathutils import Euler, Vector
+from mathutils import Vector
 
-from harness import words_after_dashes
-from benchmarks.in_window import move, prepare_view, run_in_window, save_picture, xdo
+from harness import find_file, words_after_dashes
+from benchmarks.in_window import Window, move, run_in_window, save_picture, xdo
 from benchmarks.pattern_body import strike
 
+# Rotations about a bone's own axes, degrees
 POSE = {
     "upperarm01.L": (0.0, 0.0, 10.0), "lowerarm01.L": (125.0, 0.0, 0.0), "lowerarm02.L": (0.0, -100.0, 0.0),
     "upperleg01.L": (-75.0, 0.0, 0.0), "lowerleg01.L": (100.0, 0.0, 0.0),
     "upperleg01.R": (0.0, 0.0, 0.0), "lowerleg01.R": (0.0, 0.0, 0.0),
 }  # fmt: skip
-"""Rotations about a bone's own axes, degrees."""
 GHOSTS = {"LINEAR", "PRESERVE_VOLUME", "PARTICLES"}
-VIEW = Euler((radians(85.0), 0.0, radians(50.0)))
-ASIDE, DISTANCE = 1.2, 2.5
-"""How far the middle of the view is from the character, to the right; how far it is away."""
+VIEW = (85.0, 50.0)
+ASIDE, DISTANCE = 1.2, 2.5  # Middle of the view to the right of the character, and distance
 PANEL_POSE = {"lowerarm01.L": (70.0, 0.0, 0.0), "wrist.L": (0.0, 80.0, 0.0)}
-PANEL_VIEW, PANEL_MIDDLE = Euler((radians(85.0), 0.0, radians(28.0))), Vector((0.0, 0.0, 1.22))
+PANEL_VIEW, PANEL_MIDDLE = (85.0, 28.0), Vector((0.0, 0.0, 1.22))
 PANEL_ASIDE, PANEL_DISTANCE, PANEL_CROP = -0.04, 2.25, "752x590+408+85"
 CHECK_FAULT = ("COLLAPSE", "calf_l")
-CHECK_VIEW = Euler((radians(88.0), 0.0, radians(80.0)))
+CHECK_VIEW = (88.0, 80.0)
 CHECK_ASIDE, CHECK_DISTANCE = 0.12, 1.1
 CHECK_CROP = "1140x690+20+85"
-COPY_LEFT_OUT = "cmu_05_06_dance"
-"""An action whose motion capture has a foot broken."""
+COPY_LEFT_OUT = "cmu_05_06_dance"  # An action whose motion capture has a foot broken
+# Where headers of panels are once a character is bound, in rows of buttons below the top of the sidebar
 FINE_TUNE, CORRECTIONS, HAND_OVER = 6.9, 10.93, 12.27
-"""Where headers of panels are once a character is bound, in rows of buttons below the top of the sidebar."""
 COPY_ASIDE, COPY_DISTANCE, COPY_CROP = 0.45, 2.6, "1140x690+20+85"
-ELBOW_BENDS = (110.0, 60.0)
-"""Degrees by which the elbow is bent where it is corrected."""
-ELBOW_VIEW, ELBOW_ASIDE, ELBOW_DISTANCE = Euler((radians(82.0), 0.0, radians(60.0))), -0.06, 0.75
+ELBOW_BENDS = (110.0, 60.0)  # Bends of the corrected elbow, degrees
+ELBOW_VIEW, ELBOW_ASIDE, ELBOW_DISTANCE = (82.0, 60.0), -0.06, 0.75
 CORRECTION_CROP = "780x460+380+78"
 FARM_ASIDE = 0.6
-FARM_DIALOG, FARM_CROP = (845.0, 420.0), "1060x520+100+85"
-"""Where the mouse is in the view when the dialog opens."""
-CROP = "1090x712+72+92"
-"""The view and the panel, of the window."""
+FARM_DIALOG, FARM_CROP = (845.0, 420.0), "1060x520+100+85"  # Where the mouse is in the view when the dialog opens
+CROP = "1090x712+72+92"  # The view and the panel, of the window
+# Where the pie menu is opened in the view, and the part of the window around it
 PIE, PIE_CROP = (560.0, 400.0), "620x400+250+235"
-"""Where the pie menu is opened in the view, and the part of the window around it."""
 
 
 def take_pictures(assets: Path, images: Path) -> Iterator[float]:
@@ -68,121 +62,100 @@ def take_pictures(assets: Path, images: Path) -> Iterator[float]:
     yield from take_farm(assets, images)
 
 
-def open_character(assets: Path, name: str) -> Generator[float, None, tuple]:
-    """Open a character's file: its armature, the area of the 3D View and its regions; yield seconds to wait."""
-    bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
+def open_character(assets: Path, name: str) -> Generator[float, None, Window]:
+    """Open a character's file and prepare its view; yield seconds to wait."""
+    bpy.ops.wm.open_mainfile(filepath=str(find_file(assets, name)))
     yield 1.0
-    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
-    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
-    return armature, area, prepare_view(area)
+    return Window()
 
 
 def take_panel(assets: Path, image: Path) -> Iterator[float]:
-    """Make a dressed character supple, and show what the first panels then have."""
-    armature, area, regions = yield from open_character(assets, "mh_human")
-    bind_dressed(armature, area, regions, PANEL_ASIDE)
+    """Make a dressed character supple, and show the first panels."""
+    window = yield from open_character(assets, "mh_human")
+    bind_dressed(window, PANEL_ASIDE)
     yield 1.0
-    yield from press_headers(area, regions, (FINE_TUNE,))
-    move(regions["WINDOW"], 200.0, 60.0)
+    yield from press_headers(window, (FINE_TUNE,))
+    move(window.region, 200.0, 60.0)
     yield 3.0
     save_picture(image, PANEL_CROP)
 
 
-def bind_dressed(
-    armature: bpy.types.Object, area: bpy.types.Area, regions: dict[str, bpy.types.Region], aside: float
-) -> None:
+def bind_dressed(window: Window, right: float) -> None:
     """Bind a dressed character, pose it, and look at it with the middle of the view so far to its right."""
     for part in ("body", "skirt", "tights"):
         bpy.data.objects[f"mh_human_{part}"].name = part
-    armature.animation_data_clear()
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    window.armature.animation_data_clear()
+    with window.override():
         bpy.context.view_layer.objects.active = bpy.data.objects["body"]
         bpy.ops.supple.make(look="FLESH")
-        strike(armature, PANEL_POSE)
+        strike(window.armature, PANEL_POSE)
         bpy.ops.object.select_all(action="DESELECT")
-    area.spaces.active.overlay.show_bones = area.spaces.active.overlay.show_outline_selected = False
-    view = area.spaces.active.region_3d
-    view.view_perspective, view.view_rotation = "PERSP", PANEL_VIEW.to_quaternion()
-    view.view_location = PANEL_MIDDLE + aside * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
-    view.view_distance = PANEL_DISTANCE
+    window.hide_bones()
+    window.look(PANEL_VIEW, PANEL_MIDDLE, PANEL_DISTANCE, right, "PERSP")
 
 
-def press_headers(
-    area: bpy.types.Area, regions: dict[str, bpy.types.Region], rows: tuple[float, ...]
-) -> Iterator[float]:
+def press_headers(window: Window, rows: tuple[float, ...]) -> Iterator[float]:
     """Show the Supple tab, and open or close its panels at these rows, one after the other."""
-    regions["UI"].active_panel_category = "Supple"
-    area.tag_redraw()
+    window.show_tab()
     yield 1.0
     for row in rows:
-        move(regions["WINDOW"], 300.0, 300.0)
+        move(window.region, 300.0, 300.0)
         yield 1.0
-        press(regions["UI"], 80.0, row)
+        window.press(80.0, row)
         yield 1.0
 
 
 def take_check(assets: Path, images: Path) -> Iterator[float]:
     """Check a character that is not bound, and show the fault of a knee, with heat on the skin."""
-    armature, area, regions = yield from open_character(assets, "mh_human_game")
+    window = yield from open_character(assets, "mh_human_game")
+    armature = window.armature
     bpy.context.view_layer.objects.active = armature
     armature.hide_set(False)
     for name in ("mh_human_game_skirt", "mh_human_game_tights"):
         bpy.data.objects[name].hide_set(True)
-    area.spaces.active.overlay.show_bones = False
+    window.space.overlay.show_bones = False
     yield 1.0
-    yield from press_headers(area, regions, ())
+    yield from press_headers(window, ())
     settings = bpy.context.window_manager.supple_check
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    with window.override():
         bpy.ops.supple.check()
         keys = [line.key.split("\t") for line in settings.findings]
         settings.active = next(n for n, (mesh, kind, bone, _) in enumerate(keys) if (kind, bone) == CHECK_FAULT)
         bpy.ops.supple.check_show()
     settings.is_open = True
-    view = area.spaces.active.region_3d
-    view.view_perspective, view.view_rotation = "ORTHO", CHECK_VIEW.to_quaternion()
-    view.view_location += CHECK_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
-    view.view_distance = CHECK_DISTANCE
+    window.look(CHECK_VIEW, window.space.region_3d.view_location.copy(), CHECK_DISTANCE, CHECK_ASIDE)
     yield 4.0
     save_picture(images / "check.png", CHECK_CROP)
     settings.heat = "NONE"
 
 
-def press(sidebar: bpy.types.Region, x: float, row: float) -> None:
-    """Click in the sidebar, so many rows of buttons below its top."""
-    move(sidebar, x, sidebar.height - 20.0 * bpy.context.preferences.system.ui_scale * row)
-    xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
-
-
 def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
     """Pose a character, show the ghosts, then the pie menu; yield seconds to wait."""
-    armature, area, regions = yield from open_character(assets, "mh_human")
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    window = yield from open_character(assets, "mh_human")
+    armature = window.armature
+    with window.override():
         bpy.context.view_layer.objects.active = armature
         armature.animation_data_clear()
         bpy.data.objects["mh_human_skirt"].hide_set(True)
         bpy.ops.supple.bind(method="CENTERS")
         strike(armature, POSE)
         bpy.ops.object.mode_set(mode="POSE")
-    area.spaces.active.overlay.show_bones = False
-    view = area.spaces.active.region_3d
-    view.view_perspective, view.view_rotation = "ORTHO", VIEW.to_quaternion()
-    view.view_location = Vector((0.0, 0.0, 0.82)) + ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
-    view.view_distance = DISTANCE
+    window.space.overlay.show_bones = False
+    window.look(VIEW, Vector((0.0, 0.0, 0.82)), DISTANCE, ASIDE)
     bpy.context.window_manager.supple_ghosts = GHOSTS
     yield 1.0
-    regions["UI"].active_panel_category = "Supple"
-    area.tag_redraw()
+    window.show_tab()
     yield 1.0
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    with window.override():
         bpy.ops.supple.side_by_side()
-    move(regions["WINDOW"], 200.0, 60.0)
+    move(window.region, 200.0, 60.0)
     yield 4.0
     save_picture(images / "side-by-side.png", CROP)
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    with window.override():
         bpy.ops.supple.side_by_side()
-    move(regions["WINDOW"], *PIE)
+    move(window.region, *PIE)
     yield 0.5
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    with window.override():
         bpy.ops.wm.call_menu_pie("INVOKE_DEFAULT", name="VIEW3D_MT_supple_pie")
     yield 1.0
     save_picture(images / "pie.png", PIE_CROP)
@@ -190,15 +163,16 @@ def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
 
 def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
     """Make an engine copy of a character, and show it beside, where it is farthest, in colors of its distance."""
-    armature, area, regions = yield from open_character(assets, "human_male")
+    window = yield from open_character(assets, "human_male")
+    armature = window.armature
     bpy.context.view_layer.objects.active = armature
     armature.hide_set(False)
-    area.spaces.active.overlay.show_bones = False
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    window.space.overlay.show_bones = False
+    with window.override():
         bpy.ops.supple.bind(method="CENTERS", whole=True)
     yield 1.0
-    yield from press_headers(area, regions, (HAND_OVER,))
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    yield from press_headers(window, (HAND_OVER,))
+    with window.override():
         bpy.data.actions[COPY_LEFT_OUT].supple_is_copied = False
         bpy.ops.supple.engine_copy()
         bpy.ops.supple.engine_copy_frame()
@@ -206,27 +180,25 @@ def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
         bpy.ops.object.select_all(action="DESELECT")
     copy = next(obj for obj in bpy.data.objects if obj.name == f"{armature.name} for glTF")
     yield 1.0
-    view = area.spaces.active.region_3d
-    view.view_perspective, view.view_rotation = "ORTHO", Euler((radians(90.0), 0.0, 0.0)).to_quaternion()
     depsgraph = bpy.context.evaluated_depsgraph_get()
     shown = [obj.evaluated_get(depsgraph) for obj in copy.children]
     corners = [obj.matrix_world @ Vector(corner) for obj in shown for corner in obj.bound_box]
     middle = sum(corners, Vector()) / len(corners)
-    view.view_location = middle + Vector((COPY_ASIDE - 0.5 * copy.delta_location.x, 0.0, 0.0))
-    view.view_distance = COPY_DISTANCE
+    window.look((90.0, 0.0), middle, COPY_DISTANCE, COPY_ASIDE - 0.5 * copy.delta_location.x)
     yield 3.0
     save_picture(images / "engine-copy.png", COPY_CROP)
 
 
 def take_corrections(assets: Path, images: Path) -> Iterator[float]:
     """Correct an elbow and its sleeve at two angles, and show the list; then show the sculpting of one of them."""
-    armature, area, regions = yield from open_character(assets, "mh_human")
+    window = yield from open_character(assets, "mh_human")
+    armature = window.armature
     parts = [bpy.data.objects[f"mh_human_{name}"] for name in ("tights", "body")]
     for part in parts:
         part.name = part.name.removeprefix("mh_human_")
     armature.animation_data_clear()
-    area.spaces.active.overlay.show_bones = area.spaces.active.overlay.show_outline_selected = False
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    window.hide_bones()
+    with window.override():
         bpy.ops.object.select_all(action="DESELECT")
         bpy.context.view_layer.objects.active = parts[0]
         bpy.ops.supple.bind(method="CENTERS", whole=True)
@@ -241,20 +213,17 @@ def take_corrections(assets: Path, images: Path) -> Iterator[float]:
             bpy.ops.supple.correction_keep(mirror=True)
         strike(armature, {"lowerarm01.L": (90.0, 0.0, 0.0), "lowerarm01.R": (0.0, 0.0, 0.0)})
         parts[0].supple.active_correction = 0
-    view = area.spaces.active.region_3d
-    view.view_perspective, view.view_rotation = "PERSP", ELBOW_VIEW.to_quaternion()
-    view.view_location = armature.matrix_world @ armature.pose.bones["lowerarm01.L"].head
-    view.view_location += ELBOW_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
-    view.view_distance = ELBOW_DISTANCE
+    elbow = armature.matrix_world @ armature.pose.bones["lowerarm01.L"].head
+    window.look(ELBOW_VIEW, elbow, ELBOW_DISTANCE, ELBOW_ASIDE, "PERSP")
     yield 1.0
-    yield from press_headers(area, regions, (CORRECTIONS,))
-    move(regions["WINDOW"], 100.0, 60.0)
+    yield from press_headers(window, (CORRECTIONS,))
+    move(window.region, 100.0, 60.0)
     yield 2.0
     save_picture(images / "corrections-panel.png", CORRECTION_CROP)
-    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+    with window.override():
         bpy.ops.supple.correction_edit()
     yield 2.0
-    move(regions["WINDOW"], 660.0, 330.0)
+    move(window.region, 660.0, 330.0)
     yield 2.0
     save_picture(images / "corrections-sculpt.png", CORRECTION_CROP)
 
@@ -275,15 +244,15 @@ def raise_elbow(copy: bpy.types.Object, armature: bpy.types.Object, height: floa
 
 def take_farm(assets: Path, images: Path) -> Iterator[float]:
     """Bind a dressed character, and show the panel Hand Over and the dialog Write Farm Job."""
-    armature, area, regions = yield from open_character(assets, "mh_human")
-    bind_dressed(armature, area, regions, FARM_ASIDE)
+    window = yield from open_character(assets, "mh_human")
+    bind_dressed(window, FARM_ASIDE)
     yield 1.0
-    yield from press_headers(area, regions, (HAND_OVER,))
+    yield from press_headers(window, (HAND_OVER,))
     with tempfile.TemporaryDirectory() as folder:
         bpy.ops.wm.save_as_mainfile(filepath=str(Path(folder) / "hero.blend"))
-        move(regions["WINDOW"], *FARM_DIALOG)
+        move(window.region, *FARM_DIALOG)
         yield 1.0
-        with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        with window.override():
             bpy.ops.supple.send_to_farm("INVOKE_DEFAULT", whole=True)
         yield 2.0
         save_picture(images / "farm.png", FARM_CROP)

@@ -1,11 +1,11 @@
-"""What a user waits for in a window: from opening a file to a bound character, Bind, Flip, and what takes seconds.
+"""Waits in a window: from opening a file to a bound character, Bind, Flip, and what takes seconds.
 
     blender --python benchmarks/window_times.py [-- --rounds N] [--assets FOLDER]
 
 opens a window, measures, prints Markdown and quits. Each step is taken by its button's operator, as by a click, and by
 the same from a script, in turn; what follows until the window is drawn stands in a column of its own. Compare ratios:
 times depend on the machine, on what else it does, and on its graphics; seconds of CPU the least. What takes seconds
-is measured with a real character where at hand (`--assets`), the rest with the generated one.
+is measured with a real character if available (`--assets`), the rest with the generated one.
 """
 
 from __future__ import annotations
@@ -27,16 +27,12 @@ from harness import ASSETS, find_file, option, parse, print_table, print_version
 from benchmarks.generated import add_person
 from benchmarks.in_window import in_view, run_in_window
 
-PAUSE = 1.5
-"""Seconds after opening a file, and after a step, in which Blender draws what is left to draw."""
-
-LONGEST = 300.0
-"""Seconds after which what takes long counts as hung."""
-
+PAUSE = 1.5  # Seconds for Blender to draw after opening a file and after a step
+LONGEST = 300.0  # Seconds after which a step counts as hung
 WINDOW, SCRIPT, DRAWING = "window", "script", "drawing"
 
+# Seconds of each step, passed and computed, by its name: in the window, by script, and of drawing the window then
 Times = dict[tuple[str, str], list[tuple[float, float]]]
-"""Seconds of each step, passed and computed, by its name: in the window, by script, and of drawing the window then."""
 
 
 def measure(folder: Path, arguments: argparse.Namespace) -> Iterator[float]:
@@ -165,7 +161,7 @@ class _Note:
 
 
 def _choose_armature() -> None:
-    """What a click on the armature does."""
+    """Select the armature, as by a click."""
     layer = bpy.context.view_layer
     for obj in layer.objects:
         obj.select_set(obj.type == "ARMATURE")
