@@ -64,7 +64,7 @@ demo: ## Run the demonstration and say where its pictures are (1 minute)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) -m demo.run
 
-test: ## Run the tests that need no window, on one Blender (10 minutes)
+test: ## Run the tests that need no window, on one Blender (15 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/unit $(IN_PARALLEL)
@@ -80,7 +80,7 @@ test-numeric: ## Run the unit tests of numeric modules, for another NumPy: make 
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) $(NUMERIC:%=tests/unit/%) $(IN_PARALLEL)
 
-test-blender: ## Run only the tests that need a Blender but no window (5 minutes)
+test-blender: ## Run only the tests that need a Blender but no window (12 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/blender $(IN_PARALLEL)
@@ -114,7 +114,7 @@ test-engine-copy: ## Compare engine copies with Dem Bones, and their USD files a
 	$(say)
 	$(prepare) engine-copy $(ENVIRONMENT)
 	$(ONE_THREAD) .venv/engine-copy/$(BIN)/python $(PYTEST) tests/unit/engine_copy/test_against_dem_bones.py -s
-	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/blender/test_engine_copy_usd.py
+	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/blender/test_engine_copy_parts.py
 
 test-farm: ## Run the jobs that `supple farm` writes by the engines of farms (1 minute)
 	$(say)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS_DIR = ROOT / ".venv"
-PYTEST = ("pytest==9.2.0", "pytest-xdist==3.8.0")
+PYTEST = ("pytest==9.2.0", "pytest-xdist==3.8.0", "hypothesis==6.155.2")
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def find_raised(source: Source) -> Iterator[str]:
 def find_page(module: str) -> str:
     """A link to the page of a module's feature, as Markdown."""
     found = (feature for feature, pattern in FEATURES.items() if re.search(pattern, module))
-    return next(found, "[How it works](how-it-works.md)").replace("(#", "(how-it-works.md#")
+    return next(found, "[Binding](binding.md)")
 
 
 def list_messages() -> dict[str, tuple[str, str]]:

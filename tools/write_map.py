@@ -17,16 +17,17 @@ HEAD = "| feature | numbers | Blender's data | what a user can do | how a user r
 
 # The page of each feature, and what the paths of its modules have in them; `$` is the end of a module's name.
 FEATURES = {
-    "[Bind, live](#bind-and-deform)": r"/skinning/|tasks/skin/|preview$|/(carriers|stretch_armatures|scaled_bones)$"
+    "[Bind, live](binding.md)": r"/skinning/|tasks/skin/|preview$|/(carriers|stretch_armatures|scaled_bones)$"
     r"|/(bind|looks)$|settings/objects$|ui/(panels|first|fine_tune)$",
+    "[All features](#the-life-of-a-feature)": r"/installed($|/)|tasks/features$|/owned$|/restoring$",
     "[Centers](centers.md)": r"center(s|_table)$|/bulge_limit$",
     "[Twist](twist.md)": r"/twists?$|/limbs$|/limb_choice$|/rolls$|/segments$",
     "[Particles](particles.md)": r"/particles|/geometry/solid",
-    "[Bakes](#bakes)": r"/bak(e|ed|es|ing|e_arguments)($|/)|/point_caches$",
+    "[Bakes](binding.md#bakes)": r"/bak(e|ed|es|ing|e_arguments)($|/)|/point_caches$",
     "[Farm](farms.md)": r"/farm",
     "[Patterns](patterns.md)": r"pattern|/compression$|bridge/images/",
     "[Corrections](corrections.md)": r"/correct|/posed_copies$",
-    "[Check](checks.md)": r"(tasks|operators|settings|ui)/checks?($|/)|/measures/",
+    "[Check](checks.md)": r"(tasks|operators/character|settings|ui)/checks?($|/)|/measures/",
     "[Layers](layers.md)": r"/layer(s|ed)(/|$)|measures/crossings$",
     "[Side by Side](side-by-side.md)": r"/side_by_side|/ghosts$|/heat$|ui/compare$",
     "[Engine Copy](engine-copy.md)": r"/engine_copy|/exchange|ui/hand_over$",

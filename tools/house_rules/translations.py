@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from .sources import ROOT, Source
 
 FILE = "translations/ja_JP.json"
-PARTS = ("deformers", "options", "bridge", "settings", "tasks", "viewport", "operators", "ui")
+PARTS = ("api", "deformers", "options", "bridge", "settings", "tasks", "viewport", "operators", "ui")
 LABELS = {"name", "text", "label", "bl_label", "bl_category", "description", "tooltip", "heading", "bl_description"}
 """What Blender calls the texts of properties, operators, panels and buttons."""
+
+# Functions that make a property: their second argument is its label.
+ROWS = {"Option", "row", "setting", "factor", "distance", "group", "own_group"}
 
 NAMES = {"BONE", "Basis", "GeometryNodeTree", "ShaderNodeTree", "Supple {}"}
 """What is called so in the file, not in the interface."""
@@ -90,7 +93,7 @@ def labels_of(node: ast.AST, keys: set[str] = LABELS) -> Iterator[str]:
                 yield from (text for text in texts_of(keywords[key]) if not text.islower() or " " in text)
         if "Preset" in name_called(node) and node.args:
             yield text_of(node.args[0])
-        if name_called(node) in ("Option", "row") and len(node.args) > 1:
+        if name_called(node) in ROWS and len(node.args) > 1:
             yield text_of(node.args[1])
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in keys:
         yield text_of(node.value)
