@@ -354,7 +354,8 @@ def _show_patterns(obj: bpy.types.Object, step: Callable[[bpy.types.Object], Non
 def is_dragging() -> bool:
     """Whether the user is moving something: an operator that follows the mouse runs in one of the windows."""
     running = (operator for window in bpy.context.window_manager.windows for operator in window.modal_operators)
-    return any(operator.bl_idname.startswith(DRAGGING_OPERATORS) for operator in running)
+    # An operator whose class is unregistered while it runs is None until its window drops it.
+    return any(operator is not None and operator.bl_idname.startswith(DRAGGING_OPERATORS) for operator in running)
 
 
 def _is_rough(obj: bpy.types.Object) -> bool:
