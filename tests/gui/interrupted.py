@@ -18,8 +18,8 @@ import checkout
 
 COMMANDS = {"make": 0.3, "flesh_add": 1.5, "check": 0.7}
 """By operator: seconds from its start to what others do, while it reads, the other Blender starts, or computes."""
-SOON = 2.0
-"""Seconds within which the other Blender has ended."""
+SOON = 4.0
+"""Seconds within which the other Blender has ended: a timer, and redraws before it of up to a second each."""
 
 
 def delete_meshes(_window: Window) -> None:
