@@ -4,16 +4,7 @@ from math import radians
 
 import bpy
 
-from scenes import (
-    add_tube,
-    add_twin,
-    bind,
-    distance,
-    evaluated_points,
-    rest_points,
-    turn,
-    update,
-)
+from scenes import add_tube, add_twin, bind, distance, evaluated_points, rest_points, turn, update
 from supple.settings.objects import settings_of
 
 TOLERANCE = 1e-5

@@ -13,14 +13,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from pictures import (
-    FRAMES,
-    assert_something_to_see,
-    prepare_pictures,
-    read_picture,
-    read_pictures,
-    render_animation,
-)
+from pictures import FRAMES, assert_something_to_see, prepare_pictures, read_picture, read_pictures, render_animation
 from pictures import add_character as add_pictured
 from pictures import render_elsewhere as render_without
 from scenes_bake import add_bound, add_character, assert_live, changes, everything, pack, read_cache, remove_characters

@@ -5,11 +5,7 @@ from math import radians
 import bpy
 import numpy as np
 import pytest
-from scenes_bind import (
-    assert_same,
-    bend,
-    with_face_key,
-)
+from scenes_bind import assert_same, bend, with_face_key
 from scenes_methods import BLENDS, choose, name_of
 from scenes_twins import bound_tube
 

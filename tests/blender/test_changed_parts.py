@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 from scenes_twins import all_weights_zero, assert_follows, bend, bent_tube
 
-from scenes import (
-    bind,
-    clear,
-    edit_bones,
-    evaluated_points,
-    rest_points,
-    turn,
-    update,
-)
+from scenes import bind, clear, edit_bones, evaluated_points, rest_points, turn, update
 from supple.settings.objects import settings_of
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator")

@@ -8,16 +8,7 @@ import pytest
 from scenes_weights import assert_whole, choose_vertices, edit_elsewhere, leave_edit_mode
 
 import panels
-from scenes import (
-    add_tube,
-    add_twin,
-    armature_modifier,
-    distance,
-    evaluated_points,
-    rest_points,
-    select,
-    turn,
-)
+from scenes import add_tube, add_twin, armature_modifier, distance, evaluated_points, rest_points, select, turn
 from supple.settings.character import find_pattern_mesh, find_shown, is_mixed, list_meshes, list_ticked
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import prepare_supple

@@ -23,13 +23,7 @@ from supple.tasks.bake import caches
 LEAVING_OUT = {
     ("bind", "--look", "flesh"): "'Tube.001' was left out. 'Tube.001' has no vertices",
     ("weights",): "'Tube.001' was left out. 'Tube.001' has zero scale",
-    (
-        "correct",
-        "--joints",
-        "bone.1",
-        "--from",
-        "centers",
-    ): "'Tube.001' was left out. 'Tube.001' has no vertices",
+    ("correct", "--joints", "bone.1", "--from", "centers"): "'Tube.001' was left out. 'Tube.001' has no vertices",
 }
 
 

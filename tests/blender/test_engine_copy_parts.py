@@ -361,12 +361,7 @@ def test_pixars_own_library_shows_the_copy(tmp_path, usd_tube, has_face_key):
     armature.rotation_euler = (0.2, 0.3, 0.4)
     bpy.context.view_layer.update()
     copy_to_usd([obj], tmp_path / "tube.usda")
-    command = [
-        PYTHON_WITH_PXR,
-        Path(__file__).with_name("read_usd.py"),
-        tmp_path / "tube.usda",
-        tmp_path / "read.npz",
-    ]
+    command = [PYTHON_WITH_PXR, Path(__file__).with_name("read_usd.py"), tmp_path / "tube.usda", tmp_path / "read.npz"]
     subprocess.run(command, check=True)
     read = np.load(tmp_path / "read.npz")
     assert set(read["methods"]) == {"classicLinear"}

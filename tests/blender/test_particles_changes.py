@@ -6,20 +6,9 @@ import bpy
 import bmesh
 import numpy as np
 import pytest
-from scenes_particles import (
-    SHOWN,
-    add_body,
-    bend,
-    fill,
-    remove_faces,
-)
+from scenes_particles import SHOWN, add_body, bend, fill, remove_faces
 
-from scenes import (
-    distance,
-    evaluated_points,
-    select,
-    update,
-)
+from scenes import distance, evaluated_points, select, update
 from supple.settings.objects import settings_of
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

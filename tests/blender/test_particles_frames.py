@@ -7,27 +7,9 @@ import numpy as np
 import pictures
 import pytest
 from scenes_bake import read_cache
-from scenes_particles import (
-    COUNT,
-    FRAMES,
-    SHOWN,
-    add_animated_body,
-    add_body,
-    bend,
-    fill,
-)
+from scenes_particles import COUNT, FRAMES, SHOWN, add_animated_body, add_body, bend, fill
 
-from scenes import (
-    add_face_key,
-    animate_key,
-    animate_tube,
-    distance,
-    evaluated_points,
-    points_at,
-    save,
-    select,
-    update,
-)
+from scenes import add_face_key, animate_key, animate_tube, distance, evaluated_points, points_at, save, select, update
 from supple import cli, preview
 from supple.settings.objects import settings_of
 from supple.tasks.bake.caches import bake_cache

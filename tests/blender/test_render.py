@@ -34,17 +34,7 @@ from pictures import (
 )
 from scenes_methods import BLENDS, choose, name_of, parametrize_blends, without_limits
 
-from scenes import (
-    add_tube,
-    armature_modifier,
-    bind,
-    distance,
-    evaluated_points,
-    points_at,
-    reset,
-    rest_points,
-    turn,
-)
+from scenes import add_tube, armature_modifier, bind, distance, evaluated_points, points_at, reset, rest_points, turn
 from supple.settings.objects import settings_of
 from supple.tasks.subject.stack import find_supple_modifier
 

@@ -5,13 +5,7 @@ import numpy as np
 import pytest
 from scenes_twins import animate, assert_follows, assert_tube_follows, bend, bound_tube
 
-from scenes import (
-    armature_modifier,
-    evaluated_points,
-    reset,
-    save,
-    update,
-)
+from scenes import armature_modifier, evaluated_points, reset, save, update
 from supple.tasks.subject.stack import find_bound_objects, find_supple_modifier
 
 pytestmark = [pytest.mark.versions, pytest.mark.usefixtures("silent_handlers")]

@@ -8,15 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from scenes import (
-    add_tube,
-    bind,
-    evaluated_points,
-    rest_points,
-    select,
-    turn,
-    update,
-)
+from scenes import add_tube, bind, evaluated_points, rest_points, select, turn, update
 from supple.bridge.animation.curves import list_curves
 from supple.bridge.rigs.segments import read_rolls
 from supple.bridge.rigs.twists import list_actions, measure_largest_twists

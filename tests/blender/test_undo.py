@@ -9,17 +9,7 @@ import numpy as np
 import pytest
 from scenes_twins import bend, bound_tube
 
-from scenes import (
-    add_tube,
-    armature_modifier,
-    bind,
-    distance,
-    evaluated_points,
-    push,
-    redo,
-    undo,
-    update,
-)
+from scenes import add_tube, armature_modifier, bind, distance, evaluated_points, push, redo, undo, update
 from supple.bridge.meshes import data as meshes
 from supple.tasks.skin import by_blender
 

@@ -148,10 +148,7 @@ def test_transfer_fills_in_what_is_out_of_reach():
     assert re.fullmatch(r"'Sleeve': \d+ vertices of 104 have no match\.", told[1])
     assert told[2].startswith("'Sleeve': ")
     assert "got smooth weights" in told[2]
-    assert settings_of(sleeve).weights_report.splitlines() == [
-        "'Sleeve': weights transferred from 'Tube'.",
-        *told[1:3],
-    ]
+    assert settings_of(sleeve).weights_report.splitlines() == ["'Sleeve': weights transferred from 'Tube'.", *told[1:3]]
     scenes_weights.assert_whole(sleeve)
     assert apart(sleeve, body, scenes_weights.HALF) < 0.02
     sleeve.location.x = 20.0
@@ -205,11 +202,7 @@ def test_the_dialog_says_which_mesh_is_the_source_and_that_stays_as_it_is():
     operator = SimpleNamespace(scope=lambda _targets: None)
     assert weight_edits.SUPPLE_OT_weights_transfer.wants_to_ask(operator, bpy.context)
     shown = draw_dialog("SUPPLE_OT_weights_transfer", painted=operator.painted)
-    assert shown[:3] == [
-        "From Tube: it does not change",
-        "To Sleeve, Sleeve.001",
-        "Replaces the weights of Sleeve",
-    ]
+    assert shown[:3] == ["From Tube: it does not change", "To Sleeve, Sleeve.001", "Replaces the weights of Sleeve"]
     assert bpy.ops.supple.weights_transfer(reach=0.1) == {"FINISHED"}
     assert apart(sleeve, body) < 0.02
     assert (scenes_weights.weights_of(body) == before).all()

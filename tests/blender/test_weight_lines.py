@@ -16,13 +16,7 @@ from supple.operators.mouse_tools import ModalTool
 from supple.operators.weights.lines import SUPPLE_OT_weight_lines
 from supple.tasks.subject.chosen_bones import find_chosen_bones, find_deformed_meshes
 from supple.tasks.weights.line_mirror import LineMirror, add_mirrored
-from supple.tasks.weights.lines import (
-    describe_result,
-    list_moves,
-    read_lines,
-    read_posed_points,
-    set_moves,
-)
+from supple.tasks.weights.lines import describe_result, list_moves, read_lines, read_posed_points, set_moves
 
 UNEVEN = [0.3, 0.1, 0, 0, 0, 0, 0, 0.1]
 """Offsets of the handles of a line."""

@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 import scenes_farm
 
-from tests.blender.conftest import (  # noqa: F401 - for pytest, which looks for them here
-    pytest_addoption,
-    pytest_configure,
-    pytest_unconfigure,
-    scene,
-)
+from tests.blender.conftest import pytest_addoption, pytest_configure, pytest_unconfigure, scene  # noqa: F401 - for pytest, which looks for them here
 
 
 @pytest.fixture(scope="session")

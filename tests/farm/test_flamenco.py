@@ -117,10 +117,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"frames": "1-5,9,4-8"}, "Frame 4 is listed twice: list it once"),
     ({"frames": "1-9:2,2,7"}, "Frame 7 is listed twice: list it once"),
     ({"frames": "5-1"}, "Frame range 5 to 1 runs backwards: choose an end that is not before the start"),
-    (
-        {"frames": "-1048575-1"},
-        "Frames -1048575 to 1 are outside Blender's range: choose from -1,048,574 to 1,048,574",
-    ),
+    ({"frames": "-1048575-1"}, "Frames -1048575 to 1 are outside Blender's range: choose from -1,048,574 to 1,048,574"),
     ({"frames": "1-1048575"}, "Frames 1 to 1048575 are outside Blender's range: choose from -1,048,574"),
     ({"frames": "1-2:1048575"}, "Frame step is 1048575: choose 1,048,574 or less"),
     ({"chunk_size": 0}, "Chunks of 0 frames: choose 1 or more"),
@@ -130,10 +127,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"output": ""}, "No folder is given for the job: choose one that all workers can write to"),
     ({"output": "farm"}, "'farm' is not a full path: use one that begins with a drive, a share or a variable"),
     ({"render": True, "render_output": "frames"}, "'frames' is not a full path: use one"),
-    (
-        {"render": True, "frames": "1-9:2,4-8:2"},
-        "Frames 1-9:2 and 4-8:2 overlap, which a file that is rendered can",
-    ),
+    ({"render": True, "frames": "1-9:2,4-8:2"}, "Frames 1-9:2 and 4-8:2 overlap, which a file that is rendered can"),
     ({"render": True, "format": "FFMPEG"}, "The render output is a movie (FFMPEG)"),
     ({"method": "dlbnt"}, "There is no method 'dlbnt': choose one of As Bound in the File, SSD"),
     ({"objects": '["Body"'}, """Objects are '["Body"': write several as ["Body", "Coat"]"""),

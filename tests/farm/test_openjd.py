@@ -72,10 +72,7 @@ def check(job: Path, extensions: str) -> None:
 
 @pytest.mark.parametrize(
     ("words", "frames", "rendered"),
-    [
-        ((), FRAMES, range(-2, 2)),
-        (("--no-task-chunking",), "-3-1:2,7", range(-3, 2, 2)),
-    ],
+    [((), FRAMES, range(-2, 2)), (("--no-task-chunking",), "-3-1:2,7", range(-3, 2, 2))],
 )
 def test_a_job_bakes_joins_and_renders(tmp_path, blender, words, frames, rendered):
     job = make_job(tmp_path / "share", "--render", *words, frames=frames)

@@ -35,19 +35,7 @@ from patterns import place_patterns
 from side_by_side import compare_methods
 from swing import swing_tail
 from weights import edit_weights
-from window import (
-    LOOPS,
-    RESULTS,
-    WAIT,
-    Window,
-    check,
-    click,
-    count_changed,
-    part,
-    press,
-    press_mouse,
-    until,
-)
+from window import LOOPS, RESULTS, WAIT, Window, check, click, count_changed, part, press, press_mouse, until
 
 import checkout
 from scenes import add_tube, distance, evaluated_points, rest_points, select, turn

@@ -45,9 +45,7 @@ TAGS = {
 SHORT = 64
 """Letters that Blender shows of a line."""
 
-LICENSED = {
-    "demo/human/human.blend": ("demo/human/README.md", "demo/human/CC0-1.0.md"),
-}
+LICENSED = {"demo/human/human.blend": ("demo/human/README.md", "demo/human/CC0-1.0.md")}
 """What others have made, where that says who, and the text of its license."""
 
 OWN_DATA = re.compile(r"(presets/.*|translations/ja_JP)\.json|tasks/farm/(supple-bake\.js|readme-\w+\.txt)")

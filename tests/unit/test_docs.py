@@ -131,7 +131,7 @@ BLENDERS_OWN = {
 """Labels of Blender's that pages name."""
 
 BLENDERS_OWN_IN_JAPANESE = {
-    *("編集", "プリファレンス", "エクステンションを入手", "ディスクからインストール", "体積を維持"),
+    *("編集", "プリファレンス", "エクステンションを入手", "ディスクからインストール", "体積を維持")
 }
 
 NAMING = {"name", "text", "label", "bl_label", "bl_category"}

@@ -202,10 +202,7 @@ def test_few_steps_are_enough(make: Callable[[], tuple[np.ndarray, ...]], most: 
     assert len(told) <= most, len(told)
 
 
-@each(
-    ("length", "expected"),
-    [(3, [0.5]), (4, [0.3, 0.7]), (5, [0.2, 0.5, 0.8])],
-)
+@each(("length", "expected"), [(3, [0.5]), (4, [0.3, 0.7]), (5, [0.2, 0.5, 0.8])])
 def test_short_rods(length: int, expected: list[float]) -> None:
     """Fourth differences are 0: for 0 0 a 1-a 1 1, 6 a - 4 (1 - a) + 1 = 0 gives a = 3/10."""
     rod = np.ones((length + 2, 1, 1), bool)

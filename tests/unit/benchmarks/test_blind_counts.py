@@ -39,10 +39,7 @@ KEY = {
     },
 }
 FIRST = {"001": ["A", ["B", "C"]], "002": [["A", "B"], "C"]}
-SECOND = {
-    "001": {"ranks": ["C", "A", "B"], "needs": ["A", "B"]},
-    "002": {"ranks": [["C", "B", "A"]], "needs": []},
-}
+SECOND = {"001": {"ranks": ["C", "A", "B"], "needs": ["A", "B"]}, "002": {"ranks": [["C", "B", "A"]], "needs": []}}
 
 
 def count(ranking: dict) -> dict[tuple[str, str], dict[str, str]]:
@@ -144,16 +141,7 @@ def test_agreement_is_of_pairs_that_both_tell_apart():
     assert np.isnan(measure_agreement({"002": KEY["002"]}, first, second))
 
 
-@each(
-    "entry",
-    [
-        [],
-        ["A", "B"],
-        ["A", "B", "B"],
-        ["A", "B", "C", "D"],
-        {"ranks": ["A", ["B", "C"]], "needs": ["D"]},
-    ],
-)
+@each("entry", [[], ["A", "B"], ["A", "B", "B"], ["A", "B", "C", "D"], {"ranks": ["A", ["B", "C"]], "needs": ["D"]}])
 def test_wrong_letters_are_refused(entry: list | dict):
     with pytest.raises(ValueError, match="Sheet 001"):
         read_ranking({"001": KEY["001"]}, {"001": entry})

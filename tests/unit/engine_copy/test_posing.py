@@ -82,9 +82,7 @@ def test_vertices_without_weights_stay() -> None:
     moved = np.eye(4)
     moved[2, 3] = 2.0
     examples = Examples(moved[None, None], lambda frames: np.zeros((len(frames), 2, 3), np.float32))
-    assert pose_copy(skin, examples, fit_linear(skin, examples, 4), np.array([0])).tolist() == [
-        [[0, 0, 0], [1, 0, 2]],
-    ]
+    assert pose_copy(skin, examples, fit_linear(skin, examples, 4), np.array([0])).tolist() == [[[0, 0, 0], [1, 0, 2]]]
 
 
 def test_keys_act_at_rest() -> None:

@@ -16,20 +16,7 @@ from supple.deformers.particles.particles import Binding, Params
 
 from ..cases import each
 from ..characters import rotation
-from .volumes_to_fill import (
-    BEND,
-    BOX,
-    FEW,
-    REST,
-    STILL,
-    bend,
-    make_rest,
-    skin,
-    transform,
-    volume,
-    with_params,
-    within,
-)
+from .volumes_to_fill import BEND, BOX, FEW, REST, STILL, bend, make_rest, skin, transform, volume, with_params, within
 
 # parts
 

@@ -319,10 +319,7 @@ def test_laws_by_hand():
 @each(
     ("values", "message"),
     (
-        (
-            {"start": 0.3, "full": 0.2},
-            r"fully visible at 20\.0 % compression, but starts at 30\.0 %: set the full",
-        ),
+        ({"start": 0.3, "full": 0.2}, r"fully visible at 20\.0 % compression, but starts at 30\.0 %: set the full"),
         ({"gain": math.nan}, "compression and the gain of a pattern must be numbers"),
         ({"law": "CUBIC"}, "no law 'CUBIC'"),
     ),

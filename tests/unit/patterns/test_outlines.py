@@ -7,13 +7,7 @@ import pytest
 
 from supple.deformers.patterns.chart_mesh import make_chart_mesh
 from supple.deformers.patterns.charts import chart_by_surface
-from supple.deformers.patterns.outlines import (
-    cut_lines,
-    list_lines,
-    outline_by_chart,
-    outline_in_uv,
-    outline_on_skin,
-)
+from supple.deformers.patterns.outlines import cut_lines, list_lines, outline_by_chart, outline_in_uv, outline_on_skin
 from supple.deformers.patterns.picking import PosedSkin
 from supple.deformers.patterns.surface_points import locate_point
 

@@ -6,14 +6,7 @@ import pytest
 from supple.deformers.errors import SkinningError
 from supple.deformers.patterns.chart_mesh import make_chart_mesh
 from supple.deformers.patterns.charts import chart_by_surface
-from supple.deformers.patterns.picking import (
-    PosedSkin,
-    carry_ray,
-    cast_ray,
-    covers,
-    find_pattern_triangles,
-    find_shown,
-)
+from supple.deformers.patterns.picking import PosedSkin, carry_ray, cast_ray, covers, find_pattern_triangles, find_shown
 from supple.deformers.patterns.surface_points import find_barycentric, locate_point
 
 from ..cases import each

@@ -37,11 +37,7 @@ def make_flat(count: int = 16) -> ChartMesh:
 def make_cylinder(sides: int = 48, rings: int = 40, radius: float = 0.3) -> ChartMesh:
     """A tube about the Z axis, 2 high; its seam is at +X, where its vertices are double."""
     return make_chart_mesh(
-        *make_sheet(
-            sides,
-            rings,
-            lambda x, y: [radius * np.cos(2 * np.pi * x), radius * np.sin(2 * np.pi * x), 2 * y],
-        )
+        *make_sheet(sides, rings, lambda x, y: [radius * np.cos(2 * np.pi * x), radius * np.sin(2 * np.pi * x), 2 * y])
     )
 
 

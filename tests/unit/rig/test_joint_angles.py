@@ -33,11 +33,7 @@ def test_angles_of_a_swing_after_a_twist(seed: int) -> None:
     heading, swing, twist = rng.uniform(-np.pi, np.pi), rng.uniform(0.0, 3.1), rng.uniform(-3.1, 3.1)
     axis = np.array([math.cos(heading), 0.0, math.sin(heading)])
     rotation = rotate(axis, swing) @ rotate((0, 1, 0), twist)
-    expected = (
-        2 * math.asin(math.sin(swing / 2) * axis[0]),
-        twist,
-        2 * math.asin(math.sin(swing / 2) * axis[2]),
-    )
+    expected = (2 * math.asin(math.sin(swing / 2) * axis[0]), twist, 2 * math.asin(math.sin(swing / 2) * axis[2]))
     assert measure_joint_angles(to_quaternion(rotation)) == pytest.approx(expected, abs=1e-9)
 
 

@@ -43,10 +43,7 @@ def random_pose(seed: int, least: float, apart: float) -> tuple[Character, np.nd
     return character, pose_chain(character, local, moves)
 
 
-@each(
-    ("order", "rigid_move", "stretch_move"),
-    [("GH", (0, 2, 2), (0, 0, 1)), ("HG", (0, 1, 1), (0, 0, 1))],
-)
+@each(("order", "rigid_move", "stretch_move"), [("GH", (0, 2, 2), (0, 0, 1)), ("HG", (0, 1, 1), (0, 0, 1))])
 def test_two_joints_by_hand(order: str, rigid_move: tuple, stretch_move: tuple) -> None:
     """The root is stretched to twice its length; the child keeps its size, is carried to (0, 0, 2), and turns there.
 

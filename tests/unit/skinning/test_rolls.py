@@ -15,11 +15,7 @@ from ..cases import each
 from ..characters import about, rotation
 
 ALONG = (0.0, 1.0, 0.0)
-METHODS = {
-    "SSD": BLENDERS["SSD"],
-    "DLB": BLENDERS["DLB"],
-    "CENTERS": DEFORMERS["CENTERS"].Params(bulge_limit=0.0),
-}
+METHODS = {"SSD": BLENDERS["SSD"], "DLB": BLENDERS["DLB"], "CENTERS": DEFORMERS["CENTERS"].Params(bulge_limit=0.0)}
 
 
 def turn(axis: object, angle: float) -> np.ndarray:
