@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from math import pi
 from pathlib import Path
 from typing import Any
@@ -150,7 +150,7 @@ def _add_bone(bones: Any, name: str, parent: str, head: Iterable[float], tail: I
 
 def add_skin(name: str, armature: bpy.types.Object, limbs: Collection[str], thickness: float = 0.0) -> bpy.types.Object:
     """The skin of a whole figure on some limbs, with weights of the nearest bones and an Armature modifier."""
-    points, faces = _cover(LIMBS.values(), [LIMBS[limb] for limb in limbs])
+    points, faces = _cover(tuple(LIMBS.values()), tuple(LIMBS[limb] for limb in limbs))
     obj = add_mesh(name, CELL * points, faces)
     if thickness:
         normals = np.array([vertex.normal for vertex in obj.data.vertices])
@@ -175,7 +175,8 @@ def weigh(obj: bpy.types.Object, names: Iterable[str], weights: np.ndarray) -> N
                 group.add((vertex,), float(column[vertex]), "REPLACE")
 
 
-def _cover(boxes: Collection[Any], covered: Collection[Any] = ()) -> tuple[np.ndarray, np.ndarray]:
+@lru_cache
+def _cover(boxes: tuple, covered: tuple = ()) -> tuple[np.ndarray, np.ndarray]:
     """Points, shape (V, 3), and faces, shape (F, 4), of the surface of boxes of cubes; on some of the boxes only."""
     cubes, used = (
         {cube for box in some for cube in itertools.product(*(range(*ends) for ends in box))}
@@ -208,7 +209,7 @@ def _weights(points: np.ndarray, armature: bpy.types.Object) -> np.ndarray:
 def add_ball(figure: Figure, name: str, bone: str = "", size: float = 0.1) -> bpy.types.Object:
     """A small part about the tail of a bone: that bone's by all of its weights, if one is given."""
     at = figure.armature.data.bones[bone or "head"].tail_local
-    points, faces = _cover([((-1, 1), (-1, 1), (-1, 1))])
+    points, faces = _cover((((-1, 1), (-1, 1), (-1, 1)),))
     obj = add_mesh(name, size * points + np.array(at), faces)
     if bone:
         weigh(obj, [bone], np.ones((len(points), 1)))

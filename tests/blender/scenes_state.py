@@ -33,18 +33,14 @@ def read_state() -> dict[str, Any]:
         warnings.simplefilter("ignore", DeprecationWarning)  # of properties that Blender is going to remove
         found = _state.dump()
         for obj in bpy.data.objects:
-            settings = dict(_state.read_values(settings_of(obj), f"{obj.name_full}.supple", 1))
+            settings = _state.read_values(settings_of(obj), f"{obj.name_full}.supple", 1)
             found |= {path: value for path, value in settings.items() if path.rpartition(".")[2] not in SAID}
     return found
 
 
 def find_changes(before: dict[str, Any]) -> list[str]:
     """What has changed since, in words; NaN is NaN."""
-    now = read_state()
-    before = {
-        path: now[path] if path in now and repr(now[path]) == repr(value) else value for path, value in before.items()
-    }
-    return _state.differences(before, now)
+    return _state.differences(before, read_state())
 
 
 def refuse(words: str, call: Callable[..., object], *given: Any, **options: Any) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import bpy
@@ -169,7 +170,7 @@ def dump() -> dict[str, Any]:
                 found[f"{path}.users"] = data.users
             if name == "node_groups":
                 continue  # only Supple makes any here
-            found |= dict(read_values(data, path, 0))
+            found |= read_values(data, path)
             if name == "meshes":
                 found |= _mesh_values(data, path)
             if name == "objects":
@@ -188,53 +189,82 @@ def _name(data: bpy.types.ID) -> str:
     return _keyed.get(data.name_full, data.name_full) if isinstance(data, bpy.types.Action) else data.name_full
 
 
-def read_values(owner: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    """All properties of a struct and of those inside it; pointers to others by name."""
-    if depth <= 7:
-        keys = (
-            [key for key in getattr(owner, "keys", list)() if "supple" not in key and "cycles" not in key]
-            if depth == 0
-            else []
-        )
-        for key in keys:
-            value = owner[key]
-            yield (
-                f"{path}[{key}]",
-                str(getattr(value, "to_dict", getattr(value, "to_list", lambda value=value: value))()),
-            )
-        for prop in owner.bl_rna.properties:
-            is_name = prop.identifier == "name" and isinstance(owner, bpy.types.Key | bpy.types.Action)
-            is_place = prop.identifier == "frame" and isinstance(owner, bpy.types.ShapeKey)  # after those of a bake
-            is_left_out = prop.identifier in VOLATILE or prop.identifier.startswith("supple")
-            if not (is_left_out or is_name or is_place or prop.identifier == "name_full"):
-                yield from _value(owner, prop, f"{path}.{prop.identifier}", depth)
+def read_values(owner: Any, path: str, depth: int = 0) -> dict[str, Any]:
+    """All properties of a struct and of those inside it, by path; pointers to others by name."""
+    found: dict[str, Any] = {}
+    if depth == 0:
+        for key in owner.keys():
+            if "supple" not in key and "cycles" not in key:
+                value = owner[key]
+                plain = getattr(value, "to_dict", getattr(value, "to_list", lambda value=value: value))
+                found[f"{path}[{key}]"] = str(plain())
+    _add_values(found, owner, path, depth)
+    return found
 
 
-def _value(owner: Any, prop: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    value = getattr(owner, prop.identifier)
-    if prop.type == "COLLECTION":
-        yield f"{path}#", len(value)
-        if prop.identifier == "keyframe_points":
-            yield path, [tuple(point.co) for point in value]
-        elif prop.identifier not in ARRAYS or isinstance(owner, bpy.types.ShapeKey):
-            for index, item in enumerate(value):
-                if item is None or isinstance(item, bpy.types.ID):
-                    yield f"{path}[{index}]", item and _name(item)
-                else:
-                    yield from read_values(item, f"{path}[{index} {getattr(item, 'name', '')}]", depth + 1)
-    elif prop.type == "POINTER":
-        if prop.identifier == "pose" and not owner.visible_get():
-            return  # animated where something that is evaluated depends on it
-        if value is not None and prop.identifier in INSIDE:
-            yield from read_values(value, path, depth + 1)
+@cache
+def _list_properties(kind: type) -> list[tuple[str, Callable[[Any], Any] | str]]:
+    """Properties of a kind of struct that are compared, each with what makes a plain value of it, or its type."""
+    found = []
+    for prop in kind.bl_rna.properties:
+        name = prop.identifier
+        is_name = name == "name" and issubclass(kind, bpy.types.Key | bpy.types.Action)
+        is_place = name == "frame" and issubclass(kind, bpy.types.ShapeKey)  # after those of a bake
+        is_told = name == "children" and issubclass(kind, bpy.types.Bone)  # by the parent of each
+        if name in VOLATILE or name.startswith("supple") or is_name or is_place or is_told or name == "name_full":
+            continue
+        if prop.type in ("COLLECTION", "POINTER"):
+            found.append((name, prop.type))
+        elif getattr(prop, "is_array", False):
+            found.append((name, _copy_rows if prop.array_dimensions[1] else tuple))
+        elif prop.type == "ENUM" and prop.is_enum_flag:
+            found.append((name, sorted))
         else:
-            is_data = isinstance(value, bpy.types.ID)
-            yield path, _name(value) if is_data else getattr(value, "name", None if value is None else "something")
-    elif getattr(prop, "is_array", False):
-        yield path, str((np.array(value) + 0.0).tolist())  # which makes 0 of -0
-    else:
-        is_zero = prop.identifier == "expression" and value == "-0.0"  # of a driver without a script: its latest value
-        yield path, "0.0" if is_zero else sorted(value) if prop.type == "ENUM" and prop.is_enum_flag else value
+            found.append((name, _copy_expression if name == "expression" else ""))
+    return found
+
+
+def _is_of_no_mesh(key: bpy.types.ShapeKey) -> bool:
+    """Whether `_mesh_values` leaves a key out."""
+    user = key.id_data.user
+    return not isinstance(user, bpy.types.Mesh) or user.is_editmode
+
+
+def _copy_rows(matrix: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, matrix))
+
+
+def _copy_expression(text: str) -> str:
+    return "0.0" if text == "-0.0" else text  # of a driver without a script: its latest value
+
+
+def _add_values(found: dict[str, Any], owner: Any, start: str, depth: int) -> None:
+    for name, kind in _list_properties(type(owner)) if depth <= 7 else ():
+        value, path = getattr(owner, name), f"{start}.{name}"
+        if not kind:
+            found[path] = value
+        elif kind == "COLLECTION":
+            found[f"{path}#"] = len(value)
+            if name == "keyframe_points":
+                points = np.empty(2 * len(value), np.float32)
+                value.foreach_get("co", points)
+                found[path] = points.tolist()
+            elif name not in ARRAYS or (isinstance(owner, bpy.types.ShapeKey) and _is_of_no_mesh(owner)):
+                for index, item in enumerate(value):
+                    if item is None or isinstance(item, bpy.types.ID):
+                        found[f"{path}[{index}]"] = item and _name(item)
+                    else:
+                        _add_values(found, item, f"{path}[{index} {getattr(item, 'name', '')}]", depth + 1)
+        elif kind != "POINTER":
+            found[path] = kind(value)
+        elif name != "pose" or owner.visible_get():  # else animated where something that is evaluated depends on it
+            if value is not None and name in INSIDE:
+                _add_values(found, value, path, depth + 1)
+            else:
+                is_data = isinstance(value, bpy.types.ID)
+                found[path] = (
+                    _name(value) if is_data else getattr(value, "name", None if value is None else "something")
+                )
 
 
 def _mesh_values(mesh: bpy.types.Mesh, path: str) -> dict[str, Any]:
