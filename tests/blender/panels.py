@@ -76,6 +76,13 @@ def draw(name: str, disabled: list[str] | None = None, **more) -> list[str]:
     return shown
 
 
+def draw_all() -> None:
+    """Draw all panels of the sidebar."""
+    for name in dir(bpy.types):
+        if name.startswith("VIEW3D_PT_supple_"):
+            draw(name)
+
+
 def draw_dialog(name: str, **properties) -> list[str]:
     """What the dialog of an operator shows, in order, with these properties."""
     operator, shown = getattr(bpy.types, name), []

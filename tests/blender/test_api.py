@@ -16,7 +16,7 @@ from supple.tasks.subject.frames import read_frames
 
 @pytest.fixture
 def tube():
-    obj, armature = add_tube(bones=3, rings=31, sides=12)
+    obj, armature = add_tube(rings=16, sides=8)
     animate_tube(armature)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 8
     bpy.context.view_layer.update()

@@ -24,7 +24,6 @@ from supple.tasks.skin.baked import CACHE_MODIFIER, show_cache, show_caches
 EVALUATED = pytest.mark.usefixtures("evaluator")
 
 
-@pytest.mark.versions
 def test_bakes_hold_and_play_what_was_live(tmp_path, evaluator, subtests):
     faces = scenes_bake.FACE_KEYS if evaluator == "PYTHON" else ["on a strip"]
     for face, method in (*product(faces, ["DLBNT"]), *product(["keyed"], BLEND_KEYS)):
@@ -207,9 +206,6 @@ def test_parts_that_do_not_fit_are_refused(tmp_path, subtests):
     assert os.listdir(tmp_path) == ["first.pc2"]
 
 
-# The operators
-
-
 # Operators
 
 
@@ -222,7 +218,6 @@ def call(kind: str, path: Path | str, **settings: int) -> set[str]:
     return operator(filepath=str(path), **settings) if kind == "PC2" else operator(**settings)
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize("face", ("no keys", "keyed"))
 @pytest.mark.parametrize("kind", scenes_bake.KINDS)
 def test_the_operator_does_what_the_task_does(tmp_path, kind, face):

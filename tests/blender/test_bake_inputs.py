@@ -86,7 +86,6 @@ def change(path: Path) -> None:
         stream.write(b"\0")
 
 
-@pytest.mark.versions
 def test_a_change_of_any_file_is_one(shot: Path, subtests: pytest.Subtests):
     for name in ("shot.blend", "library/hero.blend", "library/deep/props.blend", "cage.pc2"):
         with subtests.test(name):
@@ -100,7 +99,6 @@ def test_a_change_of_any_file_is_one(shot: Path, subtests: pytest.Subtests):
             )
 
 
-@pytest.mark.versions
 def test_a_library_that_is_missing_is_named(shot: Path, subtests: pytest.Subtests):
     for name in ("library/hero.blend", "library/deep/props.blend"):
         with subtests.test(name):

@@ -313,7 +313,6 @@ def test_a_canceled_bake_leaves_nothing_of_any_mesh(tmp_path, meshes, subtests):
                 assert np.array_equal(evaluated_points(obj), own)
 
 
-@pytest.mark.versions
 def test_the_operator_bakes_all_in_one_pass(tmp_path, meshes, subtests):
     live = [live_points(obj, range(2, 6)) for obj in meshes]
     for obj in meshes:

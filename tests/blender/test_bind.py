@@ -1,11 +1,9 @@
 """Bind and Unbind: what deforms, what is given back, and which changes are followed."""
 
-from math import radians
-
 import bpy
 import numpy as np
 import pytest
-from scenes_bind import assert_same, bend, with_face_key
+from scenes_bind import assert_same, bend
 from scenes_methods import BLENDS, choose, name_of
 from scenes_twins import bound_tube
 
@@ -22,7 +20,6 @@ from scenes import (
     rest_points,
     select,
     snapshot,
-    turn,
     update,
 )
 from supple.deformers import SkinningError
@@ -43,7 +40,6 @@ def unbind_by_operator(*objects: bpy.types.Object) -> None:
 # What Bind does
 
 
-@pytest.mark.versions
 def test_operator_and_task_give_the_same(subtests: pytest.Subtests):
     for method, params in BLENDS:
         with subtests.test(name_of(method, params)):
@@ -227,55 +223,3 @@ def test_the_interface_is_locked_for_those_by_python_only():
         end()
         assert settings_of(by_blender).is_bound
         assert not render.use_lock_interface
-
-
-# Beside other shapes
-
-
-@pytest.mark.parametrize("method", ["DLB", "DLBNT"])
-def test_transforms_carry_the_keyed_shape(method):
-    """A vertex moved by a key goes where the same vertex goes in a mesh that rests in the keyed shape."""
-    keyed, armature = add_tube()
-    with_face_key(keyed, armature)
-    rest = add_twin(keyed)
-    mixed = evaluated_points(keyed)  # the armature is at rest still
-    rest.shape_key_clear()
-    rest.data.vertices.foreach_set("co", mixed.ravel())
-    bind(keyed, rest, method=method)
-    bend(armature)
-    assert distance(evaluated_points(rest), evaluated_points(keyed)) <= TOLERANCE
-    keyed.data.shape_keys.key_blocks["Puff"].value = 0.0
-    update()
-    assert distance(evaluated_points(rest), evaluated_points(keyed)) > 0.01
-
-
-def test_linear_group_mixes_in_the_armature_modifier(subtests: pytest.Subtests):
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    mixing = obj.vertex_groups.new(name="linear")
-    bind(obj, method="DLBNT")
-    bend(armature)
-    alone, linear = evaluated_points(obj), evaluated_points(twin)
-    assert distance(alone, linear) > 0.01
-    for mix in (0.0, 0.5, 1.0):
-        with subtests.test(mix=mix):
-            mixing.add(list(range(len(obj.data.vertices))), mix, "REPLACE")
-            obj.data.update_tag()
-            settings_of(obj).linear_group = "linear"
-            update()
-            assert distance((1.0 - mix) * alone + mix * linear, evaluated_points(obj)) <= TOLERANCE
-
-
-@pytest.mark.parametrize("is_curved", [False, True])
-def test_bendy_bones_as_preserve_volume(is_curved: bool):
-    """Also before Blender has evaluated their segments."""
-    obj, armature = add_tube()
-    for bone in armature.data.bones:
-        bone.bbone_segments, bone.bbone_mapping_mode = 4, "CURVED" if is_curved else "STRAIGHT"
-        bone.bbone_curveinx, bone.bbone_curveoutz = 0.1 * is_curved, -0.15 * is_curved
-    twin = add_twin(obj)
-    armature_modifier(twin).use_deform_preserve_volume = True
-    bind(obj, method="DLB")
-    turn(armature, "bone.1", (radians(30), radians(20), 0))
-    turn(armature, "bone.2", (radians(25), 0, radians(-15)))
-    assert_same(obj, twin)

@@ -107,7 +107,6 @@ def list_hidden() -> list[bpy.types.Object]:
     return [obj for obj in bpy.data.objects if is_stretch_armature(obj)]
 
 
-@pytest.mark.versions
 @pytest.mark.characters("human_male", "kaykit_knight")
 @pytest.mark.parametrize("order", ORDERS)
 def test_real_characters(asset: Callable[..., Path], character: str, order: str, subtests: pytest.Subtests):
@@ -176,7 +175,6 @@ def read_fbx(path: Path) -> Callable[[str], list[np.ndarray]]:
     return find
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (1.0, 0.5, 2.0)], ids=["rotated", "scaled"])
 def test_equal_to_maya(asset: Callable[..., Path], scale: tuple[float, float, float]):
     """The child is moved aside by 1, twisted by 170 degrees and scaled along its own axes, x along the bone."""

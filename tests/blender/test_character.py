@@ -210,7 +210,6 @@ def test_the_hint_says_what_to_select_or_what_make_supple_does(character):
     assert panels.draw("VIEW3D_PT_supple") == [NOT_BOUND_YET, "supple.make", "supple.make: look"]
 
 
-@pytest.mark.versions
 def test_make_supple_weights_what_has_no_weights(character):
     """A mesh with weights keeps them; one without gets some; one that nothing deforms yet is given a modifier, too."""
     body, sleeve, armature = character

@@ -81,7 +81,6 @@ def test_several_ranges_are_a_file_each(tmp_path, bound_file):
         assert (tmp_path / "new" / f"Tube_{name}.pc2").read_bytes() == expected
 
 
-@pytest.mark.versions
 def test_the_saved_file_plays_all(tmp_path, bound, subtests):
     open_file(bound)
     live = {name: [points_at(bpy.data.objects[name], frame) for frame in (1, 3, 6)] for name in NAMES[:2]}

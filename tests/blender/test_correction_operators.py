@@ -130,7 +130,6 @@ def test_what_there_is_not(subtests):
     assert list_under_way(bpy.context) == [scenes_corrections.tube()]
 
 
-@pytest.mark.versions
 def test_from_particles():
     obj, armature = add_body()
     bind(obj, method="DLBNT")

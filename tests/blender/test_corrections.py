@@ -188,7 +188,6 @@ def arms(scene: bpy.types.Scene) -> tuple:
     return obj, armature
 
 
-@pytest.mark.versions
 def test_the_other_side_is_the_mirror_image(arms: tuple) -> None:
     obj, armature = arms
     target = correct(obj, ARM_ELBOW, 0.8, OFFSET, mirror=True)

@@ -310,7 +310,6 @@ def test_a_mesh_of_other_vertices_is_refused(scene: bpy.types.Scene) -> None:
     assert not [one for one in bpy.data.objects if "Posed" in one.name]
 
 
-@pytest.mark.versions
 def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     body()
     file, new = scenes.save(tmp_path / "body.blend"), tmp_path / "new.blend"

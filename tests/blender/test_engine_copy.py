@@ -313,7 +313,6 @@ def test_names_are_only_names(tmp_path, tube):
     assert 0.0 < max(shares) <= 1.0
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize("is_joined", [True, False])
 @FORMATS
 def test_pieces_that_touch_at_rest_and_part_in_one_frame_are_told_apart(tmp_path, tube, target, name, is_joined):

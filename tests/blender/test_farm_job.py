@@ -216,7 +216,6 @@ def read_folder(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize("engine", ENGINES)
 def test_it_writes_what_the_task_writes(tmp_path, saved, engine):
     before = everything(saved)

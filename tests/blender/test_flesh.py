@@ -74,7 +74,6 @@ def mute(obj: bpy.types.Object, is_muted: bool) -> None:
     scenes.update()
 
 
-@pytest.mark.versions
 def test_the_skin_comes_near_to_particles_in_poses_of_several_joints(scene: bpy.types.Scene) -> None:
     obj, armature = add_body()
     scenes.bind(obj, method="DLBNT")
@@ -291,7 +290,6 @@ def test_where_no_joint_gains(subtests, scene: bpy.types.Scene, capfd: pytest.Ca
             assert obj.data.shape_keys is None
 
 
-@pytest.mark.versions
 def test_a_character_that_is_turned_or_scaled_has_the_same_flesh(subtests, scene: bpy.types.Scene) -> None:
     shapes = {}
     for name, of_mesh, of_armature in TURNED:

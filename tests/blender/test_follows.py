@@ -7,6 +7,7 @@ back.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -529,11 +530,13 @@ def next_frame() -> None:
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change(name: str, subtests: pytest.Subtests):
     change = CHANGES[name]
-    for evaluate in change.by:
-        for when in change.when:
-            with subtests.test(f"{evaluate}, {when}"):
-                reset()
-                (_change_before if when == BEFORE else _change_after)(change, evaluate)
+    cases = [*itertools.product(change.by, change.when)]
+    if bpy.app.version < (5, 2):  # what is not the same in older Blenders is not the same in any of these
+        cases = cases[[*CHANGES].index(name) % len(cases) :][:1]
+    for evaluate, when in cases:
+        with subtests.test(f"{evaluate}, {when}"):
+            reset()
+            (_change_before if when == BEFORE else _change_after)(change, evaluate)
 
 
 def add_pair() -> tuple[bpy.types.Object, bpy.types.Object]:

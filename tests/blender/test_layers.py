@@ -73,7 +73,6 @@ def test_nodes_do_as_the_kernels_do(dressed):
         assert max(np.abs(shown[name, frame] - posed[name, frame]).max() for frame in FRAMES) > 1e-3
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize(
     ("name", "place", "bone"), [(SKIRT, (0.0, 1.2, 0.52), "bone.1"), (TIGHTS, (-0.16, 0.72, 0.4), "bone.0")]
 )
@@ -439,7 +438,6 @@ def test_cloth_of_more_faces_below_is_seen_as_it_is_shown(dressed):
     )
 
 
-@pytest.mark.versions
 def test_limbs_keep_out_of_each_other(asset):
     open_file(asset("human"))
     meshes = [obj for obj in bpy.data.objects if obj.type == "MESH" and armature_modifier(obj)]

@@ -27,7 +27,7 @@ from scenes import (
     update,
 )
 from supple import preview
-from supple.bridge.modifiers import LINEAR_GROUP, LINEAR_NAME
+from supple.bridge.modifiers import LINEAR_NAME
 from supple.bridge.rigs.armatures import read_pose
 from supple.bridge.rigs.segments import read_rolls
 from supple.settings.objects import settings_of
@@ -131,23 +131,6 @@ def test_as_blender_and_back_computes_nothing(plain, monkeypatch):
         assert bpy.ops.supple.flip() == {"FINISHED"}
         update()
         assert distance(wanted, evaluated_points(obj)) <= TOLERANCE
-
-
-def test_painted_weights_are_followed(human):
-    obj, _ = human
-    index = obj.vertex_groups[LINEAR_GROUP].index
-    find = lambda: [e.weight for v in obj.data.vertices for e in v.groups if e.group == index]  # noqa: E731
-    before, shown = find(), evaluated_points(obj)
-    arm = obj.vertex_groups["upperarm_l"]
-    for vertex in obj.data.vertices:
-        for entry in vertex.groups:
-            if entry.group == arm.index and 0.0 < entry.weight < 0.5:
-                entry.weight *= 2.0
-    obj.data.update_tag()
-    update()
-    assert find() != before
-    assert distance(shown, evaluated_points(obj)) > 1e-4
-    assert distance(evaluated_points(obj), pose_by_numpy(obj)) <= TOLERANCE
 
 
 # Switched, and above and below others

@@ -50,7 +50,6 @@ def test_methods_of_the_settings_are_those_of_the_deformers():
     assert set(PARTICLE_METHODS) == {name for name, module in DEFORMERS.items() if hasattr(module, "particles")}
 
 
-@pytest.mark.versions
 def test_bind_fills_and_unbind_gives_everything_back(fillings):
     obj, armature = add_body()
     before, at_rest = snapshot(obj), evaluated_points(obj)

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.usefixtures("silent_handlers")
 # Frames
 
 
-@pytest.mark.versions
 def test_frames_do_not_depend_on_each_other_and_bake_as_shown(tmp_path, fillings):
     obj = add_animated_body()
     animate_key(add_face_key(obj))
@@ -93,7 +92,6 @@ def test_a_render_has_the_points_of_the_viewport(tmp_path, monkeypatch, points_e
 # Files and undo
 
 
-@pytest.mark.versions
 def test_undo():
     obj, armature = add_body()
     bend(armature)

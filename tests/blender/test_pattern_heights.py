@@ -59,7 +59,6 @@ SCALES = ((1.5, 0.4, 2.0), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-2.0, -2.0, -2.0
 INHERITED = ("NONE", "AVERAGE", "ALIGNED", "FIX_SHEAR", "NONE_LEGACY", "FULL")
 
 
-@pytest.mark.versions
 def test_amounts_are_those_of_the_drivers(measured, subtests):
     obj, armature = measured
     with subtests.test("at rest"):

@@ -189,7 +189,6 @@ def test_enabling_again_keeps_the_settings_of_objects():
     assert (settings_of(obj).method, settings_of(obj).linear_group) == ("DLB", "linear")
 
 
-@pytest.mark.versions
 def test_each_operator_is_described(subtests):
     for name in OPERATORS:
         with subtests.test(name):
@@ -202,7 +201,6 @@ def test_each_operator_is_described(subtests):
                     assert not prop.description.endswith("."), prop.identifier
 
 
-@pytest.mark.versions
 def test_each_operator_says_what_to_select(subtests):
     meshes = "is bound|has (an Armature|patterns)|Supple has baked|an earlier version"
     wanted = f"Select (the (armature|meshes of one)|a mesh that ({meshes}))"
@@ -325,7 +323,6 @@ def test_what_can_not_be_changed_is_disabled():
     assert disabled == []
 
 
-@pytest.mark.versions
 def test_properties_of_choices_have_the_limits_of_methods(subtests):
     obj, _ = add_tube()
     for method in METHODS.values():
@@ -344,7 +341,6 @@ def rna_of(cls: type) -> bpy.types.Struct:
     return cls.bl_rna
 
 
-@pytest.mark.versions
 def test_every_float_has_limits(subtests):
     """Infinity and numbers with which nothing can be computed are never stored: Blender cuts them off."""
     kinds = (bpy.types.PropertyGroup, bpy.types.Operator, bpy.types.AddonPreferences)

@@ -127,7 +127,6 @@ def assert_same_points(
         assert distance(points, seen[shot]) <= TOLERANCE, shot
 
 
-@pytest.mark.versions
 @pytest.mark.usefixtures("points_engine")
 @parametrize_blends(PAPERS)
 def test_render_and_viewport_have_the_points_of_the_reference(tmp_path, method, params):
@@ -235,9 +234,6 @@ def test_another_scene_than_the_one_in_the_window(scene, tmp_path):
     ("engine", "face", "persistent"),
     [
         pytest.param("workbench", "keyed", False, marks=pytest.mark.versions),
-        ("workbench", "no keys", True),
-        ("cycles", "keyed", False),
-        ("cycles", "no keys", True),
         pytest.param("cycles-blur", "keyed", True, marks=pytest.mark.versions),
         ("cycles-blur", "no keys", False),
         ("eevee", "keyed", False),

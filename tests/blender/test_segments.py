@@ -114,7 +114,6 @@ def rotate_about_y(points: np.ndarray, angles: np.ndarray) -> np.ndarray:
     return np.stack([x * np.cos(angles) + z * np.sin(angles), y, z * np.cos(angles) - x * np.sin(angles)], axis=1)
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize("hint", ["YXZ", "YZX", "turns"])
 def test_a_limb_twists_turn_after_turn(hint: str):
     obj, armature = add_limb()
@@ -139,7 +138,6 @@ def test_a_limb_twists_turn_after_turn(hint: str):
     assert steps.min() > 0.0
 
 
-@pytest.mark.versions
 def test_poses_without_twist_are_as_before(subtests: pytest.Subtests):
     poses = {
         "rest": {},
@@ -209,7 +207,6 @@ def test_expressions_need_no_python():
 # How they are written, read and removed
 
 
-@pytest.mark.versions
 def test_installed_again_nothing_is_written():
     _, armature = add_rolled_limb()
     before, drivers = dump(armature), [curve.as_pointer() for curve in list_drivers(armature)]

@@ -63,7 +63,6 @@ def measure(armature, frames=HALVES):
     return np.degrees(np.arccos(np.clip(cosines, -1, 1)))
 
 
-@pytest.mark.versions
 def test_a_tail_swings_by_the_angle_that_is_wanted(runner):
     report = swing(runner)
     assert [chain.bones for chain in report.chains] == [TAIL, ("ear.L",)]
@@ -124,7 +123,6 @@ def groups_of(action):
     ]
 
 
-@pytest.mark.versions
 def test_frames_are_the_same_in_any_order(runner):
     swing(runner)
     forward = read_bones(runner, HALVES)
@@ -160,7 +158,6 @@ def test_keys_between_frames_are_near_to_what_was_computed(runner):
     assert np.abs(whole[1::2] - (whole[:-1:2] + whole[2::2]) / 2).max() < 0.02
 
 
-@pytest.mark.versions
 def test_cycles_of_curves_go_on(runner):
     action = runner.animation_data.action
     for curve in curves_of(action):

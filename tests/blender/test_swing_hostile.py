@@ -207,7 +207,6 @@ def execute(statement: str, armature: Any) -> None:
     exec(statement, globals() | {"rig": armature, "render": bpy.context.scene.render, "inf": math.inf, "nan": math.nan})
 
 
-@pytest.mark.versions
 def test_what_is_computed_is_finite_or_nothing_is_written(subtests):
     """Then it is removed again, and the file is as before."""
     for change, swings in HOSTILE.items():
@@ -280,7 +279,6 @@ def fail(module: str, step: str, is_before: bool = True) -> Callable:
     return run
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize("is_before", [True, False])
 def test_what_fails_at_any_step_leaves_the_file_as_it_was(subtests, monkeypatch, is_before):
     """Before and after each step; with a swing that is there already, so that bones, keys and groups are exchanged."""
@@ -396,8 +394,7 @@ EDITS = (
 """What a user does by hand; where it is of Supple's, it does nothing in a file without it."""
 
 
-@pytest.mark.versions
-@pytest.mark.parametrize("kind", ["free", "held", "region"])
+@pytest.mark.parametrize("kind", ["free", pytest.param("held", marks=pytest.mark.versions), "region"])
 def test_what_was_edited_by_hand_is_cleaned_up(subtests, kind):
     """After Remove Swing the file is as the same edits leave it without Supple."""
     for edit in EDITS:

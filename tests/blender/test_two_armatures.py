@@ -102,7 +102,6 @@ def stack_of(obj: bpy.types.Object) -> list[tuple]:
     return [(each.name, each.show_viewport, each.show_render) for each in obj.modifiers]
 
 
-@pytest.mark.versions
 @pytest.mark.parametrize("scene", SCENES)
 def test_the_others_do_after_supple_as_after_blender(scene: Callable, subtests: pytest.Subtests):
     """Through Bind by the method that Blender's own modifier has, poses, Blender's own shown meanwhile, and Unbind."""

@@ -105,7 +105,6 @@ def test_locked_groups_and_groups_of_no_bone_are_not_touched(subtests):
     assert (scenes_weights.weights_of(obj, ["Pin"]) == pinned).all()
 
 
-@pytest.mark.versions
 def test_other_bones_share_what_the_edited_ones_leave(subtests):
     obj, armature = scenes_weights.add_small_tube()
     for bones in ("ACTIVE", "SELECTED"):

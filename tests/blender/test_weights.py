@@ -30,7 +30,6 @@ def set_weight(obj: bpy.types.Object, name: str, value: float, vertices: list[in
 # What is written
 
 
-@pytest.mark.versions
 def test_each_method_weights_every_vertex(subtests):
     obj, _ = scenes_weights.add_bare_tube()
     y = rest_points(obj)[:, 1]

@@ -244,12 +244,6 @@ def check_step(name: str, folder: Path) -> None:
         assert_same(before, f"{name} has refused ({message})")
 
 
-def draw_panels() -> None:
-    for name in dir(bpy.types):
-        if name.startswith("VIEW3D_PT_supple_"):
-            panels.draw(name)
-
-
 def choose(rows: Iterable[str], every: int, start: int, request: pytest.FixtureRequest) -> Iterator[str]:
     """Names of all characters or, by default, of one in so many; fewer in older Blenders, which differ in little."""
     every = 1 if request.config.getoption("thorough") else every * (SPARSE if bpy.app.version >= (5, 2) else OLDER)
@@ -282,7 +276,7 @@ def test_operators(name: str, case: Case, tmp_path: Path, request: pytest.Fixtur
             before, mode = read_state(), bpy.context.mode
             for step in chain.steps.split():
                 check_step(step, tmp_path)
-            draw_panels()
+            panels.draw_all()
             go_to_frame(*time)
             if chain.gives_back and row not in chain.leaves and bpy.context.mode == mode:
                 assert_same(before, "all was taken back")

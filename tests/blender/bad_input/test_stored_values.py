@@ -55,11 +55,13 @@ def values_of(prop: bpy.types.Property) -> Iterator[Any]:
 
 
 def list_cases(group: type) -> list[tuple[str, Any]]:
+    """Two values of each property, which take turns among properties of a type."""
+    properties = [prop for prop in group.bl_rna.properties if prop.identifier not in ("rna_type", "count")]
+    values = [[*values_of(prop)] for prop in properties]
     return [
-        (prop.identifier, value)
-        for prop in group.bl_rna.properties
-        if prop.identifier not in ("rna_type", "count")
-        for value in values_of(prop)
+        (prop.identifier, some[(number + turn) % len(some)])
+        for number, (prop, some) in enumerate(zip(properties, values, strict=True))
+        for turn in range(min(2, len(some)))
     ]
 
 
@@ -73,13 +75,6 @@ def run(call: Callable[[], Any]) -> None:
     assert "Traceback" not in problem
 
 
-def draw_panels() -> None:
-    """Show all that the sidebar has on the active object."""
-    for name in dir(bpy.types):
-        if name.startswith("VIEW3D_PT_supple_"):
-            panels.draw(name)
-
-
 def use(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     """What happens to a file that is opened: it is evaluated, posed, changed; shapes are finite throughout."""
     obj.update_tag()
@@ -89,7 +84,7 @@ def use(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     scenes.turn(armature, "bone.2", (0.1, 0, 0))
     assert np.isfinite(scenes.evaluated_points(obj)).all()
     scenes.select(obj)
-    draw_panels()
+    panels.draw_all()
     settings_of(obj).pattern_display = "BUMP"
     for call in (bpy.ops.supple.pattern_mirror, bpy.ops.supple.pattern_place, bpy.ops.supple.weights_check):
         run(call)
@@ -165,7 +160,7 @@ def test_settings_of_automatic_weights(case: Case) -> None:
     for name, value in list_cases(WeightSettings):
         with case(f"{name}: {value!r:.24}"):
             store(settings, name, value)
-            draw_panels()
+            panels.draw_all()
             settings.property_unset(name)
 
 
