@@ -34,10 +34,10 @@ endif
 PYTHON := .venv/$(ENVIRONMENT)/$(BIN)/python
 LINT := .venv/lint/$(BIN)/python -m
 PYTEST := -m pytest -c tests/pytest.ini --rootdir tests
+# Tests start a hundred Blenders, each of which would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 # A module's tests run in one process, so its fixtures are made once; modules go by their names, and the last are short.
 # NumPy and OpenMP keep to one thread each: two workers of two threads on two cores spend half as much again on waiting.
-# A hundred Blenders are started, which would each compile all modules anew.
-unexport PYTHONDONTWRITEBYTECODE
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # A Blender that crashes is a test that failed; a worker in its place would begin its file anew, and can hang.
 IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0

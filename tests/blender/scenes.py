@@ -127,9 +127,19 @@ def save(path: Path, **settings: bool) -> Path:
     return path
 
 
+def build_once(build: Callable[[], object]) -> None:
+    """Open what a function makes in an empty file; in a session it is made once."""
+    path = Path(bpy.app.tempdir) / f"{build.__module__}.{build.__qualname__}.blend"
+    if not path.exists():
+        reset()
+        build()
+        save(path, compress=False)
+    open_file(path)
+
+
 def open_tube(path: Path) -> bpy.types.Object:
     """The tube of a file, which is opened."""
-    bpy.ops.wm.open_mainfile(filepath=str(path))
+    open_file(path)
     return bpy.data.objects["Tube"]
 
 

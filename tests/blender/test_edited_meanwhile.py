@@ -16,17 +16,17 @@ from scenes_state import find_changes, read_state
 from scenes_swing import add_run, add_runner
 
 from benchmarks.fit_bodies import make_human
-from scenes import animate_tube, reset, select, update
+from scenes import animate_tube, build_once, select, update
 from supple.bridge.files import child
 from supple.operators.computing import ComputingOperator
 from supple.tasks.skin.bind import bind
 from supple.tasks.steps import EditedMeanwhileError, Steps, StepsBeside
 
 STEPS = 0, 2, 5
-"""Steps that are taken before the file is edited."""
+"""Steps that are taken before the file is edited; by default one of them, and two edits of each command."""
 
 ENDED_AT = 1, 2, 5, 9, 20, 40
-"""Steps after which it is canceled, or fails, in turn."""
+"""Steps after which it is canceled, or fails, in turn; by default every other."""
 
 
 def stand() -> None:
@@ -39,7 +39,7 @@ def stand() -> None:
 
 
 def stand_bound() -> None:
-    stand()
+    build_once(stand)
     bind([bpy.data.objects["Tube"]], "DLBNT")
     update()
 
@@ -56,7 +56,7 @@ def stand_naked() -> None:
 
 def dress() -> None:
     """A body in clothes, bound."""
-    dressed = add_dressed()
+    dressed = add_dressed(rings=21, sides=10)
     meshes = [dressed[name] for name in (BODY, TIGHTS, SKIRT)]
     select(*meshes, dressed["Rig"])
     bpy.context.view_layer.objects.active = dressed[BODY]
@@ -65,12 +65,12 @@ def dress() -> None:
 
 
 def dress_checked() -> None:
-    dress()
+    build_once(dress)
     assert bpy.ops.supple.check() == {"FINISHED"}
 
 
 def copy_once() -> None:
-    stand_bound()
+    build_once(stand_bound)
     assert bpy.ops.supple.engine_copy() == {"FINISHED"}
 
 
@@ -172,9 +172,11 @@ def _computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(monkeypatch, name: str, tmp_path, edit: Callable[[Steps, Any], str]) -> str:
     """Run a command of a new scene up to an edit, given its steps and the operator; how it ended."""
-    reset()
     scene, options = COMMANDS[name]
-    scene()
+    if scene in (dress_checked, copy_once):  # which hold what no file has
+        scene()
+    else:
+        build_once(scene)
     bpy.context.scene.frame_set(1)
     ended = []
 
@@ -205,7 +207,9 @@ def test_no_step_is_taken_in_a_file_that_was_edited(request, subtests, monkeypat
     is_thorough = request.config.getoption("thorough")
     for start, name in enumerate(COMMANDS):
         for number, edit in enumerate(EDITS, start):
-            for count in STEPS if is_thorough else (STEPS[number % len(STEPS)],):
+            if not is_thorough and number % 3:
+                continue
+            for count in STEPS if is_thorough else (STEPS[start // 3 % len(STEPS)],):
 
                 def interfere(steps: Steps, _: Any, count: int = count, edit: Callable = edit) -> str:
                     with closing(StepsBeside(steps)) as beside:
@@ -256,10 +260,12 @@ def describe_end(operator: Any) -> str:
     return "taken back" if operator.stop() == {"CANCELLED"} else "done in part"
 
 
-def test_what_is_canceled_or_fails_leaves_the_file_as_it_was(subtests, monkeypatch, tmp_path):
-    for name in COMMANDS:
+def test_what_is_canceled_or_fails_leaves_the_file_as_it_was(request, subtests, monkeypatch, tmp_path):
+    is_thorough = request.config.getoption("thorough")
+    for number, name in enumerate(COMMANDS):
         ended = ""
-        for count, end in zip(ENDED_AT, itertools.cycle((cancel, fail)), strict=False):
+        counts = ENDED_AT if is_thorough else ENDED_AT[number % 2 :: 2]
+        for count, end in zip(counts, itertools.cycle((cancel, fail)), strict=False):
             before: list[dict[str, Any]] = []
 
             def read_and_end(
