@@ -14,9 +14,9 @@ BODY, TIGHTS, SKIRT = "Tube", "Tights", "Skirt"
 FRAMES = 1, 3, 5, 8
 
 
-def add_dressed() -> dict[str, bpy.types.Object]:
+def add_dressed(rings: int = 61, sides: int = 24) -> dict[str, bpy.types.Object]:
     """The meshes by name, and the armature as "Rig"; it bends over eight frames."""
-    body, armature = add_tube(rings=61, sides=24, is_outward=True)
+    body, armature = add_tube(rings=rings, sides=sides, is_outward=True)
     tights = _add_cloth(body, TIGHTS, 0.415, np.linspace(0.1, 2.9, 19), 0.6)
     skirt = _add_cloth(body, SKIRT, 0.48, np.linspace(0.6, 2.4, 13), 0.0)
     animate_tube(armature)

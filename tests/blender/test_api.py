@@ -101,7 +101,7 @@ def test_corrections_of_a_joint_and_their_removal(tube):
 
 
 def test_layers():
-    dressed = add_dressed()
+    dressed = add_dressed(rings=31, sides=16)
     character = api.Character("Rig")
     report = character.layers()
     assert report.order == (SKIRT, TIGHTS, BODY)

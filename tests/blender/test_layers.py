@@ -38,8 +38,12 @@ MESHES = (BODY, TIGHTS, SKIRT)
 
 
 @pytest.fixture
-def dressed():
-    return add_dressed()
+def dressed(request):
+    return add_dressed(*getattr(request, "param", ()))
+
+
+SMALL = pytest.mark.parametrize("dressed", [(31, 16)], indirect=True)
+"""Rings and sides of the body, where layers are added many times."""
 
 
 def add(dressed):
@@ -267,6 +271,7 @@ def test_meshes_of_one_character_may_share_one(dressed):
     assert not list_arrays(*meshes)
 
 
+@SMALL
 def test_what_the_user_removed_is_noticed_and_cleaned_up(dressed, subtests):
     meshes, rig = [dressed[name] for name in MESHES], dressed["Rig"]
     objects, groups = len(bpy.data.objects), len(bpy.data.node_groups)
@@ -353,6 +358,7 @@ STEPS = (
 )  # fmt: skip
 
 
+@SMALL
 def test_what_fails_while_it_is_computed_changes_nothing(dressed, monkeypatch, subtests):
     meshes = [dressed[name] for name in MESHES]
 
