@@ -53,10 +53,9 @@ from .tasks.check.sheet import draw_sheet
 from .tasks.corrections.flesh import add_flesh, remove_flesh
 from .tasks.corrections.from_method import CorrectedFrom
 from .tasks.corrections.from_source import correct_from
-from .tasks.engine_copy.copy import list_copies, remove_copies
 from .tasks.engine_copy.hung import list_hung
 from .tasks.engine_copy.report import Report as CopyReport
-from .tasks.engine_copy.run import make_engine_copy
+from .tasks.engine_copy.run import ENGINE_COPY, make_engine_copy
 from .tasks.features import HANDLES, LAYERS, SWING
 from .tasks.fit.fit import as_json, describe, find_joints, make_skeleton
 from .tasks.handles.add import add_handles
@@ -797,7 +796,7 @@ def _row_of(feature: Feature) -> tuple[Find, Remove]:
 # Later features stand on earlier ones: the last to be removed is what all others deform, the skin.
 # How each feature is found on a character, and how it is removed, in this order
 FEATURES: dict[str, tuple[Find, Remove]] = {
-    "copy": (lambda armature, _: list_copies(armature), lambda armature, _: remove_copies(armature)),
+    "copy": _row_of(ENGINE_COPY),
     "bake": (_list_baked, _remove_bakes),
     "layers": _row_of(LAYERS),
     "swing": _row_of(SWING),

@@ -33,13 +33,13 @@ from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.sheet import draw_sheet
 from ..tasks.corrections.flesh import add_flesh
 from ..tasks.corrections.from_source import correct_from
-from ..tasks.engine_copy.copy import is_copy
+from ..tasks.engine_copy.copies import is_copy
 from ..tasks.engine_copy.export import check_path
 from ..tasks.engine_copy.hung import list_hung
 from ..tasks.engine_copy.run import make_engine_copy
 from ..tasks.handles.add import add_handles
 from ..tasks.layers.mend import mend_at_rest
-from ..tasks.layers.remove import remove_layers
+from ..tasks.layers.present import remove_layers
 from ..tasks.left_out import choose_usable, describe_left_out
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.write import describe

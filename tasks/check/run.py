@@ -20,7 +20,7 @@ from ...deformers.rig.rest import Rest, Weights
 from ...options import CheckOptions
 from ...settings.objects import settings_of
 from ..corrections.driven import DrivenKeys, plan_driven, read_driven
-from ..layers.kept import find_kept
+from ..layers.present import find_kept
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
@@ -137,17 +137,14 @@ def check_character(
 ) -> Steps[Checked]:
     """Check the meshes of one armature; nothing of the file is changed.
 
+    Raises SkinningError if there is nothing to check, or more than there is memory for.
+
     Parameters
     ----------
     objects : Objects
         Meshes; those that no armature deforms are left out.
     trial : Trial, optional
         Whose layers and flesh are to be, too.
-
-    Raises
-    ------
-    SkinningError
-        If there is nothing to check, or more than there is memory for.
     """
     if options.frames is not None and len(options.frames) > MOST_FRAMES:
         raise SkinningError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -76,8 +75,3 @@ def find_displacement(obj: bpy.types.Object, rest: Rest) -> Displacement | None:
         return None
     corners, _ = read_face_corners(mesh_of(obj))
     return Displacement(obj, laid, corners, find_rings(rest.points, WeightedSurface.of_rest(rest).triangles))
-
-
-def read_all(parts: Sequence[Displacement | None], depsgraph: bpy.types.Depsgraph) -> list[np.ndarray]:
-    """Amounts of all meshes of a character in a depsgraph's pose."""
-    return [np.zeros(0) if one is None else one.read(depsgraph) for one in parts]

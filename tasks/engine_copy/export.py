@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,79 +14,20 @@ from ...bridge.files.child import find_command
 from ...bridge.files.exchange import read_scene, run_session, save_objects
 from ...bridge.files.writing import check_writable, filling, replacing
 from ...deformers import SkinningError
+from ...deformers.engine_copy import Tally
 from ...deformers.engine_copy.bone_motion import without_scale
-from ..steps import Steps
-from .copy import Copy
-from .examples import Motion
-from .played import Played
+from ..steps import Steps, within
+from .copies import Copy
+from .plan import CopyPlan, find_apart
+from .report import Report
+from .source import Clip
 from .targets import SUFFIXES, TARGETS
 
 # Formats that Blender's own importer reads with all that a copy has
 MEASURED = {"gltf", "fbx"}
 
-
-@dataclass(frozen=True, eq=False)
-class Reimport:
-    """The file as read again.
-
-    Attributes
-    ----------
-    apart : float32 array, shape (F, V), or None
-        Distance of each vertex from its target in each frame of the clips, one clip after the other, in units of the
-        world. A memory map of a file. None if the format is not measured.
-    missing : int
-        Vertices that the file lacks: those of no face.
-    animations : list of str
-        Names, as the importer gives them.
-    keys : list of str
-        Names of the file's shape keys.
-    lacks : str
-        The exporter that this Blender lacks; "" if the file was written.
-    """
-
-    apart: np.ndarray | None
-    missing: int
-    animations: list[str]
-    keys: list[str]
-    lacks: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Export:
-    """A file to be written.
-
-    Attributes
-    ----------
-    folder : Path
-        For files that the two Blenders exchange.
-    command : list of str
-        Starts the other Blender.
-    job : dict
-        Its job.
-    """
-
-    path: Path
-    folder: Path
-    command: list[str]
-    job: dict[str, Any]
-
-    def run(self) -> Steps[Reimport]:
-        """Write the file, and measure it; if closed early, nothing is left behind.
-
-        Raises
-        ------
-        SkinningError
-            If it cannot be written.
-        """
-        result = yield from run_session(self.command, self.folder, self.job)
-        if "lacks" in result:
-            return Reimport(None, 0, [], [], result["lacks"])
-        _put(Path(self.job["output"]), self.path)
-        apart = None
-        if "missing" in result:
-            frames = sum(clip["end"] - clip["start"] + 1 for clip in self.job["clips"])
-            apart = np.memmap(self.job["apart"], np.float32, "r").reshape(frames, -1)
-        return Reimport(apart, result.get("missing", 0), result.get("animations", []), result.get("found_keys", []))
+# Share of all that is done when a copy is made
+COPIED = 0.84
 
 
 def check_path(path: Path, target: str) -> None:
@@ -104,74 +45,104 @@ def check_path(path: Path, target: str) -> None:
         )
 
 
-def prepare_export(
+def export_measured(plan: CopyPlan, copy: Copy) -> Steps[Report]:
+    """Write the file of a new copy, which goes with the temporary files if none is wanted; returns its report."""
+    source, report, target = plan.source, plan.report, plan.source.options.target
+    between = source.folder / "export"
+    between.mkdir()
+    path = source.output or between / f"copy{SUFFIXES[target][0]}"
+    steps = write_file(copy, source.clips, target, path, between, source.options.influences, plan)
+    found = yield from within(steps, COPIED, 1.0 - COPIED)
+    if "lacks" in found:  # the copy is there, and may be written elsewhere
+        note = f"No file was written, because this Blender lacks {found['lacks']}: export the copy from another Blender"
+        return replace(report, notes=(*report.notes, note))
+    report = replace(report, path=str(source.output or ""))
+    return measure_file(plan, found, report) if "missing" in found else report
+
+
+def write_file(
     copy: Copy,
-    motion: Motion,
-    played: Sequence[Played],
+    clips: Sequence[Clip],
     target: str,
     path: Path,
     folder: Path,
-    targets: Path,
     influences: int,
-) -> Export:
-    """Prepare to write a copy into a file; the copy itself is not needed afterward.
+    plan: CopyPlan | None = None,
+) -> Steps[dict[str, Any]]:
+    """Write a copy into a file; if closed early, nothing is left behind.
+
+    Raises SkinningError if it cannot be written.
 
     Parameters
     ----------
-    motion : Motion
-        Of the copy.
     target : str
         Key of `SUFFIXES`.
-    path : Path
-        Of the file.
     folder : Path
         Empty, for temporary files.
-    targets : Path
-        Target shapes from `write_targets`: float32 (F, V, 3), in the original's armature space.
     influences : int
         4 or 8.
+    plan : CopyPlan, optional
+        The file is measured against its targets, if Blender's importer reads the format.
 
-    Raises
-    ------
-    SkinningError
-        If the file cannot be written.
+    Returns
+    -------
+    dict
+        If the format is measured: `apart`, float32, (F, V), the distance of each vertex from its target in each frame
+        of the clips, in units of the world, a memory map; `missing`, how many vertices are of no face, so that the
+        file lacks them; `animations` and `found_keys`, the names that the importer gives. If this Blender lacks an
+        exporter, `lacks` names it, and no file was written.
     """
     check_path(path, target)
-    library, written = folder / "copy.blend", folder / "written"
+    library, written, apart = folder / "copy.blend", folder / "written", folder / "apart"
     written.mkdir()
-    save_objects(library, [copy.armature, *copy.meshes])
-    clips = [
-        {
-            "name": clip.action,
-            "start": clip.frames.start,
-            "end": clip.frames.start + len(clip.frames) - 1,
-            "first": clip.first,
-            "worlds": _list_worlds(played[number] if played else None),
-        }
-        for number, clip in enumerate(motion.clips)
-    ]
+    save_objects(library, copy.objects)
     job = {
         "format": target,
         "library": str(library),
-        "objects": [obj.name for obj in (copy.armature, *copy.meshes)],
+        "objects": [obj.name for obj in copy.objects],
         "names": copy.originals,
         "scene": read_scene(),
         "output": str(written / path.with_suffix(path.suffix.lower()).name),
         "influences": influences,
-        "clips": clips,
-        "measured": target in MEASURED,
-        "targets": str(targets),
-        "apart": str(folder / "apart"),
-        "scale": copy.scale,
-        "world": copy.world.tolist(),
-        "correctives": copy.correctives,
+        "clips": [
+            {
+                "name": clip.action,
+                "start": clip.frames.start,
+                "end": clip.frames.start + len(clip.frames) - 1,
+                "first": clip.first,
+                "worlds": [] if clip.worlds is None else without_scale(clip.worlds).tolist(),
+            }
+            for clip in clips
+        ],
+        "measured": plan is not None and target in MEASURED,
+        "correctives": [],
+        "apart": str(apart),
     }
-    return Export(path, folder, find_command(), job)
+    if plan is not None:
+        character = plan.source.character
+        job |= {"targets": str(plan.source.targets), "scale": character.scale, "world": character.world.tolist()}
+        job["correctives"] = plan.correctives
+    command = find_command()
+    yield 0.0  # from here on the copy itself is not needed
+    found = yield from run_session(command, folder, job)
+    if "lacks" not in found:
+        _put(Path(job["output"]), path)
+    if "missing" in found:
+        frames = sum(len(clip.frames) for clip in clips)
+        found["apart"] = np.memmap(apart, np.float32, "r").reshape(frames, -1)
+    return found
 
 
-def _list_worlds(played: Played | None) -> list[Any]:
-    """Matrices of the copy's armature in each frame; none if it does not move."""
-    return [] if played is None or played.worlds is None else without_scale(played.worlds).tolist()
+def measure_file(plan: CopyPlan, found: Mapping[str, Any], report: Report) -> Report:
+    """Complete the report on a copy by the measures of its file, as `write_file` found them."""
+    character = plan.source.character
+    tally = Tally(character.skin, len(plan.source.matrices))
+    for frame, apart in enumerate(found["apart"]):
+        tally.add(np.array([frame]), np.asarray(apart)[None] / character.scale)
+    notes = report.notes
+    if found["missing"]:
+        notes = (*notes, f"{found['missing']} vertices are not in any face, so the file does not contain them")
+    return replace(report, apart=find_apart(plan.source, tally.sum_up()), measured="file", notes=notes)
 
 
 def _put(written: Path, path: Path) -> None:

@@ -35,15 +35,12 @@ def is_hung(obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
 def read_hung(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skeleton) -> Rest:
     """A mesh that hangs on a bone, at rest: all its weights are the bone's.
 
+    Raises SkinningError if a bone cannot carry it as it is seen.
+
     Parameters
     ----------
     skeleton : Skeleton
         Of the armature.
-
-    Raises
-    ------
-    SkinningError
-        If a bone cannot carry it as it is seen.
     """
     if find_holder(obj) != armature:
         raise SkinningError(

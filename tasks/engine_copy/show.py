@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import bpy
-import numpy as np
 from mathutils import Vector
 
-from ...bridge.owned import Tag, read_mark
-from ...bridge.rigs.actions import find_player, go_to_time, list_frames
+from ...bridge.rigs.actions import find_player, go_to_time
 from ...deformers import SkinningError
 from ..subject.stack import check_not_linked
-from .copy import Copy, find_copy
-from .examples import Clip
+from .copies import list_baked, read_copy
 from .report import Report, read_report
-from .targets import TARGETS
 
 # How far beside the character a copy is shown, in widths of the character
 BESIDE = 1.2
@@ -22,17 +18,8 @@ BESIDE = 1.2
 def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLayer) -> None:
     """Show a copy beside the character.
 
-    Parameters
-    ----------
-    armature : Object
-        Of the original.
-    target : str
-        Key of `TARGETS`.
-
-    Raises
-    ------
-    SkinningError
-        If the copy does not exist, or its collection is not in the view layer.
+    `armature` is the original's, `target` a key of `TARGETS`. Raises SkinningError if the copy does not exist, or its
+    collection is not in the view layer.
     """
     copy, _ = read_copy(armature, target)
     if not set_hidden(copy.collection, layer, False):
@@ -42,13 +29,7 @@ def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLaye
 
 
 def hide_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLayer) -> None:
-    """Hide a copy, and make the character's armature active if the copy's was.
-
-    Parameters
-    ----------
-    armature, target, layer
-        See `show_copy`.
-    """
+    """Hide a copy, and make the character's armature active if the copy's was."""
     copy, _ = read_copy(armature, target)
     is_active = layer.objects.active in list(copy.collection.objects)
     copy.armature.delta_location.x = 0.0
@@ -75,54 +56,17 @@ def is_hidden(collection: bpy.types.Collection, layer: bpy.types.ViewLayer) -> b
     return not any(obj.visible_get(view_layer=layer) for obj in collection.objects)
 
 
-def read_copy(armature: bpy.types.Object, target: str) -> tuple[Copy, tuple[Clip, ...]]:
-    """The copy of a character, and the actions that it has; raises SkinningError if there is none.
-
-    Parameters
-    ----------
-    armature : Object
-        Of the original.
-    target : str
-        Key of `TARGETS`.
-    """
-    collection = find_copy(armature, target)
-    objects = sorted(collection.objects, key=lambda obj: obj.name) if collection is not None else []
-    found = [obj for obj in objects if obj.type == "ARMATURE"]
-    if collection is None or not found:
-        raise SkinningError(
-            f"'{armature.name}' has no engine copy for {TARGETS[target]}, or it was deleted: make the copy first"
-        )
-    meshes = [obj for obj in objects if obj.type == "MESH"]
-    names = [str(read_mark(obj, Tag.COPY_OF, obj.name)) for obj in (found[0], *meshes)]
-    world = np.array(found[0].matrix_world, np.float64)
-    clips, first = [], 0
-    for track in found[0].animation_data.nla_tracks if found[0].animation_data is not None else ():
-        for strip in track.strips:
-            if strip.action is None:
-                continue
-            frames = list_frames(strip.action)  # the strip itself is not shorter than a frame
-            clips.append(Clip(track.name, frames, first))
-            first += len(frames)
-    return Copy(collection, found[0], meshes, names, [], 1.0, world, []), tuple(clips)
-
-
 def go_to_worst(armature: bpy.types.Object, scene: bpy.types.Scene) -> Report:
     """Have a character and its copy play the action in which they differ most, and go to the frame.
 
-    Raises
-    ------
-    SkinningError
-        If the frame, the action or the copy is gone, or a linked character plays another action.
+    Raises SkinningError if the frame, the action or the copy is gone, or a linked character plays another action.
     """
     report = read_report(armature)
     if report is None or not report.apart.action:
         raise SkinningError("The copy was fitted only to a range of motion, which has no frames: add an action")
     copy = read_copy(armature, report.target)[0].armature
     action = bpy.data.actions.get(report.apart.action)
-    tracks = copy.animation_data.nla_tracks if copy.animation_data is not None else ()
-    baked = next(
-        (strip.action for track in tracks for strip in track.strips if track.name == report.apart.action), None
-    )
+    baked = next((baked for track, baked in list_baked(copy) if track == report.apart.action), None)
     if action is None or baked is None:
         raise SkinningError(f"Action '{report.apart.action}' was deleted or renamed: make a new engine copy")
     player = find_player(armature, action)

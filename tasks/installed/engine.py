@@ -19,19 +19,16 @@ _notices: dict[str, Reads[str]] = {}
 def install(feature: Feature, subject: Subject, *options: Any) -> Steps[Any]:
     """Give a character a feature, in place of what it has of it; returns the report of `feature.write`.
 
+    Raises SkinningError if something does not fit. Nothing is changed then.
+
     Parameters
     ----------
     *options
         As `feature.read` takes them.
-
-    Raises
-    ------
-    SkinningError
-        If something does not fit. Nothing is changed then.
     """
     source = yield from _run(feature.read(subject, *options))
     plan = yield from _run(feature.plan(source))
-    report = feature.write(subject, plan)
+    report = yield from _run(feature.write(subject, plan))
     forget_notices(feature)
     return report
 

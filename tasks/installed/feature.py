@@ -55,7 +55,7 @@ class Feature:
     stands_on : tuple of str
         Keys of features whose results this one reads: they come before it in `tasks.features`.
 
-    Stages that take long are generators (`tasks.steps`): read and plan may be.
+    Stages that take long are generators (`tasks.steps`): read, plan and write may be.
     """
 
     key: str

@@ -12,9 +12,8 @@ from ..installed.engine import install
 from ..installed.feature import Feature, Subject
 from ..steps import take_all
 from .plan import plan_layers
-from .present import find_notice, has_leftovers, list_layered
+from .present import find_notice, has_leftovers, list_layered, remove_layers
 from .read import read_dressed
-from .remove import remove_layers
 from .write import LayersReport, write_layers
 
 
@@ -41,17 +40,14 @@ def add_layers(
 ) -> LayersReport:
     """Keep a character's layers apart, in place of an earlier Stay Outside.
 
+    Raises SkinningError if no mesh lies over another, or something forbids it. Nothing is changed then.
+
     Parameters
     ----------
     meshes : sequence of Object
         Meshes of the character.
     limb_bones : str, optional
         As of `read_dressed`; stored in the settings.
-
-    Raises
-    ------
-    SkinningError
-        If no mesh lies over another, or something forbids it. Nothing is changed then.
     """
     return take_all(install(LAYERS, Subject(armature, tuple(meshes)), limb_bones))
 

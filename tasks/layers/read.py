@@ -148,15 +148,12 @@ def read_dressed(
 ) -> Dressed:
     """Read which of a character's meshes lie over which.
 
+    Raises SkinningError if none does, or something forbids to keep them apart.
+
     Parameters
     ----------
     limb_bones : str, optional
         Limbs of all meshes keep out of each other, of these bones; else as the settings have it.
-
-    Raises
-    ------
-    SkinningError
-        If none does, or something forbids to keep them apart.
     """
     garments = _read_garments(armature, [obj for obj in meshes if mesh_of(obj).polygons])
     if not garments:
@@ -254,10 +251,7 @@ def _list_read(modifier: bpy.types.Modifier) -> list[Any]:
 def find_place(obj: bpy.types.Object) -> int:
     """Where in the stack a mesh is posed, and still has its own vertices.
 
-    Raises
-    ------
-    SkinningError
-        If a modifier adds or removes vertices before.
+    Raises SkinningError if a modifier adds or removes vertices before.
     """
     own = [index for index, each in enumerate(obj.modifiers) if each.type == "ARMATURE"]
     if not own:

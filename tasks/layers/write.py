@@ -28,9 +28,8 @@ from ...deformers.layers.limb_grids import LimbGrids
 from ...nodes.groups import ensure_layer_joints, ensure_out_of_limbs, ensure_tuck
 from ...nodes.layers import COUNT, GAP, GIVE, GRIDS, HEIGHT, JOINTS, LAYER, LAYER_COUNT, NEIGHBORS, SLOTS
 from ...settings.objects import settings_of
-from .present import find_misfit, list_layered
+from .present import find_misfit, list_layered, remove_layer_modifiers, remove_unused
 from .read import Dressed, Garment, find_place
-from .remove import remove_layer_modifiers, remove_unused
 
 
 @dataclass(frozen=True)

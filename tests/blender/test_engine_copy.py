@@ -1,5 +1,6 @@
 """Engine copies: what they are made of, and that files of them are what was measured."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,16 +14,18 @@ import scenes
 from supple.bridge.animation.curves import remove_curves
 from supple.bridge.files import exchange
 from supple.bridge.names import name_within
-from supple.bridge.rigs.actions import list_actions, read_poses
 from supple.deformers.algebra.dual_quaternions import quaternions_from_rotations
-from supple.deformers.engine_copy import CopiedSkin, CopyFit, Examples, Helper, Key, fit_linear, pose_copy
+from supple.deformers.engine_copy import CopiedSkin, CopyFit, Helper, Key, fit_linear, measure, pose_copy
 from supple.deformers.engine_copy.bone_motion import without_scale
+from supple.deformers.engine_copy.keys import read_angle
+from supple.deformers.rig.joint_angles import evaluate_hat
+from supple.options import CopyOptions
 from supple.settings.objects import settings_of
-from supple.tasks.engine_copy.baking import find_angles, find_hat
-from supple.tasks.engine_copy.copy import make_copy
-from supple.tasks.engine_copy.examples import Motion, list_clips, read_subject, write_targets
-from supple.tasks.engine_copy.export import prepare_export
-from supple.tasks.engine_copy.played import read_played
+from supple.tasks.engine_copy.export import write_file
+from supple.tasks.engine_copy.plan import Fitted, lay_out, read_examples, write_targets
+from supple.tasks.engine_copy.read import read_source
+from supple.tasks.engine_copy.write import make_copy
+from supple.tasks.installed.feature import Subject
 from supple.tasks.steps import take_all
 
 
@@ -32,61 +35,51 @@ class Made:
     def __init__(
         self, tmp_path: Path, *meshes, target: str = "gltf", helpers=False, corrective=False, influences=4
     ) -> None:
-        self.subject = read_subject(meshes)
-        actions = list_actions(self.subject.armature)
-        clips = list_clips(actions)
-        poses = [
-            pose
-            for action, clip in zip(actions, clips, strict=True)
-            for pose in read_poses(self.subject.armature, self.subject.skeleton, action, clip.frames)
-        ]
-        self.motion = Motion.of(clips, poses)
-        self.played = [read_played(self.subject, clip, action) for clip, action in zip(clips, actions, strict=True)]
-        self.targets = tmp_path / "targets.npy"
-        values = write_targets(self.targets, self.subject, self.motion, lambda share: None)
-        self.examples = Examples(self.motion.matrices, lambda frames: values[frames])
-        skin = self.subject.skin
-        self.fit = fit_linear(skin, self.examples, influences)
-        self.target, self.influences = target, influences
+        options = CopyOptions(target=target, influences=influences, use_bends=False)
+        self.source = source = take_all(read_source(Subject(None, meshes), options, None, tmp_path))
+        self.character = source.character
+        assert write_targets(source, lambda share: None) == {}
+        skin, examples = self.character.skin, read_examples(source)
+        self.fit = fit_linear(skin, examples, influences)
         if helpers:
-            self.fit = add_helper(self.fit, skin, self.motion)
+            self.fit = add_helper(self.fit, skin, source.matrices)
         if corrective:
-            self.fit = add_corrective(self.fit, skin, self.motion)
-        expected = pose_copy(skin, self.examples, self.fit, np.arange(len(poses)))
-        self.apart = np.linalg.norm(expected - values, axis=2)
-        self.copy = make_copy(self.subject, self.fit, self.motion, target, self.played)
-
-    def prepare(self, path: Path, folder: Path):
-        folder.mkdir()
-        return prepare_export(
-            self.copy, self.motion, self.played, self.target, path, folder, self.targets, self.influences
-        )
+            self.fit = add_corrective(self.fit, skin, source.matrices)
+        frames = np.arange(examples.count)
+        self.apart = np.linalg.norm(pose_copy(skin, examples, self.fit, frames) - examples.read(frames), axis=2)
+        found = measure(skin, examples, self.fit, lambda share: None)
+        self.plan = lay_out(source, Fitted({}, self.fit, found, found, None))
+        self.copy = make_copy(self.plan, [])
 
     def export(self, path: Path, folder: Path, progress=lambda share: None):
-        return take_all(self.prepare(path, folder).run(), progress)
+        folder.mkdir()
+        options = self.source.options
+        steps = write_file(self.copy, self.source.clips, options.target, path, folder, options.influences, self.plan)
+        return take_all(steps, progress)
 
 
-def add_helper(fit: CopyFit, skin: CopiedSkin, motion: Motion) -> CopyFit:
+def add_helper(fit: CopyFit, skin: CopiedSkin, matrices: np.ndarray) -> CopyFit:
     """A helper that all vertices of joint 1 follow by half."""
     helper = Helper(1, 0, skin.joints.centers[1])
     bones = np.concatenate([fit.bones[:, :3], np.full((len(fit.bones), 1), len(skin.joints.parents), np.int32)], axis=1)
     values = np.concatenate([fit.values[:, :3], 0.25 * (fit.bones == 1).any(axis=1)[:, None]], axis=1)
     values /= values.sum(axis=1, keepdims=True)
-    turned = motion.matrices[:, 1].copy()
+    turned = matrices[:, 1].copy()
     left, _, right = np.linalg.svd(turned[:, :3, :3])
     turned[:, :3, :3] = left @ right
     return CopyFit((helper,), bones, values.astype(np.float32), turned[:, None], (), fit.key_values)
 
 
-def add_corrective(fit: CopyFit, skin: CopiedSkin, motion: Motion) -> CopyFit:
+def add_corrective(fit: CopyFit, skin: CopiedSkin, matrices: np.ndarray) -> CopyFit:
     """A key that is full where joint 1 has bent by half a radian, and pushes all vertices along z."""
-    rotations = [without_scale(motion.matrices[:, joint])[:, :3, :3] for joint in (0, 1)]
+    rotations = [without_scale(matrices[:, joint])[:, :3, :3] for joint in (0, 1)]
     turned = rotations[0].transpose(0, 2, 1) @ rotations[1]
-    angles = find_angles(quaternions_from_rotations(turned), np.array([1.0, 0.0, 0.0]))
+    turned = quaternions_from_rotations(turned)
+    angles = read_angle(np.where(turned[:, :1] < 0.0, -turned, turned), np.array([1.0, 0.0, 0.0]))
     offsets = np.zeros((len(skin.points), 3), np.float32)
     offsets[:, 2] = 0.1 * np.sin(skin.points[:, 1])
     key = Key(1, np.array([1.0, 0.0, 0.0]), (0.0, 0.5, 1.2), offsets)
-    return replace(fit, keys=(key,), key_values=find_hat(key, angles)[:, None])
+    return replace(fit, keys=(key,), key_values=evaluate_hat(angles, key.angles)[:, None])
 
 
 FORMATS = pytest.mark.parametrize(("target", "name"), [("gltf", "tube.glb"), ("fbx", "tube.fbx")])
@@ -96,11 +89,11 @@ def assert_same_in_file(made: Made, tmp_path: Path, name: str, within: float = 5
     """The file that is read again is as far from its targets as the copy, vertex by vertex, in meters."""
     found = made.export(tmp_path / name, tmp_path / "between")
     assert (tmp_path / name).is_file()
-    assert found.missing == 0
-    assert set(found.animations) == {clip.action for clip in made.motion.clips}
-    meters = made.subject.millimeters / 1000.0
+    assert found["missing"] == 0
+    assert set(found["animations"]) == {clip.action for clip in made.source.clips}
+    meters = made.character.millimeters / 1000.0
     assert np.ptp(made.apart) > 1e-3 / meters  # linear blending is far from the method
-    assert found.apart == pytest.approx(made.apart * meters, abs=within)
+    assert found["apart"] == pytest.approx(made.apart * meters, abs=within)
 
 
 def add_moving_tube(scaled: bool = False, **shape):
@@ -127,7 +120,7 @@ def test_scaled_bones(tmp_path, target, name):
     obj, _ = add_moving_tube(scaled=True)
     scenes.bind(obj)
     made = Made(tmp_path, obj, target=target)
-    scales = np.linalg.norm(made.motion.matrices[:, :, :3, :3], axis=2)
+    scales = np.linalg.norm(made.source.matrices[:, :, :3, :3], axis=2)
     assert np.ptp(scales) > 0.3
     assert_same_in_file(made, tmp_path, name)
     assert (tmp_path / "tube.bin").is_file() == (target == "gltf")  # separate files are all there
@@ -152,10 +145,10 @@ def test_objects_with_transforms(tmp_path, target, name):
     space = np.array(copy.matrix_world)
     assert scenes.rest_points(copy) @ space[:3, :3].T + space[:3, 3] == pytest.approx(expected, abs=1e-5)
     assert made.copy.armature.matrix_world.to_scale()[:] == pytest.approx((1, 1, 1), abs=1e-6)
-    assert made.subject.millimeters == pytest.approx(10.0, rel=1e-4)
+    assert made.character.millimeters == pytest.approx(10.0, rel=1e-4)
     found = made.export(tmp_path / name, tmp_path / "between")
-    assert found.apart == pytest.approx(made.apart / 100.0, abs=5e-5 / 10.0)
-    assert found.apart.max() > 5e-4
+    assert found["apart"] == pytest.approx(made.apart / 100.0, abs=5e-5 / 10.0)
+    assert found["apart"].max() > 5e-4
 
 
 @FORMATS
@@ -169,7 +162,7 @@ def test_an_armature_object_that_moves_and_corrective_keys(tmp_path, tube, targe
         armature.keyframe_insert("location", frame=frame)
         armature.keyframe_insert("rotation_euler", frame=frame)
     made = Made(tmp_path, tube[0], target=target, corrective=True)
-    assert np.ptp(made.played[0].worlds[:, 2, 3]) > 0.9
+    assert np.ptp(made.source.clips[0].worlds[:, 2, 3]) > 0.9
     (key,) = [key for key in made.copy.meshes[0].data.shape_keys.key_blocks if "corrective" in key.name]
     driver = made.copy.meshes[0].data.shape_keys.animation_data.drivers[0].driver
     assert key.name == "bone.1_corrective_1"
@@ -211,17 +204,17 @@ def test_several_actions_and_meshes(tmp_path, tube, target, name):
     stranger = bpy.data.actions.new("Stranger")
     stranger.use_fake_user = True
     made = Made(tmp_path, obj, other, target=target, helpers=True)
-    assert {clip.action for clip in made.motion.clips} == {"Wave", "Nod"}
-    both = made.motion.matrices.reshape(2, 8, -1)
+    assert {clip.action for clip in made.source.clips} == {"Wave", "Nod"}
+    both = made.source.matrices.reshape(2, 8, -1)
     assert np.abs(both[0] - both[1]).max() > 0.3
-    for clip in made.motion.clips:
+    for clip in made.source.clips:
         scenes.play(armature, bpy.data.actions[clip.action])
         for frame in clip.frames:
             bpy.context.scene.frame_set(frame)
             posed = np.array(
                 armature.pose.bones["bone.1"].matrix @ armature.data.bones["bone.1"].matrix_local.inverted()
             )
-            assert made.motion.matrices[clip.first + frame - 1, 1] == pytest.approx(posed, abs=1e-5)
+            assert made.source.matrices[clip.first + frame - 1, 1] == pytest.approx(posed, abs=1e-5)
     assert made.copy.originals == ["Rig", "Tube", "Sleeve"]
     assert_same_in_file(made, tmp_path, name)
 
@@ -260,7 +253,7 @@ def test_a_copy_is_plain(tmp_path, tube):
     assert copy.parent == made.copy.armature
     assert {group.name for group in copy.vertex_groups} <= set(made.copy.armature.data.bones.keys())
     assert max(len(vertex.groups) for vertex in copy.data.vertices) <= 4
-    assert made.copy.left_out == ["Tube: Subdivision"]
+    assert made.character.parts[0].lost == ("Tube: Subdivision",)
     assert not settings_of(copy).is_bound
 
 
@@ -296,9 +289,8 @@ def test_an_export_that_ends_early_leaves_no_file(tmp_path, tube):
     with pytest.raises(CancelledError):
         made.export(path, tmp_path / "c", cancel)
     assert not path.exists()
-    export = made.prepare(path, tmp_path / "d")
-    export.job["objects"] = ["Nobody"]
-    refuse("Nobody", take_all, export.run())
+    with session_with(tmp_path, "def _export_gltf(job: dict[str, Any]) -> None:", "def _export_gltf(_):\n    Nobody"):
+        refuse("Nobody", made.export, path, tmp_path / "d")
     assert not path.exists()
 
 
@@ -361,7 +353,7 @@ def test_names_that_fill_what_blender_keeps(tmp_path, tube, target, name):
         scenes.bind(mesh)
     made = Made(tmp_path, obj, other, target=target, helpers=True, corrective=True)
     assert_same_in_file(made, tmp_path, name)
-    bpy.context.scene.frame_set(made.motion.clips[0].frames[-1])
+    bpy.context.scene.frame_set(made.source.clips[0].frames[-1])
     values = [mesh.data.shape_keys.key_blocks[1].value for mesh in made.copy.meshes]
     assert values == pytest.approx([0.4, 0.8], abs=1e-4)
 
@@ -373,15 +365,21 @@ def test_a_share_that_is_being_written_does_not_count(tmp_path):
         assert exchange.read_share(path) == share
 
 
-def test_what_this_blender_lacks_is_said(tmp_path, tube):
-    made = Made(tmp_path, tube[0])
-    export = made.prepare(tmp_path / "tube.glb", tmp_path / "between")
-    session = tmp_path / "session.py"
-    session.write_text(exchange.SESSION.read_text().replace('"io_scene_gltf2"', '"no_such_add_on"'))
+@contextmanager
+def session_with(folder: Path, text: str, other: str):
+    """The other Blender runs a session with one text in place of another."""
+    session = folder / "session.py"
+    session.write_text(exchange.SESSION.read_text().replace(text, other))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exchange, "SESSION", session)
-        found = take_all(export.run())
-    assert found.lacks == "no_such_add_on"
+        yield
+
+
+def test_what_this_blender_lacks_is_said(tmp_path, tube):
+    made = Made(tmp_path, tube[0])
+    with session_with(tmp_path, '"io_scene_gltf2"', '"no_such_add_on"'):
+        found = made.export(tmp_path / "tube.glb", tmp_path / "between")
+    assert found["lacks"] == "no_such_add_on"
     assert not (tmp_path / "tube.glb").exists()
 
 
@@ -393,9 +391,9 @@ def test_real_characters_come_back_from_a_file(tmp_path, asset, character):
     scenes.bind(*meshes)
     made = Made(tmp_path, *meshes, helpers=True)
     found = made.export(tmp_path / "character.glb", tmp_path / "between")
-    assert found.missing == 0
-    frames = sum(len(clip.frames) for clip in made.motion.clips)
-    size = 1.8 / float(np.ptp(made.subject.skin.points, axis=0).max())
-    meters = made.subject.millimeters / 1000.0
-    assert size * found.apart / meters == pytest.approx(size * made.apart[:frames], abs=5e-5)
-    assert found.apart.max() > 1e-3 / size * meters
+    assert found["missing"] == 0
+    frames = sum(len(clip.frames) for clip in made.source.clips)
+    size = 1.8 / float(np.ptp(made.character.skin.points, axis=0).max())
+    meters = made.character.millimeters / 1000.0
+    assert size * found["apart"] / meters == pytest.approx(size * made.apart[:frames], abs=5e-5)
+    assert found["apart"].max() > 1e-3 / size * meters

@@ -16,7 +16,7 @@ from supple.bridge.meshes.shown_weights import read_shown_shape
 from supple.deformers.measures.heat import color_rising
 from supple.options import CopyOptions
 from supple.settings.objects import settings_of
-from supple.tasks.engine_copy.copy import find_copy
+from supple.tasks.engine_copy.copies import find_copy
 from supple.tasks.engine_copy.hung import list_hung
 from supple.tasks.engine_copy.report import Report
 from supple.tasks.engine_copy.run import make_engine_copy
@@ -281,8 +281,8 @@ def test_files_have_all_keys_and_the_curves_of_their_drivers(tmp_path, face, tar
     assert np.ptp(expected[:, :2], axis=0).min() > 0.3
     path = tmp_path / f"face.{'glb' if target == 'gltf' else 'fbx'}"
     found = made.export(path, tmp_path / "between")
-    assert set(found.keys) == {"Smile", "Blink", "Top"}
-    assert found.apart == pytest.approx(made.apart, abs=5e-5)  # keys are no part of it
+    assert set(found["found_keys"]) == {"Smile", "Blink", "Top"}
+    assert found["apart"] == pytest.approx(made.apart, abs=5e-5)  # keys are no part of it
     mesh = import_file(path)
     first = int(mesh.parent.animation_data.action.frame_range[0]) if mesh.parent.animation_data.action else 0
     blocks = mesh.data.shape_keys.key_blocks

@@ -21,7 +21,8 @@ from write_session import FEW, OPERATORS, WRITES, files_of_at_most, read_files
 from scenes import add_tube, animate_tube, bind
 from supple.deformers import SkinningError
 from supple.options import CopyOptions
-from supple.tasks.engine_copy.run import COPIED, make_engine_copy
+from supple.tasks.engine_copy.export import COPIED
+from supple.tasks.engine_copy.run import make_engine_copy
 
 
 def test_a_full_disk_loses_nothing(

@@ -15,23 +15,22 @@ from scenes_state import refuse
 import panels
 from scenes import armature_modifier, bind, diagonal, evaluated_points, link, open_file, save, select, snapshot, turn
 from supple.bridge.modifiers import LIMBS_NAME, is_layer_modifier
-from supple.bridge.rigs.actions import list_actions
 from supple.bridge.rigs.armatures import read_pose, read_skeleton
 from supple.deformers.layers.keep import keep_apart
 from supple.options import CheckOptions, CopyOptions
 from supple.settings.objects import settings_of
 from supple.tasks.check.run import check_character
-from supple.tasks.engine_copy.examples import read_subject, write_targets
-from supple.tasks.engine_copy.run import make_engine_copy, read_motion
+from supple.tasks.engine_copy.plan import read_examples, write_targets
+from supple.tasks.engine_copy.read import read_source
+from supple.tasks.engine_copy.run import make_engine_copy
+from supple.tasks.installed.feature import Subject
 from supple.tasks.layers import add as adding
 from supple.tasks.layers import mend as mending
 from supple.tasks.layers import write as writing
-from supple.tasks.layers.kept import find_kept
 from supple.tasks.layers.mend import mend_at_rest
 from supple.tasks.layers.plan import plan_layers
-from supple.tasks.layers.present import find_notice
+from supple.tasks.layers.present import find_kept, find_notice, remove_layers
 from supple.tasks.layers.read import read_dressed
-from supple.tasks.layers.remove import remove_layers
 from supple.tasks.steps import take_all
 
 MESHES = (BODY, TIGHTS, SKIRT)
@@ -101,14 +100,15 @@ def test_an_engine_copy_is_fitted_to_layers_that_are_apart(dressed, tmp_path):
     bind(*meshes)
     plain = read_frames(dressed)
     add(dressed)
-    shown, subject = read_frames(dressed), read_subject(meshes)
-    motion = take_all(read_motion(subject, list_actions(dressed["Rig"]), 0.5))
-    targets = write_targets(tmp_path / "targets", subject, motion, lambda _share: None)
+    shown = read_frames(dressed)
+    source = take_all(read_source(Subject(None, tuple(meshes)), CopyOptions(angle=0.5), None, tmp_path))
+    assert write_targets(source, lambda _share: None) == {}
+    targets = read_examples(source).read(np.arange(len(source.matrices)))
     starts = np.cumsum([0, *(len(obj.data.vertices) for obj in meshes)])
     moved = 0.0
     for name, first, end in zip(MESHES, starts[:-1], starts[1:], strict=True):
         for frame in FRAMES:
-            points = targets[motion.clips[0].frames.index(frame), first:end]
+            points = targets[source.clips[0].frames.index(frame), first:end]
             assert np.abs(points - shown[name, frame]).max() < 1e-5 * diagonal(points)
             moved = max(moved, np.abs(points - plain[name, frame]).max())
     assert moved > 1e-3

@@ -99,6 +99,7 @@ MAY_IMPORT = {
         "bridge",
         "settings",
         "tasks/",
+        "tasks/installed",
         "tasks/subject",
         "tasks/layers",
         "tasks/skin",
