@@ -80,13 +80,7 @@ class Option:
         return {str(key) if self.default is None else str(key).lower(): key for key in self.keys}
 
     def check(self, value: Any) -> None:
-        """See that a value is allowed.
-
-        Raises
-        ------
-        SkinningError
-            If it is not.
-        """
+        """See that a value is allowed. Raises SkinningError if it is not."""
         name = self.name.replace("_", " ").capitalize()
         if self.items:
             if value is None or value not in (*self.keys, self.default):

@@ -16,6 +16,8 @@ Reader = Callable[[str, Any], Any]
 def read_settings(preset: type[T], key: str, content: Any, readers: Mapping[str, Reader], /, **known: Any) -> T:
     """Make a preset from the content of its file.
 
+    Raises SkinningError if a setting is missing, unknown or wrong.
+
     Parameters
     ----------
     preset : type
@@ -28,11 +30,6 @@ def read_settings(preset: type[T], key: str, content: Any, readers: Mapping[str,
         By the names of the settings.
     **known
         Values of the other fields.
-
-    Raises
-    ------
-    SkinningError
-        If a setting is missing, unknown or wrong.
     """
     try:
         demand(isinstance(content, dict) and bool(content), "it cannot be read: look for a missing comma or brace")

@@ -15,10 +15,7 @@ COLLECTION = "Supple Example"
 def add_example(context: bpy.types.Context) -> bpy.types.Object:
     """Put the example at the 3D cursor, in a collection of its own, and select its armature; the armature.
 
-    Raises
-    ------
-    SkinningError
-        If its file was deleted.
+    Raises SkinningError if its file was deleted.
     """
     if not FILE.is_file():
         raise SkinningError(f"The example was deleted from '{FILE}': install Supple again")

@@ -18,10 +18,7 @@ LeftOut = list[tuple[bpy.types.Object, SkinningError]]
 def sort_out(objects: Iterable[bpy.types.Object], check: Callable[[bpy.types.Object], T]) -> tuple[list[T], LeftOut]:
     """The results of a check of each object, and the objects that it refuses.
 
-    Raises
-    ------
-    SkinningError
-        If it refuses all: the reasons.
+    Raises SkinningError if it refuses all: the reasons.
     """
     done, left_out = try_each(objects, check)
     check_any(done, left_out)

@@ -66,10 +66,7 @@ uv_cache: PerObject[DrawnOutlines] = PerObject(survives_undo=False)
 def outline_pattern_in_uv(charts: MeshCharts, pattern: PatternSettings, with_mark: bool) -> np.ndarray:
     """Segments of a pattern's outline in the UV map, shape (S, 2, 2); none if the mesh has no UV map.
 
-    Raises
-    ------
-    SkinningError
-        If the pattern cannot be placed on the mesh.
+    Raises SkinningError if the pattern cannot be placed on the mesh.
     """
     lines = list_lines(pattern.size, with_mark)
     if charts.mesh.uv_map is None:

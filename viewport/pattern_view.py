@@ -101,10 +101,7 @@ class PatternView:
 def bring_into_view(context: bpy.types.Context, scene: PatternView) -> None:
     """Rotate and move the 3D View to the active pattern, if its center is not visible.
 
-    Raises
-    ------
-    SkinningError
-        If the skin cannot be read as it is shown.
+    Raises SkinningError if the skin cannot be read as it is shown.
     """
     area, space = context.area, context.space_data
     if area is None or not isinstance(space, bpy.types.SpaceView3D) or space.region_3d is None:
@@ -181,6 +178,8 @@ class PatternDrag:
 class RotateAndScale:
     """Rotates or scales the active pattern with the mouse, about its center on the screen.
 
+    Raises SkinningError if the pattern is not visible, or the mouse is at its center.
+
     Parameters
     ----------
     mouse : Mouse
@@ -192,11 +191,6 @@ class RotateAndScale:
     ----------
     before : tuple
         The layout at the start, for `write_layout`.
-
-    Raises
-    ------
-    SkinningError
-        If the pattern is not visible, or the mouse is at its center.
     """
 
     def __init__(self, context: bpy.types.Context, scene: PatternView, view: View, mouse: Mouse, scales: bool) -> None:

@@ -73,17 +73,14 @@ class View:
     def project(self, point: np.ndarray, matrix: Any) -> np.ndarray:
         """The position in the window, shape (2,), of a point.
 
+        Raises SkinningError if the point is behind the eye.
+
         Parameters
         ----------
         point : float array, shape (3,)
             Object space.
         matrix : Matrix
             From object to world space.
-
-        Raises
-        ------
-        SkinningError
-            If the point is behind the eye.
         """
         pixel = location_3d_to_region_2d(self.region, self.view, matrix @ Vector(point.tolist()))
         if pixel is None:

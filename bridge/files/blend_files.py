@@ -29,13 +29,7 @@ LONGEST_TABLE = 1 << 20
 
 
 def open_file(path: Path) -> None:
-    """Open a .blend file.
-
-    Raises
-    ------
-    SkinningError
-        If that is not possible, or its end is missing.
-    """
+    """Open a .blend file. Raises SkinningError if that is not possible, or its end is missing."""
     try:
         with open_regular(path) as stream:
             is_cut = find_end(stream) is False
@@ -56,12 +50,8 @@ def open_file(path: Path) -> None:
 def save_copy(path: Path) -> None:
     """Save a copy of the open file, which replaces another only when it is whole.
 
-    Blender 4.2 to 5.2 report a compressed file as saved even if the disk is full.
-
-    Raises
-    ------
-    SkinningError
-        If the file cannot be written, or holds data that is linked into the open one.
+    Blender 4.2 to 5.2 report a compressed file as saved even if the disk is full. Raises SkinningError if the file
+    cannot be written, or holds data that is linked into the open one.
     """
     for linked in find_libraries(bpy.data.libraries):
         if path.exists() and linked.exists() and path.samefile(linked):
@@ -78,13 +68,7 @@ def save_copy(path: Path) -> None:
 
 
 def save_file() -> None:
-    """Save the open file under its name, as Blender's own Save does.
-
-    Raises
-    ------
-    SkinningError
-        If it cannot be written.
-    """
+    """Save the open file under its name, as Blender's own Save does. Raises SkinningError if it cannot be written."""
     try:
         bpy.ops.wm.save_mainfile(check_existing=False)
     except RuntimeError as error:

@@ -107,15 +107,12 @@ class Child:
     def order(self, function: Callable[[Callable[[float], None]], Any]) -> None:
         """Order a function: a module's function, alone or in a `functools.partial` with its arguments.
 
+        Raises SkinningError if there is no room for temporary files.
+
         Parameters
         ----------
         function : callable
             Takes a function to tell the share that is done.
-
-        Raises
-        ------
-        SkinningError
-            If there is no room for temporary files.
         """
         self._number += 1
         with writing_temporary():
@@ -142,10 +139,7 @@ class Child:
     def take(self) -> Any:
         """The result, once it is done; raises the function's own error.
 
-        Raises
-        ------
-        SkinningError
-            If the process has ended without one.
+        Raises SkinningError if the process has ended without one.
         """
         path = self._file(RESULT)
         if not path.is_file():

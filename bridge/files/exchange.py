@@ -33,10 +33,7 @@ SCENE_FIELDS = (
 def save_objects(path: Path, objects: Sequence[bpy.types.Object]) -> None:
     """Write objects with all that they use into a temporary .blend file, for another Blender of this version.
 
-    Raises
-    ------
-    SkinningError
-        If it cannot be written.
+    Raises SkinningError if it cannot be written.
     """
     with writing_temporary():
         try:
@@ -55,6 +52,8 @@ def run_session(
 ) -> Generator[float | None, None, dict[str, Any]]:
     """Run a job in a Blender of its own, which ends if this generator is closed.
 
+    Raises SkinningError if it ended without a result.
+
     Parameters
     ----------
     command : sequence of str
@@ -71,11 +70,6 @@ def run_session(
     -------
     dict
         Results of the session; `lacks` names an exporter that this Blender lacks.
-
-    Raises
-    ------
-    SkinningError
-        If it ended without a result.
     """
     path, share = folder / "job.json", folder / "share.txt"
     with writing_temporary():

@@ -124,10 +124,7 @@ def _read_header(stream: BinaryIO, name: str) -> CacheHeader:
 def open_cache(path: Path) -> Iterator[tuple[CacheHeader, BinaryIO]]:
     """Open a PC2 file to read, after its header.
 
-    Raises
-    ------
-    SkinningError
-        If the file cannot be read, or is not a whole PC2 file of version 1.
+    Raises SkinningError if the file cannot be read, or is not a whole PC2 file of version 1.
     """
     try:
         with open_regular(path) as stream:
@@ -152,10 +149,7 @@ def _read_data(path: Path, header: CacheHeader, stream: BinaryIO) -> Iterator[by
 def join_caches(parts: Sequence[Path], path: Path) -> None:
     """Join PC2 files of successive frame ranges into one: the same bytes as one bake of the whole range.
 
-    Raises
-    ------
-    SkinningError
-        If they do not follow on each other, or cannot be read or written.
+    Raises SkinningError if they do not follow on each other, or cannot be read or written.
     """
     headers = []
     for part in parts:
@@ -195,10 +189,8 @@ def join_pieces(pieces: Sequence[Piece], whole: CacheHeader, path: Path) -> Hash
 
     Raises
     ------
-    DamagedError
-        If a file is not what its piece says.
     SkinningError
-        If one cannot be read or written.
+        If one cannot be read or written; DamagedError if it is not what its piece says.
     """
     with open_replacing(path) as stream:
         hashed = HashedStream(stream)

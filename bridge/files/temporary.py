@@ -16,10 +16,7 @@ from .writing import folder_in
 def temporary_folder() -> Iterator[Path]:
     """Give a folder among temporary files, which is gone afterwards, also after a kill.
 
-    Raises
-    ------
-    SkinningError
-        If it cannot be made.
+    Raises SkinningError if it cannot be made.
     """
     with writing_temporary(), folder_in(Path(bpy.app.tempdir).parent) as folder:
         yield folder

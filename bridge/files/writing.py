@@ -59,15 +59,12 @@ _in_use: set[str] = set()
 def open_replacing(path: Path, follows_link: bool = True) -> Iterator[BinaryIO]:
     """Open a file to write that appears under its name only when it is whole; on any error nothing is left behind.
 
+    Raises SkinningError if the file cannot be written.
+
     Parameters
     ----------
     follows_link : bool
         Whether to write the target of a link instead of replacing it: for names that the user has chosen.
-
-    Raises
-    ------
-    SkinningError
-        If the file cannot be written.
     """
     with replacing(path, follows_link) as beside, beside.open("xb") as stream:
         yield stream
@@ -77,10 +74,7 @@ def open_replacing(path: Path, follows_link: bool = True) -> Iterator[BinaryIO]:
 def replacing(path: Path, follows_link: bool = True) -> Iterator[Path]:
     """Give a name beside a file, to write there; at the end that takes the file's name, or the one a link leads to.
 
-    Raises
-    ------
-    SkinningError
-        If the file cannot be written, or is neither new nor a regular file.
+    Raises SkinningError if the file cannot be written, or is neither new nor a regular file.
     """
     with _reported(path):
         target = _find_target(path, follows_link)
@@ -94,12 +88,7 @@ def replacing(path: Path, follows_link: bool = True) -> Iterator[Path]:
 def filling(folder: Path) -> Iterator[Path]:
     """Give a folder for files that go to `folder` at the end, which is made if need be; on any error nothing is left.
 
-    A link there is replaced, because nobody has chosen its target.
-
-    Raises
-    ------
-    SkinningError
-        If the files cannot be written.
+    A link there is replaced, because nobody has chosen its target. Raises SkinningError if the files cannot be written.
     """
     with _reported(folder):
         is_new = not folder.exists()

@@ -30,7 +30,8 @@ NOT_STILL = {
 def new_image(name: str, values: np.ndarray) -> bpy.types.Image:
     """Make an image of heights that is saved within the .blend file.
 
-    It is packed as 16-bit PNG: Blender's own packing of float images is as exact, and 6 to 100 times the size.
+    It is packed as 16-bit PNG: Blender's own packing of float images is as exact, and 6 to 100 times the size. Raises
+    SkinningError if heights are not finite.
 
     Parameters
     ----------
@@ -38,11 +39,6 @@ def new_image(name: str, values: np.ndarray) -> bpy.types.Image:
         Blender appends a number if it is taken.
     values : ndarray, shape (H, W)
         Heights, clipped to 0..1 and kept in steps of 1/65535.
-
-    Raises
-    ------
-    SkinningError
-        If heights are not finite.
     """
     height, width = values.shape
     data = encode_heights(check_finite(values, f"make image '{name}'"), "png16")
@@ -56,10 +52,7 @@ def new_image(name: str, values: np.ndarray) -> bpy.types.Image:
 def load_image(path: Path) -> bpy.types.Image:
     """Load a file of heights and pack it.
 
-    Raises
-    ------
-    SkinningError
-        If the file cannot be read, or ``read_image`` refuses it.
+    Raises SkinningError if the file cannot be read, or ``read_image`` refuses it.
     """
     try:
         image = bpy.data.images.load(str(path.absolute()))
@@ -77,13 +70,9 @@ def load_image(path: Path) -> bpy.types.Image:
 def read_image(image: bpy.types.Image) -> np.ndarray:
     """Heights of a gray image as its pixels have them, float32, shape (H, W), clipped to 0..1; alpha is ignored.
 
-    The color space should be Non-Color. Else Image Texture nodes see other heights than these in 8-bit images, and
-    both see other heights than the file's in 16-bit ones.
-
-    Raises
-    ------
-    SkinningError
-        If the image is not a still one, cannot be read, is colored, or holds values that are not finite.
+    The color space should be Non-Color. Else Image Texture nodes see other heights than these in 8-bit images, and both
+    see other heights than the file's in 16-bit ones. Raises SkinningError if the image is not a still one, cannot be
+    read, is colored, or holds values that are not finite.
     """
     width, height = image.size  # reads the file if need be: its type is known only then
     kind = NOT_STILL.get(image.source) or NOT_STILL.get(image.type)

@@ -24,6 +24,8 @@ CHUNK = 16  # rows that are compressed together in an EXR file
 def encode_heights(values: np.ndarray, file_format: Format) -> bytes:
     """Heights as the content of a file.
 
+    Raises SkinningError if heights are not finite.
+
     Parameters
     ----------
     values : ndarray, shape (H, W)
@@ -31,24 +33,13 @@ def encode_heights(values: np.ndarray, file_format: Format) -> bytes:
     file_format : str
         ``"png16"``: gray of 16 bits, clipped to 0..1 and rounded to steps of 1/65535. ``"exr"``: float32, as they are,
         alike in red, green and blue.
-
-    Raises
-    ------
-    SkinningError
-        If heights are not finite.
     """
     check_finite(values, "write a height map")
     return {"png16": _encode_png, "exr": _encode_exr}[file_format](values[::-1])
 
 
 def check_finite(values: np.ndarray, action: str) -> np.ndarray:
-    """The values, of any shape (...).
-
-    Raises
-    ------
-    SkinningError
-        If some are not finite.
-    """
+    """The values, of any shape (...). Raises SkinningError if some are not finite."""
     wrong = np.count_nonzero(~np.isfinite(values))
     if wrong:
         raise SkinningError(

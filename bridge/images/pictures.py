@@ -77,15 +77,12 @@ class Page:
     def render(self, width: float, height: float, pixels: int, path: Path) -> None:
         """Render the sheet from (0, 0) to (width, -height) into a PNG file, by Cycles.
 
+        Raises SkinningError if it cannot be rendered, or written.
+
         Parameters
         ----------
         pixels : int
             Width of the picture.
-
-        Raises
-        ------
-        SkinningError
-            If it cannot be rendered, or written.
         """
         scene = self.scene
         _look_down(scene, width, height)

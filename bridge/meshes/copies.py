@@ -15,13 +15,7 @@ from .data import FaceKeys, mesh_of, write_key_points
 
 
 def check_keys(obj: bpy.types.Object) -> None:
-    """See that the shape keys of a mesh are some that exporters know.
-
-    Raises
-    ------
-    SkinningError
-        If they are absolute.
-    """
+    """See that the shape keys of a mesh are some that exporters know. Raises SkinningError if they are absolute."""
     keys = mesh_of(obj).shape_keys
     if keys is not None and not keys.use_relative:
         raise SkinningError(

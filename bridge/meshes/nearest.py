@@ -24,17 +24,14 @@ OUTSIDE = 1e-4
 class SurfaceTree:
     """Finds the nearest points of a surface.
 
+    Raises SkinningError if a point of the surface is not a number.
+
     Parameters
     ----------
     points : float array, shape (V, 3)
         In any unit: what is searched is scaled, as mathutils computes in single precision and with fixed tolerances.
     triangles : int array, shape (T, 3)
         At least one.
-
-    Raises
-    ------
-    SkinningError
-        If a point of the surface is not a number.
     """
 
     def __init__(self, points: np.ndarray, triangles: np.ndarray) -> None:
@@ -50,10 +47,7 @@ class SurfaceTree:
     def find_nearest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The nearest point of the surface to each of points, shape (N, 3): as `find_nearest_surface`.
 
-        Raises
-        ------
-        SkinningError
-            If a point is not a number.
+        Raises SkinningError if a point is not a number.
         """
         points = np.asarray(points, np.float64)
         if not np.isfinite(points).all():
@@ -177,6 +171,8 @@ def find_nearest_surface(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the nearest point of a surface to each of some points.
 
+    Raises SkinningError if a point, or one of the surface, is not a number.
+
     Parameters
     ----------
     points : float array, shape (N, 3)
@@ -192,11 +188,6 @@ def find_nearest_surface(
     weights : float64 array, shape (N, 3)
         Its barycentric weights: not negative, sum 1.
     distances : float64 array, shape (N,)
-
-    Raises
-    ------
-    SkinningError
-        If a point, or one of the surface, is not a number.
     """
     return SurfaceTree(surface_points, triangles).find_nearest(points)
 

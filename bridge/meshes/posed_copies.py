@@ -57,13 +57,7 @@ def write_record(mesh: bpy.types.Mesh, record: Record) -> None:
 
 
 def read_record(copy: bpy.types.Object) -> Record:
-    """Read the record of a posed copy.
-
-    Raises
-    ------
-    SkinningError
-        If its vertices have changed, or their order.
-    """
+    """Read the record of a posed copy. Raises SkinningError if its vertices have changed, or their order."""
     mesh = mesh_of(copy)
     found: Any = [mesh.attributes.get(name) for name in (INDEX, REST, POSED, TRANSFORM)]
     count = len(mesh.vertices)

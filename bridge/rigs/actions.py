@@ -97,10 +97,7 @@ def find_times(scene: bpy.types.Scene, frames: Sequence[float]) -> np.ndarray:
 def check_remapping(scene: bpy.types.Scene) -> None:
     """See that Time Remapping leaves enough time between frames of a scene.
 
-    Raises
-    ------
-    SkinningError
-        If they are too close in time for keys and caches.
+    Raises SkinningError if they are too close in time for keys and caches.
     """
     render = scene.render
     if render.frame_map_new >= MOST_REMAPPED * render.frame_map_old:
@@ -131,10 +128,7 @@ def is_playable(first: float, last: float) -> bool:
 def check_length(action: bpy.types.Action, frames: Sequence[int]) -> None:
     """See that an action is not too long to be read.
 
-    Raises
-    ------
-    SkinningError
-        If it has more frames than can be read, such as one with stray keys far away.
+    Raises SkinningError if it has more frames than can be read, such as one with stray keys far away.
     """
     if len(frames) > MOST_FRAMES:
         raise SkinningError(

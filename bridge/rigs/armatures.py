@@ -174,15 +174,12 @@ NO_CHOICE = "AUTO"
 def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
     """The deforming bones and the joints they make, from the armature's data (not its pose).
 
+    Raises SkinningError if a bone has no length, or is too far away to compute with.
+
     Parameters
     ----------
     known : Skeleton, optional
         Returned as `rolled`, at little cost, if nothing has changed since it was read.
-
-    Raises
-    ------
-    SkinningError
-        If a bone has no length, or is too far away to compute with.
     """
     values, source, rolls = _read_bones(armature)
     if known is not None and known.rolled.source == (*source, *rolls):
@@ -386,15 +383,12 @@ def _bendy_bones(names: tuple[str, ...], segment_counts: np.ndarray) -> tuple[tu
 def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
     """The pose of an evaluated armature, for meshes whose space is the armature's.
 
+    Raises SkinningError if the pose holds values that are not numbers.
+
     Parameters
     ----------
     armature : Object
         As `evaluated_get` gives it, with the depsgraph of the viewport or of the render.
-
-    Raises
-    ------
-    SkinningError
-        If the pose holds values that are not numbers.
     """
     bones = armature.pose.bones
     matrices = read_array(bones, "matrix", 16).reshape(-1, 4, 4).transpose(0, 2, 1)  # columns first

@@ -24,6 +24,8 @@ def new_armature(
 ) -> bpy.types.Object:
     """A new armature object in no collection.
 
+    Raises SkinningError if Blender is in a state in which no armature can be edited.
+
     Parameters
     ----------
     bones : sequence of str
@@ -33,11 +35,6 @@ def new_armature(
     lengths : float array, shape (N,)
     parents : int array, shape (N,)
         -1 for none.
-
-    Raises
-    ------
-    SkinningError
-        If Blender is in a state in which no armature can be edited.
     """
     data = bpy.data.armatures.new(name)
     obj = bpy.data.objects.new(name, data)
@@ -63,15 +60,12 @@ def new_armature(
 def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
     """The edit bones of an armature; the active object is restored afterward.
 
+    Raises SkinningError if Blender is in a state in which no armature can be edited.
+
     Parameters
     ----------
     obj : Object
         An armature, hidden or in no collection, too.
-
-    Raises
-    ------
-    SkinningError
-        If Blender is in a state in which no armature can be edited.
     """
     context = bpy.context
     scene, layer = context.scene, context.view_layer

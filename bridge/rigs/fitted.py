@@ -18,17 +18,14 @@ def make_armature(
 ) -> bpy.types.Object:
     """Make an armature object of bones; parents come before their children.
 
+    Raises SkinningError if Blender is in a state in which no armature can be edited.
+
     Parameters
     ----------
     matrix : float array, shape (4, 4)
         Its world matrix.
     collections : sequence of Collection
         That it is linked to.
-
-    Raises
-    ------
-    SkinningError
-        If Blender is in a state in which no armature can be edited.
     """
     names = [bone.name for bone in bones]
     parents = np.array([names.index(bone.parent) if bone.parent else -1 for bone in bones])

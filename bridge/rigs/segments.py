@@ -99,17 +99,13 @@ def find_candidates(armature: bpy.types.Object) -> set[str]:
 def install_rolls(armature: bpy.types.Object, rolls: Iterable[Roll]) -> tuple[Roll, ...]:
     """Give bones their segments and rolls, replacing earlier ones; only differences are written.
 
-    Drivers of an armature whose drivers are muted are muted too.
+    Drivers of an armature whose drivers are muted are muted too. Raises SkinningError if the armature is linked, or in
+    Edit Mode.
 
     Returns
     -------
     tuple of Roll
         Those of bones that may be rolled, with a share that counts.
-
-    Raises
-    ------
-    SkinningError
-        If the armature is linked, or in Edit Mode.
 
     Notes
     -----
@@ -143,10 +139,7 @@ def install_rolls(armature: bpy.types.Object, rolls: Iterable[Roll]) -> tuple[Ro
 def remove_rolls(armature: bpy.types.Object) -> None:
     """Take all rolls off an armature: its bones are as before, once no other object rolls them.
 
-    Raises
-    ------
-    SkinningError
-        If the armature is linked, or in Edit Mode.
+    Raises SkinningError if the armature is linked, or in Edit Mode.
     """
     _check_editable(armature)
     for bone, _ in _list_tagged(armature):
@@ -161,10 +154,7 @@ def remove_rolls(armature: bpy.types.Object) -> None:
 def mute_rolls(armature: bpy.types.Object, is_muted: bool) -> None:
     """Hold all rolls of an armature at 0, or let them follow their twists again.
 
-    Raises
-    ------
-    SkinningError
-        If the armature is linked, or in Edit Mode.
+    Raises SkinningError if the armature is linked, or in Edit Mode.
     """
     _check_editable(armature)
     _mute(armature, is_muted)

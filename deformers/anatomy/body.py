@@ -121,10 +121,7 @@ class Body:
 def body_of_rig(rig: Rig, bones: RestBones) -> Body:
     """The body of an armature whose bones a preset knows.
 
-    Raises
-    ------
-    SkinningError
-        If hips, shoulders or ankles coincide: up or sideways is then undefined.
+    Raises SkinningError if hips, shoulders or ankles coincide: up or sideways is then undefined.
     """
     ends = {part: _find_ends(part, rig, bones) for part in rig.bones}
     starts = {part: start for part, (start, _) in ends.items()}

@@ -123,17 +123,14 @@ class Spot:
 def read_landmarks(key: str, content: Any) -> list[Landmark]:
     """Make landmarks from the content of a JSON file.
 
+    Raises SkinningError if a setting is missing, unknown or wrong.
+
     Parameters
     ----------
     key : str
         Name of the file, for messages.
     content : object
         Parsed JSON.
-
-    Raises
-    ------
-    SkinningError
-        If a setting is missing, unknown or wrong.
     """
     listed = content.get("landmarks") if isinstance(content, dict) else None
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):

@@ -27,17 +27,14 @@ def find_ends(rig: Rig) -> set[str]:
 def find_hinges(rig: Rig, bones: RestBones) -> dict[str, tuple[np.ndarray, float]]:
     """Axes of elbows and knees, and the angles at which they are straight.
 
+    Raises SkinningError if the body has no size.
+
     Returns
     -------
     dict of str to tuple of float64 array, shape (3, 3), and float
         By the names of the bones below the joint: columns in the bone's own axes are the hinge (X), which bends the
         limb to its side, the limb (Y), the normal of both (Z); and the angle about X, from rest, at which the limb is
         straight, radians.
-
-    Raises
-    ------
-    SkinningError
-        If the body has no size.
     """
     twists, body, found = find_twists(rig), body_of_rig(rig, bones), {}
     # A hinge bends about an axis of its bone, as rolled by the rigger, if it is within this angle. Its cosine.

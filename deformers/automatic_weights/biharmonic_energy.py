@@ -32,6 +32,8 @@ def minimize(
 ) -> np.ndarray:
     """Find the smoothest weights of cells within the bounds, for all bones at once.
 
+    Raises SkinningError if arrays do not fit, or a part of the solid has no fixed cell.
+
     Parameters
     ----------
     neighbors : int array, shape (N, K)
@@ -51,11 +53,6 @@ def minimize(
     -------
     float32 array, shape (N, B)
         Not negative, rows sum to 1.
-
-    Raises
-    ------
-    SkinningError
-        If arrays do not fit, or a part of the solid has no fixed cell.
 
     Notes
     -----
@@ -130,15 +127,12 @@ def _check(neighbors: np.ndarray, fixed: np.ndarray, given: np.ndarray) -> None:
 def find_parts(neighbors: np.ndarray, fixed: np.ndarray) -> list[np.ndarray]:
     """Find the connected cells of each part of a solid, int arrays: bones have no weight in other parts.
 
+    Raises SkinningError if a part has no fixed cell.
+
     Parameters
     ----------
     neighbors : int array, shape (N, K)
     fixed : bool array, shape (N,)
-
-    Raises
-    ------
-    SkinningError
-        If a part has no fixed cell.
     """
     count = len(neighbors)
     cells, columns = np.nonzero(neighbors < count)

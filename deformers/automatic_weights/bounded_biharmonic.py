@@ -118,17 +118,14 @@ def solve(
 ) -> Solution:
     """Find the weights of all bones for all vertices.
 
+    Raises SkinningError without a surface, or without a bone near it.
+
     Parameters
     ----------
     points, triangles, heads, tails, params, progress
         As for `solid_heat.solve`, and with shapes as there.
     handles : Handles, optional
         Bones that are points and vertices of cages. The inside of closed cages follows no other bone.
-
-    Raises
-    ------
-    SkinningError
-        Without a surface, or without a bone near it.
 
     Notes
     -----

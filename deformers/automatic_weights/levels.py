@@ -64,7 +64,7 @@ def read_solid(
     """Find the solid of a mesh, cut it into cells, and make a sketch of the weights in coarser cells.
 
     An island with large holes is cloth. But if no bone reaches it, such as a skirt by itself or a trunk without a head,
-    the bones are in its middle, and it is filled.
+    the bones are in its middle, and it is filled. Raises SkinningError if no bone is near.
 
     Parameters
     ----------
@@ -75,11 +75,6 @@ def read_solid(
         Armature space.
     step : float
         Side of a cell; larger if there would be more than `MAX_NODES`.
-
-    Raises
-    ------
-    SkinningError
-        If no bone is near.
     """
     surface = read_surface(points, triangles)
     check_faces(surface.triangles, surface.cloth)

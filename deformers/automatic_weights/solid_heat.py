@@ -68,6 +68,8 @@ def solve(
 ) -> Solution:
     """Find the weights of all bones for all vertices.
 
+    Raises SkinningError without a surface, or without a bone near it.
+
     Parameters
     ----------
     points : float array, shape (V, 3)
@@ -77,11 +79,6 @@ def solve(
         Armature space.
     progress : callable, optional
         Called with the finished share; its exceptions cancel.
-
-    Raises
-    ------
-    SkinningError
-        Without a surface, or without a bone near it.
 
     Notes
     -----

@@ -83,6 +83,8 @@ def solve(
 ) -> Solution:
     """Weights from heat that flows from the bones over the surface, at rest.
 
+    Raises SkinningError without bones or triangles, or if coordinates are not finite.
+
     Parameters
     ----------
     points : float array, shape (V, 3)
@@ -101,11 +103,6 @@ def solve(
     -------
     Solution
         Vertices at one position have equal weights.
-
-    Raises
-    ------
-    SkinningError
-        Without bones or triangles, or if coordinates are not finite.
 
     Notes
     -----

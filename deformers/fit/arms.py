@@ -45,13 +45,7 @@ class Arms:
 
 
 def find_arms(body: BodyCells) -> Arms:
-    """Find the joints of both arms.
-
-    Raises
-    ------
-    SkinningError
-        If there are none, or they touch the body.
-    """
+    """Find the joints of both arms. Raises SkinningError if there are none, or they touch the body."""
     points, step = body.points, body.step
     tip = _find_tip(body)
     mirrored = tip * [-1.0, 1.0, 1.0]

@@ -26,6 +26,8 @@ def fit_joints(
 ) -> Fit:
     """Fit the joints of a human or of an animal on four legs into a mesh.
 
+    Raises SkinningError if the mesh is not such a character, with what was found.
+
     Parameters
     ----------
     points : float array, shape (V, 3)
@@ -33,11 +35,6 @@ def fit_joints(
     triangles : int array, shape (T, 3)
     kind : str
         HUMAN or QUADRUPED.
-
-    Raises
-    ------
-    SkinningError
-        If the mesh is not such a character, with what was found.
     """
     max_spread = 0.03  # a joint is doubtful if it is farther than this from the median in one of the solids
     check_mesh(points, triangles)

@@ -25,26 +25,14 @@ class Slices:
         return self.points[np.abs(self.points[:, 2] - height) < reach * self.step]
 
     def leg_at(self, height: float) -> np.ndarray:
-        """Find the center of the left leg at a height, shape (3,).
-
-        Raises
-        ------
-        SkinningError
-            If the body is empty there.
-        """
+        """Find the center of the left leg at a height, shape (3,). Raises SkinningError if the body is empty there."""
         section = self.at(height)
         if not len(section):
             raise SkinningError(NO_LEGS)
         return np.array([np.abs(section[:, 0]).mean(), section[:, 1].mean(), height])
 
     def depth_at(self, height: float, wide: float = 0.3) -> tuple[float, float]:
-        """Find the y of front and back in the middle of a section.
-
-        Raises
-        ------
-        SkinningError
-            If the section is empty.
-        """
+        """Find the y of front and back in the middle of a section. Raises SkinningError if the section is empty."""
         section = self.at(height)
         if not len(section):
             raise SkinningError(NO_HEAD)
@@ -58,10 +46,7 @@ class Slices:
 def find_human(body: BodyCells) -> tuple[dict[str, np.ndarray], set[str]]:
     """Find the joints of the left side and of the middle, in the space of the body, and which of them are doubtful.
 
-    Raises
-    ------
-    SkinningError
-        If arms, legs or a head are missing.
+    Raises SkinningError if arms, legs or a head are missing.
     """
     arms = find_arms(body)
     rest = Slices(body.points[arms.paths > arms.armpit - 0.5 * arms.radius], body.step)

@@ -24,13 +24,7 @@ def find_front_end(body: BodyCells) -> float:
 
 
 def find_feet(body: BodyCells) -> tuple[float, float]:
-    """Find where the gap between front and hind feet starts and ends.
-
-    Raises
-    ------
-    SkinningError
-        If there is none.
-    """
+    """Find where the gap between front and hind feet starts and ends. Raises SkinningError if there is none."""
     feet = np.sort(body.points[body.points[:, 2] < MAX_FOOT, 1])
     if len(feet) < 2:
         raise SkinningError(NO_FEET)
@@ -44,10 +38,7 @@ def find_feet(body: BodyCells) -> tuple[float, float]:
 def find_quadruped(body: BodyCells) -> tuple[dict[str, np.ndarray], set[str]]:
     """Find the joints of the left side and of the middle, in the space of the body, and which of them are doubtful.
 
-    Raises
-    ------
-    SkinningError
-        If there are not four legs.
+    Raises SkinningError if there are not four legs.
     """
     points, step = body.points, body.step
     start, end = find_feet(body)

@@ -45,13 +45,7 @@ class BodyCells:
 
 
 def check_mesh(points: np.ndarray, triangles: np.ndarray) -> None:
-    """Check that a mesh, shapes (V, 3) and (T, 3), can hold a skeleton.
-
-    Raises
-    ------
-    SkinningError
-        If it cannot.
-    """
+    """Check that a mesh, shapes (V, 3) and (T, 3), can hold a skeleton. Raises SkinningError if it cannot."""
     if not len(triangles):
         raise SkinningError("The meshes have no faces, and a skeleton needs a body: select meshes that have faces")
     used = points[np.unique(triangles)]
@@ -82,6 +76,8 @@ def merge_near(points: np.ndarray, triangles: np.ndarray, cells: int) -> tuple[n
 def fill_body(points: np.ndarray, triangles: np.ndarray, cells: int) -> BodyCells:
     """Cut the inside of a mesh into linked cells.
 
+    Raises SkinningError if the mesh encloses no space, or is two characters.
+
     Parameters
     ----------
     points : float array, shape (V, 3)
@@ -89,11 +85,6 @@ def fill_body(points: np.ndarray, triangles: np.ndarray, cells: int) -> BodyCell
     triangles : int array, shape (T, 3)
     cells : int
         Number of cells along the height.
-
-    Raises
-    ------
-    SkinningError
-        If the mesh encloses no space, or is two characters.
     """
     check_mesh(points, triangles)
     height = float(np.ptp(points[np.unique(triangles), 2]))
@@ -171,18 +162,14 @@ def label_parts(neighbors: np.ndarray) -> np.ndarray:
 def _join_parts(inside: np.ndarray, gap: float) -> np.ndarray:
     """Make one connected solid, bool, shape (X, Y, Z).
 
-    Small parts are left out. The others are joined to the largest by tubes at their nearest cells.
+    Small parts are left out. The others are joined to the largest by tubes at their nearest cells. Raises SkinningError
+    if a large part lies farther away: it is another character.
 
     Parameters
     ----------
     inside : bool array, shape (X, Y, Z)
     gap : float
         Largest distance of two parts that are joined, in cells.
-
-    Raises
-    ------
-    SkinningError
-        If a large part lies farther away: it is another character.
     """
     min_part, max_other = 0.002, 0.15  # shares of the cells: smaller parts are left out, larger ones must be joined
     indices = np.argwhere(inside)

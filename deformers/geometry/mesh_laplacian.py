@@ -49,15 +49,12 @@ def drop_degenerate(triangles: np.ndarray) -> np.ndarray:
 def check_faces(*triangles: np.ndarray) -> None:
     """Raise an error if a welded mesh has no faces.
 
+    Raises SkinningError if all are empty.
+
     Parameters
     ----------
     *triangles : int arrays, shape (T, 3)
         Without degenerate triangles.
-
-    Raises
-    ------
-    SkinningError
-        If all are empty.
     """
     if not any(map(len, triangles)):
         raise SkinningError(

@@ -143,15 +143,12 @@ def weld(points: np.ndarray) -> np.ndarray:
 def measure_size(points: np.ndarray, triangles: np.ndarray) -> float:
     """Measure the longest side of a mesh, in the unit of its points.
 
+    Raises SkinningError if the mesh has no faces or no size.
+
     Parameters
     ----------
     points : float array, shape (V, 3)
     triangles : int array, shape (T, 3)
-
-    Raises
-    ------
-    SkinningError
-        If the mesh has no faces or no size.
     """
     if not len(triangles):
         raise SkinningError("The mesh has no faces, and automatic weights need a surface: choose a mesh that has faces")

@@ -138,10 +138,7 @@ def measure_layer(above: Shell, below: Shell, unit: float, find_nearest: FindNea
 def sort_layers(layers: Iterable[tuple[Mesh, Mesh]]) -> tuple[Mesh, ...]:
     """Sort all meshes of pairs (above, below) from the outermost to the innermost.
 
-    Raises
-    ------
-    SkinningError
-        If meshes lie over one another in a circle.
+    Raises SkinningError if meshes lie over one another in a circle.
     """
     sorter: TopologicalSorter[Mesh] = TopologicalSorter()
     for above, below in layers:

@@ -81,6 +81,8 @@ def fill_character(
 ) -> tuple[FilledSolid | None, tuple[str, ...]]:
     """Fill a character with particles that follow its joints, and let its skin follow them.
 
+    Raises SkinningError if the radius needs too many particles.
+
     Parameters
     ----------
     rest : Rest
@@ -98,11 +100,6 @@ def fill_character(
         None if there is nothing to fill.
     messages : tuple of str
         What was not filled, and how it is deformed instead.
-
-    Raises
-    ------
-    SkinningError
-        If the radius needs too many particles.
     """
     joints = rest.joints
     to_unit = _find_unit_space(rest)

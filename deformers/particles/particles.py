@@ -191,15 +191,12 @@ class Binding:
 def bind(rest: Rest, params: Params) -> Binding:
     """Fill the character with particles that follow its joints, and let its skin follow them.
 
+    Raises SkinningError if the joints are parented in a circle, or the radius needs too many particles.
+
     Parameters
     ----------
     rest : Rest
         With triangles. If they do not enclose a volume, the binding is that of DLBNT.
-
-    Raises
-    ------
-    SkinningError
-        If the joints are parented in a circle, or the radius needs too many particles.
     """
     skeleton, count = rest.joints, len(rest.points)
     weights = normalize_weights(rest.weights, count, len(skeleton.parents)).by_vertex()

@@ -108,15 +108,12 @@ class Binding:
 def bind(rest: Rest, params: Params) -> Binding:
     """Fill the mesh, and find each particle's joint and neighbors and each vertex's particles.
 
+    Raises SkinningError if the radius needs too many particles, or the joints are parented in a circle.
+
     Parameters
     ----------
     rest : Rest
         With closed `triangles` and with `joints.tails`. Otherwise the binding is that of DLBNT, with a message.
-
-    Raises
-    ------
-    SkinningError
-        If the radius needs too many particles, or the joints are parented in a circle.
     """
     count = len(rest.points)
     solid = make_solid(rest, params.fill, params.radius)

@@ -81,6 +81,8 @@ def find_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.n
 def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
     """Fill the surface of a character with spheres.
 
+    Raises SkinningError if the radius needs too many particles.
+
     Parameters
     ----------
     fill : str
@@ -92,11 +94,6 @@ def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
     -------
     SphereSolid or str
         A message for the user if there is nothing to fill.
-
-    Raises
-    ------
-    SkinningError
-        If the radius needs too many particles.
     """
     triangles, heads, tails = rest.triangles, rest.joints.centers, rest.joints.tails
     if triangles is None or not len(triangles):

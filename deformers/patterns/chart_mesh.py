@@ -88,13 +88,7 @@ class ChartMesh:
     uv_map: UvMap | None
 
     def need_uv_map(self) -> UvMap:
-        """Return the UV map.
-
-        Raises
-        ------
-        SkinningError
-            If the mesh has none.
-        """
+        """Return the UV map. Raises SkinningError if the mesh has none."""
         if self.uv_map is None:
             raise SkinningError("The mesh has no UV map: unwrap it, or place the pattern on the surface")
         return self.uv_map
@@ -111,6 +105,8 @@ def make_chart_mesh(
 ) -> ChartMesh:
     """Derive everything that charts need of a mesh.
 
+    Raises SkinningError if the mesh has no faces, or contains values that are not numbers.
+
     Parameters
     ----------
     points : float array, shape (V, 3)
@@ -119,11 +115,6 @@ def make_chart_mesh(
     face_starts : int array, shape (F,)
         First corner of each face, ascending from 0.
     uv : float array, shape (C, 2), or None
-
-    Raises
-    ------
-    SkinningError
-        If the mesh has no faces, or contains values that are not numbers.
     """
     points = np.asarray(points, np.float64)
     corner_vertices, face_starts = np.asarray(corner_vertices, np.intp), np.asarray(face_starts, np.intp)

@@ -53,6 +53,8 @@ def chart_by_uv(
 ) -> Chart:
     """Lay a height map in the UV map, on the island of its center.
 
+    Raises SkinningError if the mesh has no UV map, or no face lies under the height map.
+
     Parameters
     ----------
     rotation : float
@@ -61,11 +63,6 @@ def chart_by_uv(
         Width and height, UV units.
     flip : bool
         Whether the height map is mirrored left to right.
-
-    Raises
-    ------
-    SkinningError
-        If the mesh has no UV map, or no face lies under the height map.
 
     Notes
     -----
@@ -119,6 +116,8 @@ def chart_by_surface(
 def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], flip: bool = False) -> Chart:
     """Lay a height map along a stroke on the surface. It bends with the stroke.
 
+    Raises SkinningError if the stroke cannot be followed, or no face lies under the height map.
+
     Parameters
     ----------
     points : float array, shape (K, 3)
@@ -128,11 +127,6 @@ def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], 
         grows to the left of the stroke.
     flip : bool
         Whether the height map is mirrored end to end.
-
-    Raises
-    ------
-    SkinningError
-        If the stroke cannot be followed, or no face lies under the height map.
     """
     extent = _check_size(size)
     points = np.asarray(points, np.float64)

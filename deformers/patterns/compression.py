@@ -92,6 +92,8 @@ def make_gauge(
 ) -> Gauge:
     """Make the gauge of the compression under a pattern.
 
+    Raises SkinningError if no face has an area, or angle or smoothing cannot be used.
+
     Parameters
     ----------
     size : float array, shape (2,)
@@ -101,11 +103,6 @@ def make_gauge(
     smoothing : float
         Radius over which compression is averaged, as a share of the smaller side of the height map: the standard
         deviation of the average along any direction.
-
-    Raises
-    ------
-    SkinningError
-        If no face has an area, or angle or smoothing cannot be used.
     """
     if find_unusable(np.array((angle, smoothing))).any() or smoothing < 0.0:
         raise SkinningError("The direction and smoothing of a pattern's compression must be numbers: set them again")

@@ -225,6 +225,8 @@ def lay_pattern(
 ) -> LaidPattern:
     """Lay a pattern on a map.
 
+    Raises SkinningError if the image does not have two dimensions.
+
     Parameters
     ----------
     image : array, shape (h, w)
@@ -235,11 +237,6 @@ def lay_pattern(
         Samples of the map that the pattern touches, row by row from the bottom, without duplicates.
     coordinates : array, shape (N, 2)
         (s, t) in the image for each sample.
-
-    Raises
-    ------
-    SkinningError
-        If the image does not have two dimensions.
     """
     if image.ndim != 2 or image.size == 0:
         raise SkinningError(
@@ -260,15 +257,12 @@ def lay_pattern(
 def draw_heights(heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> np.ndarray:
     """Draw the heights of patterns at their amounts: float32 array, shape (H, W), bottom row first, object units.
 
+    Raises SkinningError if the number of amounts differs from that of patterns.
+
     Parameters
     ----------
     amounts : sequence of float or float32 array
         For each pattern, see `respond`. An array has the shape of the pattern's window.
-
-    Raises
-    ------
-    SkinningError
-        If the number of amounts differs from that of patterns.
 
     Notes
     -----

@@ -72,6 +72,8 @@ class Preset(PatternDefaults):
 def draw_preset(key: str, resolution: int = 256) -> np.ndarray:
     """Draw a pattern's height map.
 
+    Raises SkinningError if there is no such pattern, or the map would be too small.
+
     Parameters
     ----------
     key : str
@@ -84,11 +86,6 @@ def draw_preset(key: str, resolution: int = 256) -> np.ndarray:
     float32 array, shape (H, W)
         0 to 1, bottom row first. W is the resolution, and H follows from the aspect but is at least 8. The border is
         exactly at the base. Values differ from the base by multiples of 1/65535.
-
-    Raises
-    ------
-    SkinningError
-        If there is no such pattern, or the map would be too small.
 
     Notes
     -----

@@ -78,15 +78,12 @@ class ShownPoint:
 def cast_ray(skin: PosedSkin, origin: np.ndarray, direction: np.ndarray) -> SkinHit | None:
     """Find the first point in which a ray meets the skin; None if it misses.
 
+    Raises SkinningError if positions at rest are unknown.
+
     Parameters
     ----------
     origin, direction : float arrays, shape (3,)
         The ray, object space. The direction may have any length but 0.
-
-    Raises
-    ------
-    SkinningError
-        If positions at rest are unknown.
     """
     crossed = cross_triangles(skin.points, skin.triangles, origin, direction)
     if crossed is None:

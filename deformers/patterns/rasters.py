@@ -17,6 +17,8 @@ def rasterize_corners(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the pixels that a chart covers in an image that fills the UV map, and their positions on the mesh.
 
+    Raises SkinningError if the mesh has no UV map, or the image has no pixels.
+
     Parameters
     ----------
     width, height : int
@@ -33,11 +35,6 @@ def rasterize_corners(
         The corners of the mesh around each pixel.
     weights : float64 array, shape (P, 3)
         Barycentric coordinates of its center.
-
-    Raises
-    ------
-    SkinningError
-        If the mesh has no UV map, or the image has no pixels.
     """
     uv_map = mesh.need_uv_map()
     if width < 1 or height < 1 or not margin >= 0:

@@ -82,17 +82,14 @@ class Stroke:
 def trace_stroke(mesh: ChartMesh, line: np.ndarray, smoothing: float) -> Stroke:
     """Lay a line on a surface, in steps short enough to visit the triangles that it crosses.
 
+    Raises SkinningError if the line has no length.
+
     Parameters
     ----------
     line : float array, shape (K, 3)
         Near the surface, object space.
     smoothing : float
         Length over which the line is smoothed, object units: hands tremble, and the plane folds beside a kink.
-
-    Raises
-    ------
-    SkinningError
-        If the line has no length.
     """
     spans = measure_lengths(np.diff(line, axis=0))
     total = spans.sum()

@@ -60,16 +60,13 @@ def find_barycentric(shapes: np.ndarray, point: np.ndarray) -> np.ndarray:
 def locate_uv(mesh: ChartMesh, uv: Sequence[float] | np.ndarray, near: np.ndarray | None = None) -> SurfacePoint:
     """Find the surface point at a UV.
 
+    Raises SkinningError if the mesh has no UV map, or no face at this UV.
+
     Parameters
     ----------
     uv : float array, shape (2,)
     near : float array, shape (3,), or None
         Position, object space: if islands overlap at the UV, the nearest surface point is returned. None: the first.
-
-    Raises
-    ------
-    SkinningError
-        If the mesh has no UV map, or no face at this UV.
     """
     uv = _check_numbers(uv, (2,), "UV")
     found, weights = _find_at_uv(mesh, uv)
@@ -132,16 +129,13 @@ def _check_numbers(values: Sequence[float] | np.ndarray, shape: tuple[int, ...],
 def uv_frame(mesh: ChartMesh, point: SurfacePoint) -> np.ndarray:
     """Find the directions of u and v on the surface about a point, and their lengths there.
 
+    Raises SkinningError if the mesh has no UV map, or it has no area there.
+
     Returns
     -------
     float64 array, shape (2, 3)
         dP/du and dP/dv, object units for one UV unit. Each component is the median over the triangles of the island
         that touch the face of the point, so that one badly mapped triangle does not matter.
-
-    Raises
-    ------
-    SkinningError
-        If the mesh has no UV map, or it has no area there.
     """
     uv_map = mesh.need_uv_map()
     used = np.zeros(len(mesh.points), bool)

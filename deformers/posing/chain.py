@@ -46,6 +46,8 @@ class Chain:
     def move(self, target: np.ndarray, rounds: int = 30, tolerance: float = 1e-4) -> np.ndarray:
         """Reach for a target from the present pose.
 
+        Raises SkinningError if the target is not a number.
+
         Parameters
         ----------
         target : float array, shape (3,)
@@ -59,11 +61,6 @@ class Chain:
         -------
         float64 array, shape (B, 4, 4)
             Matrices of all bones.
-
-        Raises
-        ------
-        SkinningError
-            If the target is not a number.
 
         Notes
         -----
@@ -209,6 +206,8 @@ def begin_chain(
 ) -> Chain:
     """Start to drag the end of a chain.
 
+    Raises SkinningError if no bone of the chain is free.
+
     Parameters
     ----------
     chain : int array, shape (N,)
@@ -217,11 +216,6 @@ def begin_chain(
         The end, which the last bone carries, in armature space.
     stiffness : float array, shape (B,), or None
         Stiffness of each bone, 0 to 1, as Blender's IK stiffness, 0 by default.
-
-    Raises
-    ------
-    SkinningError
-        If no bone of the chain is free.
     """
     chain = np.asarray(chain, int)
     joints = chain[bones.free[chain] & ~bones.limits.locked[chain].all(axis=1)]

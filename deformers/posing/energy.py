@@ -78,6 +78,8 @@ class Drag:
     def move(self, targets: np.ndarray, iterations: int = 5) -> np.ndarray:
         """Follow targets, from the pose of the last event.
 
+        Raises SkinningError if targets are not numbers, or there are not as many as handles.
+
         Parameters
         ----------
         targets : float array, shape (H, 3)
@@ -89,11 +91,6 @@ class Drag:
         -------
         float64 array, shape (B, 4, 4)
             Matrices of all bones.
-
-        Raises
-        ------
-        SkinningError
-            If targets are not numbers, or there are not as many as handles.
         """
         targets = np.asarray(targets, np.float64)
         if targets.shape != self.targets.shape:
@@ -199,6 +196,8 @@ def begin_drag(
 ) -> Drag:
     """Start a drag from the present pose, whose energy counts as 0.
 
+    Raises SkinningError if nothing is free to move, or the skin has other bones.
+
     Parameters
     ----------
     skin : SkinEnergy
@@ -207,11 +206,6 @@ def begin_drag(
         The dragged point and the pins.
     moving_root : bool or None
         Whether the whole character may move. By default it may if there is a pin, or if nothing else can follow.
-
-    Raises
-    ------
-    SkinningError
-        If nothing is free to move, or the skin has other bones.
     """
     if not handles:
         raise SkinningError("No point is dragged: choose a point")

@@ -83,17 +83,14 @@ class Linkage:
 def link(bones: PosedBones, handles: Sequence[DragHandle], areas: np.ndarray, moving_root: bool | None) -> Linkage:
     """Find the joints that let handles follow their targets.
 
+    Raises SkinningError if nothing is free to move.
+
     Parameters
     ----------
     areas : float array, shape (B + 1,)
         Area of the skin that each bone carries by itself.
     moving_root : bool or None
         Whether the whole character may move. By default it may if there is a pin, or if nothing else can follow.
-
-    Raises
-    ------
-    SkinningError
-        If nothing is free to move.
 
     Notes
     -----

@@ -59,6 +59,8 @@ def prepare_skin(
 ) -> SkinEnergy:
     """Gather a skin's deformation energy into matrices of its bones. This is slow, and done once for a skin.
 
+    Raises SkinningError if faces or weights are missing, or positions are not numbers.
+
     Parameters
     ----------
     points : float array, shape (V, 3)
@@ -70,11 +72,6 @@ def prepare_skin(
         Matrices of the bones for these points.
     clusters : int
         Number of rotations of the skin. Each vertex takes one.
-
-    Raises
-    ------
-    SkinningError
-        If faces or weights are missing, or positions are not numbers.
 
     Notes
     -----

@@ -291,10 +291,7 @@ class Pose:
 def check_space(space: np.ndarray) -> None:
     """Raise an error for an unusable matrix from object to armature space, shape (4, 4); it may be flat.
 
-    Raises
-    ------
-    SkinningError
-        If it has values that are not numbers, or are too large.
+    Raises SkinningError if it has values that are not numbers, or are too large.
     """
     if find_unusable(space).any():
         raise SkinningError(
@@ -304,13 +301,7 @@ def check_space(space: np.ndarray) -> None:
 
 
 def check_pose(joints: Joints, pose: Pose) -> None:
-    """Raise an error for a pose of other joints.
-
-    Raises
-    ------
-    SkinningError
-        If it has another number of joints.
-    """
+    """Raise an error for a pose of other joints. Raises SkinningError if it has another number of joints."""
     count = joints.bone_count
     if len(pose.rest_to_pose) != count:
         raise SkinningError(f"There are {count} joints, but the pose has {len(pose.rest_to_pose)}: bind again")

@@ -14,17 +14,13 @@ class Chains:
     """Sums and products over each joint's ancestors, for all joints at once.
 
     Pointer jumping (each joint adds its parent's partial result, then skips to its grandparent's, ...) needs only
-    log2(depth) vectorized steps, fewer than a walk down the levels.
+    log2(depth) vectorized steps, fewer than a walk down the levels. Raises SkinningError if the parents run in a
+    circle, or are not joints.
 
     Parameters
     ----------
     parents : int array, shape (B,)
         -1 for a root.
-
-    Raises
-    ------
-    SkinningError
-        If the parents run in a circle, or are not joints.
     """
 
     def __init__(self, parents: np.ndarray) -> None:

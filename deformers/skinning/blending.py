@@ -106,17 +106,14 @@ class Binding:
 def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Binding:
     """Sort the vertices into blocks.
 
+    Raises SkinningError if the joints are parented in a circle.
+
     Parameters
     ----------
     params : the method's Params
         Stored for `deform`.
     centers : RotationCenters, optional
         Centers of the stages; by default the origin.
-
-    Raises
-    ------
-    SkinningError
-        If the joints are parented in a circle.
     """
     joints, vertex_count = rest.joints.extended, len(rest.points)
     joint_count = len(joints.parents)

@@ -103,10 +103,7 @@ class Binding:
 def bind(rest: Rest, params: Params) -> Binding:
     """Find the vertices' centers, and sort the vertices into blocks.
 
-    Raises
-    ------
-    SkinningError
-        If the joints are parented in a circle.
+    Raises SkinningError if the joints are parented in a circle.
     """
     return Binding(
         params, blending.bind(rest, params, place_centers(rest, params)), limit_bulges(rest, params.bulge_limit)

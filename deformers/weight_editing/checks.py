@@ -71,6 +71,8 @@ def check_weights(
 ) -> Findings:
     """Find mistakes in weights.
 
+    Raises SkinningError if coordinates are not finite.
+
     Parameters
     ----------
     points : float array, shape (V, 3)
@@ -82,11 +84,6 @@ def check_weights(
         Armature space.
     limit : int
         Maximum number of influences of a vertex; 0 for any number.
-
-    Raises
-    ------
-    SkinningError
-        If coordinates are not finite.
     """
     check_finite(points)
     points = np.asarray(points, np.float64)

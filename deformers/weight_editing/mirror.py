@@ -72,6 +72,8 @@ def mirror_weights(
 ) -> Mirror:
     """Mirror weights across a plane by position.
 
+    Raises SkinningError if the source's side has no faces, or coordinates are not finite.
+
     Parameters
     ----------
     weights : float array, shape (V, B)
@@ -90,11 +92,6 @@ def mirror_weights(
         Vertices that may change, with all vertices at their positions; all by default.
     locked : bool array, shape (B,), optional
         Bones whose weights stay: the others share the rest. None by default.
-
-    Raises
-    ------
-    SkinningError
-        If the source's side has no faces, or coordinates are not finite.
 
     Notes
     -----

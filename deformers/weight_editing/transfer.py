@@ -80,6 +80,8 @@ def transfer_weights(
 ) -> Transfer:
     """Copy the weights of a mesh to a mesh on it, such as clothes on a body.
 
+    Raises SkinningError if the source has no weighted face, or coordinates are not finite.
+
     Parameters
     ----------
     source_points : float array, shape (S, 3)
@@ -93,11 +95,6 @@ def transfer_weights(
         Also counter-clockwise; islands that are inside out are recognized.
     progress : callable, optional
         Called with the finished share, 0 to 1.
-
-    Raises
-    ------
-    SkinningError
-        If the source has no weighted face, or coordinates are not finite.
 
     Notes
     -----

@@ -48,17 +48,14 @@ class Applied:
 def apply_caches(names: Collection[str] | None, folder: Path) -> Applied:
     """Have objects play their caches through Mesh Cache modifiers, instead of live by Supple or an Armature modifier.
 
+    Raises SkinningError if a cache is missing, cut, or not of these objects; nothing is changed then.
+
     Parameters
     ----------
     names : collection of str or None
         Of objects; if None, all that the folder has caches of.
     folder : Path
         Holds PC2 files, and beside each a JSON file that says what it is a cache of.
-
-    Raises
-    ------
-    SkinningError
-        If a cache is missing, cut, or not of these objects; nothing is changed then.
     """
     found = _find_parts(folder.resolve())
     for name in names or ():

@@ -23,12 +23,8 @@ def bake_caches(paths: Mapping[bpy.types.Object, Path], scene: bpy.types.Scene, 
     """Write a PC2 file for each object, frame by frame, and yield how many frames are done.
 
     The files appear under their names only when all are whole. The same frames give the same bytes, in one run or
-    several, of objects together or one by one.
-
-    Raises
-    ------
-    SkinningError
-        If an object cannot be deformed, or a file not be written.
+    several, of objects together or one by one. Raises SkinningError if an object cannot be deformed, or a file not be
+    written.
     """
     with ExitStack() as files:
         yield from write_caches({obj: files.enter_context(open_replacing(paths[obj])) for obj in paths}, scene, frames)
@@ -37,10 +33,7 @@ def bake_caches(paths: Mapping[bpy.types.Object, Path], scene: bpy.types.Scene, 
 def write_caches(streams: Mapping[bpy.types.Object, Writer], scene: bpy.types.Scene, frames: range) -> Iterator[int]:
     """Write the content of a PC2 file for each object, and yield how many frames are done.
 
-    Raises
-    ------
-    SkinningError
-        If an object cannot be deformed.
+    Raises SkinningError if an object cannot be deformed.
     """
     check_remapping(scene)
     for obj, stream in streams.items():

@@ -20,10 +20,7 @@ from .made_from import Inputs
 def open_with_inputs(path: Path, expected: Inputs | None = None) -> Inputs:
     """Open a .blend file to bake it.
 
-    Raises
-    ------
-    SkinningError
-        If it cannot be opened, changes meanwhile, lacks a library, or is not what is expected.
+    Raises SkinningError if it cannot be opened, changes meanwhile, lacks a library, or is not what is expected.
     """
     if expected is not None:  # before hours of opening
         Inputs(read_manifest()["version"], _read_blender_version(), expected.file).check(expected)

@@ -38,7 +38,8 @@ def join_parts(folder: Path, frames: Sequence[range], output: Path, expected: In
     """Join the parts in a folder: for each object a PC2 file for each range of frames, and its JSON file.
 
     Parts may have been cut in any way: of those that hold a frame, the longest gives it. Digests are checked as parts
-    are read; frames of a damaged part are taken from other parts.
+    are read; frames of a damaged part are taken from other parts. Raises SkinningError if frames are missing, naming
+    all of them; if several bakes are whole; if a file cannot be read or written.
 
     Parameters
     ----------
@@ -51,12 +52,6 @@ def join_parts(folder: Path, frames: Sequence[range], output: Path, expected: In
     -------
     list of Part
         The written files.
-
-    Raises
-    ------
-    SkinningError
-        If frames are missing, naming all of them; if several bakes are whole; if a file cannot be read or
-        written.
     """
     parts, damaged = _read_parts(folder)
     while True:

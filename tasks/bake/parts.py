@@ -155,6 +155,8 @@ def plan_parts(
 ) -> dict[bpy.types.Object, Part]:
     """The parts to bake, one for each object; sizes and digests are not known yet.
 
+    Raises SkinningError if two objects would share a file.
+
     Parameters
     ----------
     inputs : Inputs
@@ -163,11 +165,6 @@ def plan_parts(
         As options of the command line.
     is_part : bool
         Whether names of files say which frames are in them.
-
-    Raises
-    ------
-    SkinningError
-        If two objects would share a file.
     """
     stems = name_stems(objects)
     return {
@@ -188,10 +185,8 @@ def plan_parts(
 def bake_parts(parts: Mapping[bpy.types.Object, Part], scene: bpy.types.Scene, folder: Path) -> Iterator[int]:
     """Bake parts of the same frames in one pass, and yield how many frames are done.
 
-    Raises
-    ------
-    SkinningError
-        If an object cannot be deformed, or a file not be written. Then nothing counts as baked that is not whole.
+    Raises SkinningError if an object cannot be deformed, or a file not be written. Then nothing counts as baked that is
+    not whole.
     """
     (frames,) = {part.frames for part in parts.values()}
     with ExitStack() as files:

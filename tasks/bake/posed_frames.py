@@ -47,17 +47,14 @@ def choose_bakeable(
 ) -> tuple[list[bpy.types.Object], LeftOut]:
     """The objects that can be baked, as far as the first of the frames shows, and the others.
 
+    Raises SkinningError if none can be baked: the reasons.
+
     Parameters
     ----------
     scene : Scene
         Of the context. It is back in its frame at the end.
     check : callable
         Raises SkinningError for an object that the bake cannot hold.
-
-    Raises
-    ------
-    SkinningError
-        If none can be baked: the reasons.
     """
 
     def pose(*together: bpy.types.Object) -> None:
@@ -102,6 +99,8 @@ def posed_frames(
 ) -> Generator[PosedFrame, None, None]:
     """Go through the frames with all objects at once, or in as few passes as they need (`list_passes`).
 
+    Raises SkinningError if an object cannot be deformed; names the frame.
+
     Parameters
     ----------
     objects : sequence of Object
@@ -115,11 +114,6 @@ def posed_frames(
     ------
     PosedFrame
         The objects of a pass in a frame, with the same points as if each were baked alone.
-
-    Raises
-    ------
-    SkinningError
-        If an object cannot be deformed; names the frame.
     """
     current, sub, scene_name = scene.frame_current, scene.frame_subframe, scene.name
     passes, ends = list_passes(objects), ExitStack()

@@ -29,13 +29,9 @@ def bake_shape_keys(
 ) -> Iterator[int]:
     """Add a shape key for each frame to each object, keyed to be on in that frame, and yield how many are done.
 
-    Existing keys stay live: their offsets are left out of the baked ones. An earlier bake is removed when
-    all frames are done. All objects get their keys, or none.
-
-    Raises
-    ------
-    SkinningError
-        If an object cannot be deformed, or shape keys cannot hold its deformation.
+    Existing keys stay live: their offsets are left out of the baked ones. An earlier bake is removed when all frames
+    are done. All objects get their keys, or none. Raises SkinningError if an object cannot be deformed, or shape keys
+    cannot hold its deformation.
     """
     for obj in objects:
         check_keys_can_hold(obj)

@@ -75,7 +75,8 @@ def fix_faults(
 ) -> Steps[Fixed]:
     """Mend faults of a character; the last step alone changes the file.
 
-    Mistakes in weights go first, because they may cause the other faults.
+    Mistakes in weights go first, because they may cause the other faults. Raises SkinningError if the character cannot
+    be checked any more.
 
     Parameters
     ----------
@@ -85,11 +86,6 @@ def fix_faults(
         Its meshes, and `options`: as they were checked.
     is_chosen : function
         Whether to mend a fault.
-
-    Raises
-    ------
-    SkinningError
-        If the character cannot be checked any more.
     """
     trial, fixed, left = Trial(objects), Fixed(), list(faults)
     stuck: set[str] = set()

@@ -62,16 +62,12 @@ def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> Steps[l
     """The most different poses of each action of an armature; the user's pose, frame and meshes stay as they are.
 
     Of all frames only the angles are kept, as the poses of a long action take gigabytes: those chosen are read again.
+    Raises SkinningError if an action has more frames than are read.
 
     Yields
     ------
     float
         The share that is done.
-
-    Raises
-    ------
-    SkinningError
-        If an action has more frames than are read.
     """
     actions = list_actions(armature)
     for action in actions:

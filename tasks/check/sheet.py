@@ -64,13 +64,7 @@ def choose_rows(checked: Checked, count: int = ROWS) -> list[Row]:
 
 
 def draw_sheet(checked: Checked, path: Path) -> None:
-    """Render the sheet into a PNG file.
-
-    Raises
-    ------
-    SkinningError
-        If it cannot be rendered or written.
-    """
+    """Render the sheet into a PNG file. Raises SkinningError if it cannot be rendered or written."""
     rows = choose_rows(checked)
     methods = list(dict.fromkeys(method for row in rows for method in row.mesh.extremes))
     with new_page() as page:

@@ -16,15 +16,12 @@ from .faults import Finding
 def show_finding(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Finding) -> bpy.types.Object:
     """Bring the character into the pose of a fault, and select its vertices; returns the mesh.
 
+    Raises SkinningError if the mesh, the action or the bone is gone, or the bone is moved by others.
+
     Parameters
     ----------
     scene : Scene
         Whose frame is set.
-
-    Raises
-    ------
-    SkinningError
-        If the mesh, the action or the bone is gone, or the bone is moved by others.
     """
     mesh = scene.objects.get(finding.mesh)
     if mesh is None or (finding.bone and finding.bone not in armature.pose.bones):

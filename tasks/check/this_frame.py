@@ -121,6 +121,8 @@ def measure_shown(
 ) -> Steps[Measures]:
     """Measure a mesh as it is shown in the current frame, and keep the report for the panel.
 
+    Raises SkinningError if there is no pose to measure.
+
     Parameters
     ----------
     obj : Object
@@ -129,11 +131,6 @@ def measure_shown(
         Its frame, and its unit of length.
     depsgraph : Depsgraph
         Of the viewport.
-
-    Raises
-    ------
-    SkinningError
-        If there is no pose to measure.
     """
     skinned = _check_measurable(obj)
     obj, skin = skinned.obj, _read_posed_skin(skinned, scene, depsgraph)

@@ -44,12 +44,8 @@ def write_job(job: FarmJob, engine: str, saves: bool = False) -> tuple[list[Path
     With `saves`, the file is saved before, unless there is something in the way.
 
     The job's folder is made if only that is missing. Results of an earlier job stay: whole chunks of the same inputs
-    are not baked again.
-
-    Raises
-    ------
-    SkinningError
-        If a worker could not run it, as far as that can be seen here, or a file cannot be written.
+    are not baked again. Raises SkinningError if a worker could not run it, as far as that can be seen here, or a file
+    cannot be written.
     """
     check_on_disk(job.file)
     if not saves:
@@ -69,10 +65,7 @@ def write_job(job: FarmJob, engine: str, saves: bool = False) -> tuple[list[Path
 def check_job(job: FarmJob) -> tuple[FarmJob, LeftOut]:
     """A job without the meshes that cannot be baked, and these.
 
-    Raises
-    ------
-    SkinningError
-        If a worker could not run the job, as far as that can be seen in the open file.
+    Raises SkinningError if a worker could not run the job, as far as that can be seen in the open file.
     """
     cut_frames(job.frames, job.chunk)
     if job.render:

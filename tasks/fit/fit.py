@@ -32,10 +32,7 @@ def find_preset(options: FitOptions) -> FitPreset:
 def read_body(objects: Sequence[bpy.types.Object]) -> tuple[np.ndarray, np.ndarray]:
     """Points, float64, shape (V, 3), in world space, and triangles, int32, shape (T, 3), of meshes as they are shown.
 
-    Raises
-    ------
-    SkinningError
-        If there are none, or they have an armature.
+    Raises SkinningError if there are none, or they have an armature.
     """
     if not objects:
         raise SkinningError("No mesh is selected: select the meshes of one character")
@@ -56,10 +53,7 @@ def read_body(objects: Sequence[bpy.types.Object]) -> tuple[np.ndarray, np.ndarr
 def find_joints(objects: Sequence[bpy.types.Object], options: FitOptions) -> Steps[Fit]:
     """Find the joints of a character in its meshes; nothing is changed.
 
-    Raises
-    ------
-    SkinningError
-        If the meshes are not such a character; the message says what was found.
+    Raises SkinningError if the meshes are not such a character; the message says what was found.
     """
     points, triangles = read_body(objects)
     return (yield partial(fit_joints, points, triangles, find_preset(options).kind))
@@ -69,11 +63,7 @@ def make_skeleton(objects: Sequence[bpy.types.Object], fit: Fit, options: FitOpt
     """Make the armature of joints, in the collections of the first mesh, and select it together with the meshes.
 
     Its origin is the first mesh's origin if that is in the middle of the body, otherwise the floor below the body.
-
-    Raises
-    ------
-    SkinningError
-        If Blender is in a state in which no armature can be edited.
+    Raises SkinningError if Blender is in a state in which no armature can be edited.
     """
     layer, frame = bpy.context.view_layer, fit.frame
     bones, matrix = make_bones(fit, find_preset(options)), frame.matrix

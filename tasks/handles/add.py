@@ -38,6 +38,8 @@ def add_handles(
 ) -> list[str]:
     """Make empties points, and meshes cages: each point, and each vertex of a cage, gets a bone that follows it.
 
+    Raises SkinningError if something does not fit; nothing is changed then.
+
     Parameters
     ----------
     meshes : Objects
@@ -53,11 +55,6 @@ def add_handles(
     -------
     list of str
         Sentences on what was done.
-
-    Raises
-    ------
-    SkinningError
-        If something does not fit; nothing is changed then.
     """
     own, left_out = own_meshes(meshes)
     subject = Subject(find_armature(own, armature), tuple(own))

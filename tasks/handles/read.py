@@ -30,15 +30,12 @@ MAX_AT_REST = 1e-3
 def read_handles(subject: Subject, objects: Sequence[bpy.types.Object], parents: bool) -> HandlesSource:
     """Read objects that are to be points and cages of meshes; without an armature, in the space of the first mesh.
 
+    Raises SkinningError if something does not fit.
+
     Parameters
     ----------
     parents : bool
         Whether objects without a parent are to go along with the skin.
-
-    Raises
-    ------
-    SkinningError
-        If something does not fit.
     """
     armature, meshes = subject.armature, subject.meshes
     check_objects(meshes, objects, armature)
@@ -83,10 +80,7 @@ def find_armature(meshes: Sequence[bpy.types.Object], given: bpy.types.Object | 
 def _resting(armature: bpy.types.Object | None, objects: Sequence[bpy.types.Object]) -> Iterator[None]:
     """Have an armature at rest meanwhile, so that objects on its bones are where they are at rest.
 
-    Raises
-    ------
-    SkinningError
-        If the armature is posed, and an object would stay next to the posed skin.
+    Raises SkinningError if the armature is posed, and an object would stay next to the posed skin.
     """
     bpy.context.view_layer.update()
     if armature is None or armature.data.pose_position == "REST":

@@ -22,6 +22,8 @@ from .read import check_armature
 def remove_handles(armature: bpy.types.Object, objects: Iterable[bpy.types.Object] | None = None) -> list[str]:
     """Take the bones of points and cages back, with constraints, vertex groups, and parents that adding them has set.
 
+    Raises SkinningError if there are none, or the armature or a mesh cannot be changed; nothing is changed then.
+
     Parameters
     ----------
     objects : Objects, optional
@@ -31,11 +33,6 @@ def remove_handles(armature: bpy.types.Object, objects: Iterable[bpy.types.Objec
     -------
     list of str
         Sentences on what was done.
-
-    Raises
-    ------
-    SkinningError
-        If there are none, or the armature or a mesh cannot be changed; nothing is changed then.
     """
     followed, chosen = list_handle_bones(armature), None if objects is None else set(objects)
     names = [name for name, obj in followed.items() if chosen is None or obj in chosen]

@@ -83,6 +83,8 @@ def compare_actions(
 ) -> Steps[Comparison]:
     """Compare all frames of two actions, or of one with itself.
 
+    Raises SkinningError if an action is not there, is too short, or moves nothing of the armature.
+
     Parameters
     ----------
     first, second : str
@@ -96,11 +98,6 @@ def compare_actions(
     ------
     float or function
         As `tasks/steps.py` says.
-
-    Raises
-    ------
-    SkinningError
-        If an action is not there, is too short, or moves nothing of the armature.
     """
     whole = read_body(armature)
     one = find_action(armature, first)
@@ -123,10 +120,7 @@ def compare_actions(
 def find_reach(blend: float, rate: float) -> int:
     """Frames to each side that are compared; `blend` is 0 if it is not chosen.
 
-    Raises
-    ------
-    SkinningError
-        If these are more than there is memory for.
+    Raises SkinningError if these are more than there is memory for.
     """
     reach = 0.5 * (blend or WINDOW) * rate
     if not reach <= MOST_REACH:  # also where it is no number

@@ -59,6 +59,8 @@ def join_actions(
 ) -> Steps[Report]:
     """Join two actions in a new one, which the armature plays as a strip; both stay as they are.
 
+    Raises SkinningError if they cannot be joined. Nothing is changed then.
+
     Parameters
     ----------
     first, second : str
@@ -72,11 +74,6 @@ def join_actions(
     ------
     float or function
         As `tasks/steps.py` says.
-
-    Raises
-    ------
-    SkinningError
-        If they cannot be joined. Nothing is changed then.
     """
     whole = read_body(armature)
     actions = [find_action(armature, name) for name in (first, second)]
@@ -113,6 +110,8 @@ def make_loop(
 ) -> Steps[Report]:
     """Close an action to a loop in a new one, which the armature plays as a strip; the action stays as it is.
 
+    Raises SkinningError if it cannot be closed. Nothing is changed then.
+
     Parameters
     ----------
     name : str
@@ -126,11 +125,6 @@ def make_loop(
     ------
     float or function
         As `tasks/steps.py` says.
-
-    Raises
-    ------
-    SkinningError
-        If it cannot be closed. Nothing is changed then.
     """
     reading = read_performances(read_body(armature), [find_action(armature, name)])
     body, layout, names, (one,) = yield from take_part(reading, 0.0, READ)

@@ -44,10 +44,7 @@ def find_registered() -> Any:
 def add_library() -> int:
     """Write the library, and register it in Blender's preferences. Returns the number of assets.
 
-    Raises
-    ------
-    SkinningError
-        If its folder cannot be written.
+    Raises SkinningError if its folder cannot be written.
     """
     count = write_library(make_folder("assets"))
     if find_registered() is None:

@@ -107,10 +107,7 @@ def read_measured(
 ) -> MeasuredPattern:
     """Prepare to measure the compression or depth that drives a pattern.
 
-    Raises
-    ------
-    SkinningError
-        If it cannot be measured.
+    Raises SkinningError if it cannot be measured.
     """
     if has_depth(pattern):
         return MeasuredPattern("PATTERN", response, pressed=read_pressed(obj, mesh, pattern, chart))
@@ -234,10 +231,7 @@ def describe_stack(obj: bpy.types.Object) -> str:
 def read_layers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, measured: Measured) -> list[np.ndarray]:
     """Read the values that nodes have measured at the vertices, shape (V,), by the indices of `measured`.
 
-    Raises
-    ------
-    SkinningError
-        If modifiers before it have changed the vertices.
+    Raises SkinningError if modifiers before it have changed the vertices.
     """
     found = []
     for name in measured.name_attributes(settings_of(obj).pattern_key):

@@ -86,10 +86,7 @@ def _read_body(skinned: SkinnedObject, skeleton: Skeleton, mesh: ChartMesh) -> R
 def read_pressed(obj: bpy.types.Object, mesh: ChartMesh, pattern: PatternSettings, chart: Chart) -> PressedSkin:
     """Prepare to measure the depth of limbs in the skin under a pattern.
 
-    Raises
-    ------
-    SkinningError
-        If its bones do not exist, or no skin follows them.
+    Raises SkinningError if its bones do not exist, or no skin follows them.
     """
     skinned = find_skinned(obj)
     skeleton = _find_skeleton(skinned.armature)

@@ -72,10 +72,7 @@ def new_pattern(obj: bpy.types.Object, name: str) -> PatternSettings:
 def remove_pattern(obj: bpy.types.Object, index: int) -> None:
     """Remove a pattern of an object.
 
-    Raises
-    ------
-    SkinningError
-        If there is no pattern of this index, or the others cannot be laid on the mesh.
+    Raises SkinningError if there is no pattern of this index, or the others cannot be laid on the mesh.
     """
     settings, image = settings_of(obj), check_index(obj, index).image
     if len(settings.patterns) > 1:
@@ -91,10 +88,7 @@ def remove_pattern(obj: bpy.types.Object, index: int) -> None:
 def remove_all(objects: Iterable[bpy.types.Object]) -> tuple[int, LeftOut]:
     """Remove all patterns of objects. Returns their number, and linked objects that were left out.
 
-    Raises
-    ------
-    SkinningError
-        If no object has patterns, or all are linked.
+    Raises SkinningError if no object has patterns, or all are linked.
     """
     patterned = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).patterns]
     if not patterned:
@@ -145,6 +139,8 @@ def _lay_new(
 ) -> PatternSettings:
     """Add a pattern to an object. `update` shows it.
 
+    Raises SkinningError if it cannot be shown. Nothing changes then.
+
     Parameters
     ----------
     obj : Object
@@ -167,11 +163,6 @@ def _lay_new(
         Position and driver on this body. Other arguments have priority.
     driver : str
         One of `compression.DRIVERS`; "" for that of the entry.
-
-    Raises
-    ------
-    SkinningError
-        If it cannot be shown. Nothing changes then.
     """
     charts = read.charts_of(obj)
     pattern = new_pattern(obj, entry.label)
@@ -257,6 +248,8 @@ def add_from_library(
 def add_from_file(obj: bpy.types.Object, path: Path, kind: str, bone: str, **layout: Any) -> PatternSettings:
     """Add a pattern from an image file to an object.
 
+    Raises SkinningError if the image cannot be read, or the pattern cannot be shown. Nothing changes then.
+
     Parameters
     ----------
     path : Path
@@ -267,11 +260,6 @@ def add_from_file(obj: bpy.types.Object, path: Path, kind: str, bone: str, **lay
         Bone whose rotation drives it.
     **layout
         Further arguments of `_lay_new`.
-
-    Raises
-    ------
-    SkinningError
-        If the image cannot be read, or the pattern cannot be shown. Nothing changes then.
     """
     image = load_image(path)
     entry = LibraryEntry(path.stem, kind, "", aspect=image.size[1] / image.size[0], key=OWN_IMAGE)
@@ -282,12 +270,7 @@ def mirror_pattern(obj: bpy.types.Object, index: int) -> PatternSettings:
     """Add the same pattern on the other side, driven by the bone of the other side.
 
     Rotations about X have the same sign on both sides, those about Y and Z the opposite, as in Blender's own mirrored
-    poses.
-
-    Raises
-    ------
-    SkinningError
-        If there is no other side. Nothing changes then.
+    poses. Raises SkinningError if there is no other side. Nothing changes then.
     """
     source, charts = check_index(obj, index), read.charts_of(obj)
     lay_out(obj, charts, source)  # raises before anything changes
@@ -383,17 +366,14 @@ def add_set(
 ) -> Steps[SetReport]:
     """Add all patterns that belong on a body, each on the mesh that is its skin there, driven by its joint.
 
+    Raises SkinningError if no rig preset matches the armature, or no pattern can be laid. Nothing changes then.
+
     Parameters
     ----------
     region : str
         "ALL", or one of `landmarks.REGIONS`.
     folds : str
         Driver of folds, one of `compression.DRIVERS`; "" for that of the library.
-
-    Raises
-    ------
-    SkinningError
-        If no rig preset matches the armature, or no pattern can be laid. Nothing changes then.
     """
     problems = read_presets()[1] + read_all_landmarks()[1]
     anatomy = find_anatomy(armature, ())

@@ -153,10 +153,7 @@ def ensure_image(entry: LibraryEntry) -> bpy.types.Image:
 def describe_pattern(obj: bpy.types.Object, pattern: PatternSettings) -> LibraryEntry:
     """Describe an object's pattern as an entry of the library, with its size on the object.
 
-    Raises
-    ------
-    SkinningError
-        If the pattern does not lie on the object.
+    Raises SkinningError if the pattern does not lie on the object.
     """
     mesh = charts_of(obj).mesh
     sides = np.linalg.norm(find_sides(mesh, find_center(mesh, pattern), pattern), axis=1)
@@ -178,10 +175,7 @@ def describe_pattern(obj: bpy.types.Object, pattern: PatternSettings) -> Library
 def save_entry(entry: LibraryEntry, image: bpy.types.Image) -> Path:
     """Save a pattern to the user's library, in place of a pattern with the same name. Returns the path of its image.
 
-    Raises
-    ------
-    SkinningError
-        If its image cannot be read, or the folder cannot be written to.
+    Raises SkinningError if its image cannot be read, or the folder cannot be written to.
     """
     values = read_image(image)
     name = bpy.path.clean_name(entry.label).strip("_")

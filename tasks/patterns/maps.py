@@ -69,10 +69,7 @@ class LaidPatterns:
 def read_angles(obj: bpy.types.Object, patterns: Sequence[ShownPattern], depsgraph: bpy.types.Depsgraph) -> list[float]:
     """Find the amounts of patterns by angles in a depsgraph's pose, as drivers do; 1 if compression alone drives it.
 
-    Raises
-    ------
-    SkinningError
-        If the armature is not evaluated.
+    Raises SkinningError if the armature is not evaluated.
     """
     amounts = []
     for pattern in patterns:
@@ -93,10 +90,7 @@ def read_angles(obj: bpy.types.Object, patterns: Sequence[ShownPattern], depsgra
 def read_amounts(obj: bpy.types.Object, laid: LaidPatterns, depsgraph: bpy.types.Depsgraph) -> list[float | np.ndarray]:
     """Find the amounts of all patterns in a depsgraph's pose, as Blender shows them.
 
-    Raises
-    ------
-    SkinningError
-        If the armature is not evaluated, or compression cannot be read.
+    Raises SkinningError if the armature is not evaluated, or compression cannot be read.
     """
     compression = read_layers(obj, depsgraph, laid.measured)
     return laid.spread(read_angles(obj, laid.patterns, depsgraph), compression)
@@ -105,17 +99,13 @@ def read_amounts(obj: bpy.types.Object, laid: LaidPatterns, depsgraph: bpy.types
 def bind_map(obj: bpy.types.Object, width: int, height: int, kinds: Collection[str] = KINDS) -> LaidPatterns:
     """Lay an object's patterns on a height map, in pixels, that fills its UV map from 0 to 1.
 
-    If faces overlap in the UV map, the patterns of all of them are drawn.
+    If faces overlap in the UV map, the patterns of all of them are drawn. Raises SkinningError if there is no UV map,
+    or no pattern to draw.
 
     Parameters
     ----------
     kinds : collection of str
         Kinds of patterns that are drawn, whether they are displaced or bumped.
-
-    Raises
-    ------
-    SkinningError
-        If there is no UV map, or no pattern to draw.
     """
     mesh = charts_of(obj).mesh
     if mesh.uv_map is None:
@@ -156,10 +146,7 @@ def _lay(
 def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> LaidPatterns:
     """Lay an object's patterns on the corners of its faces, as a map of shape (1, C).
 
-    Raises
-    ------
-    SkinningError
-        If there is no pattern to draw.
+    Raises SkinningError if there is no pattern to draw.
     """
     mesh, laid = charts_of(obj).mesh, _find_shown(obj, kinds)
     corners = [shown.chart.corners for shown in laid]
@@ -190,7 +177,8 @@ def write_maps(
     """Write a height map for each frame, and yield the number of finished frames.
 
     Files are `<object>_<frame>.png` or `.exr`, and `<object>_heights.json` next to them describes their values. All
-    appear together at the end, and none if it ends early. A frame has the same bytes in any run.
+    appear together at the end, and none if it ends early. A frame has the same bytes in any run. Raises SkinningError
+    if patterns cannot be drawn, or files cannot be written.
 
     Parameters
     ----------
@@ -203,11 +191,6 @@ def write_maps(
         Width and height in pixels.
     kinds : collection of str
         Kinds of patterns that are drawn, whether they are displaced or bumped.
-
-    Raises
-    ------
-    SkinningError
-        If patterns cannot be drawn, or files cannot be written.
     """
     if file_format not in SUFFIXES:
         raise SkinningError(f"There is no format '{file_format}' for height maps: choose {', '.join(SUFFIXES)}")

@@ -131,6 +131,8 @@ def place_pattern(
 ) -> None:
     """Move a pattern's center in its space, or rotate and scale it.
 
+    Raises SkinningError if the mesh has no such point, or the pattern cannot lie there. Nothing changes then.
+
     Parameters
     ----------
     location : sequence of 3 floats, optional
@@ -141,11 +143,6 @@ def place_pattern(
         Rotation, counter-clockwise, radians.
     size : sequence of 2 floats, optional
         Width and height, in units of the space.
-
-    Raises
-    ------
-    SkinningError
-        If the mesh has no such point, or the pattern cannot lie there. Nothing changes then.
     """
     if location is None and uv is None and angle is None and size is None:
         raise SkinningError("No location was given: pass location=(x, y, z) on the mesh at rest, or uv=(u, v)")
@@ -173,17 +170,14 @@ def lay_along(
 ) -> None:
     """Lay a pattern on the surface along a stroke, from end to end.
 
+    Raises SkinningError if the stroke cannot be followed. Nothing changes then.
+
     Parameters
     ----------
     points : sequence of at least 2 points
         On the mesh at rest, object space.
     width : float
         Extent across the stroke, object units; 0 keeps the ratio of the pattern's sides.
-
-    Raises
-    ------
-    SkinningError
-        If the stroke cannot be followed. Nothing changes then.
     """
     if len(points) < 2:
         raise SkinningError(

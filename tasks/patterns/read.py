@@ -59,10 +59,7 @@ def read_laws(
 ) -> tuple[DrivingJoint | None, Response, CompressionResponse | None]:
     """Read the joint that drives a pattern, its law, and the law of compression or depth, as far as they drive it.
 
-    Raises
-    ------
-    SkinningError
-        If the bones do not exist, the numbers make no sense, or a later version has stored the driver.
+    Raises SkinningError if the bones do not exist, the numbers make no sense, or a later version has stored the driver.
     """
     if pattern.driver not in DRIVERS:
         raise SkinningError("The pattern's driver is unknown to this version: choose one in Driven By")
@@ -200,10 +197,7 @@ def check_mesh(obj: bpy.types.Object) -> None:
 def charts_of(obj: bpy.types.Object) -> MeshCharts:
     """Prepare an object's mesh for charts, or return it from memory if it has not changed.
 
-    Raises
-    ------
-    SkinningError
-        If patterns cannot be laid on it.
+    Raises SkinningError if patterns cannot be laid on it.
     """
     check_mesh(obj)
     arrays = read_chart_arrays(mesh_of(obj))
@@ -222,13 +216,7 @@ def describe_layout(pattern: PatternSettings) -> tuple:
 
 
 def find_center(mesh: ChartMesh, pattern: PatternSettings) -> SurfacePoint:
-    """Find the surface point at the center of a pattern.
-
-    Raises
-    ------
-    SkinningError
-        If the mesh has no such point.
-    """
+    """Find the surface point at the center of a pattern. Raises SkinningError if the mesh has no such point."""
     if pattern.space == "UV":  # where islands overlap, the location tells which one is meant
         return locate_uv(mesh, np.array(pattern.uv), near=np.array(pattern.location))
     return locate_point(mesh, np.array(pattern.location))
@@ -237,10 +225,7 @@ def find_center(mesh: ChartMesh, pattern: PatternSettings) -> SurfacePoint:
 def make_chart(known: MeshCharts, pattern: PatternSettings, max_charts: int = 200) -> Chart:
     """Make the chart of a pattern, or return it from memory, which holds more charts than a drag of the mouse makes.
 
-    Raises
-    ------
-    SkinningError
-        If the pattern cannot be laid on the mesh.
+    Raises SkinningError if the pattern cannot be laid on the mesh.
     """
     key = describe_layout(pattern)
     if key not in known.charts:

@@ -66,10 +66,7 @@ class ShownPattern:
 def lay_out(obj: bpy.types.Object, charts: read.MeshCharts, pattern: PatternSettings) -> ShownPattern:
     """Derive everything that shows a pattern. Its layout changes if the user has chosen another space.
 
-    Raises
-    ------
-    SkinningError
-        If it cannot be shown.
+    Raises SkinningError if it cannot be shown.
     """
     read.check_image(pattern.image)
     joint, response, law = read.read_laws(obj, pattern)
@@ -115,10 +112,7 @@ def _describe_limits(charts: read.MeshCharts, shown: ShownPattern) -> str:
 def update(obj: bpy.types.Object) -> None:
     """Show an object's patterns as their settings are now, in its mesh, nodes, materials and drivers.
 
-    Raises
-    ------
-    SkinningError
-        If no pattern can be laid on the object. Nothing changes then.
+    Raises SkinningError if no pattern can be laid on the object. Nothing changes then.
     """
     settings = settings_of(obj)
     if not settings.patterns:

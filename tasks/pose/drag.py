@@ -66,15 +66,12 @@ _known: PerObject[tuple[RestSkins, np.ndarray, SkinEnergy]] = PerObject()
 class SkinDrag:
     """A drag of a point of the skin, from when this is made until `finish` or `restore`.
 
+    Raises SkinningError if the armature cannot be posed, or nothing moves the point.
+
     Attributes
     ----------
     start : float64 array, shape (3,)
         The point before the drag, world space.
-
-    Raises
-    ------
-    SkinningError
-        If the armature cannot be posed, or nothing moves the point.
     """
 
     def __init__(

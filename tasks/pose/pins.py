@@ -56,15 +56,12 @@ def locate_known(point: SkinPoint, depsgraph: bpy.types.Depsgraph) -> np.ndarray
 def toggle_pin(armature: bpy.types.Object, wanted: Pin, depsgraph: bpy.types.Depsgraph, reach: float) -> bool:
     """Pin a point of the skin, or take off the pin that is there; whether it is pinned now.
 
+    Raises SkinningError if the armature cannot be changed.
+
     Parameters
     ----------
     reach : float
         How near a pin must be to be the one that is meant, world space.
-
-    Raises
-    ------
-    SkinningError
-        If the armature cannot be changed.
     """
     check_not_linked(armature)
     pins, point = settings_of(armature).pins, wanted.point

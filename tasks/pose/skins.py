@@ -57,15 +57,12 @@ def find_skins(
 ) -> list[bpy.types.Object]:
     """The meshes that an armature deforms and that are visible, in a 3D View if one is given.
 
+    Raises SkinningError if there is none.
+
     Parameters
     ----------
     name : str
         Of the only mesh that is wanted; "" for all.
-
-    Raises
-    ------
-    SkinningError
-        If there is none.
     """
     skins = list_deformed(layer, armature)
     if not skins:
@@ -84,17 +81,14 @@ def find_skins(
 def read_body(armature: bpy.types.Object, skins: Sequence[bpy.types.Object], names: Sequence[str]) -> RestSkins:
     """Read skins at rest.
 
+    Raises SkinningError if no mesh has a weight for a deforming bone.
+
     Parameters
     ----------
     skins : sequence of Object
         A mesh without weights is left out.
     names : sequence of str
         All bones, in the order in which weights are to name them.
-
-    Raises
-    ------
-    SkinningError
-        If no mesh has a weight for a deforming bone.
     """
     skeleton = read_skeleton(armature)
     bones = _index_bones(skeleton, names)
@@ -134,10 +128,7 @@ def read_weights_at(
 ) -> tuple[np.ndarray, np.ndarray]:
     """By which bones a point of a skin moves: their indices and weights, which sum to 1, shape (N,) each.
 
-    Raises
-    ------
-    SkinningError
-        If no bone moves it.
+    Raises SkinningError if no bone moves it.
     """
     dense = np.zeros(len(names))
     if point.count == len(mesh_of(point.obj).vertices) and point.obj.name in body.first:

@@ -50,6 +50,8 @@ def color_heat(
 ) -> np.ndarray:
     """Colors of a mesh, sRGB, shape (V, 3).
 
+    Raises SkinningError if the shown mesh has other vertices than the mesh itself.
+
     Parameters
     ----------
     shape : ShownShape
@@ -62,11 +64,6 @@ def color_heat(
         Length at the end of the scale, in the unit of the mesh.
     depsgraph : Depsgraph
         Of the viewport.
-
-    Raises
-    ------
-    SkinningError
-        If the shown mesh has other vertices than the mesh itself.
     """
     check_shown_vertices(obj, len(shape.points))
     if kind == OVERLAP:

@@ -179,6 +179,8 @@ def read_character(
 ) -> Character:
     """Read a mesh for binding; nothing is changed.
 
+    Raises SkinningError if its weights or bones do not allow it.
+
     Parameters
     ----------
     skeleton : Skeleton
@@ -187,11 +189,6 @@ def read_character(
         From object to armature space; as the objects stand in the file if not given.
     solid_group : str
         See `read_rest`.
-
-    Raises
-    ------
-    SkinningError
-        If its weights or bones do not allow it.
     """
     groups = read_weight_groups(skinned, skeleton)
     space = object_to_armature(skinned.obj, skinned.armature) if space is None else space
@@ -202,10 +199,7 @@ def read_character(
 def read_weight_groups(skinned: SkinnedObject, skeleton: Skeleton) -> list[str]:
     """Names of an object's vertex groups that deforming bones are named after.
 
-    Raises
-    ------
-    SkinningError
-        If no bone can move the mesh.
+    Raises SkinningError if no bone can move the mesh.
     """
     obj, armature = skinned.obj, skinned.armature
     if not skeleton.names:
@@ -258,6 +252,8 @@ def read_weight_table(skinned: SkinnedObject, skeleton: Skeleton, object_to_arma
 def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Matrix, solid_group: str = "") -> Rest:
     """An object at rest, with the weights that Blender's Armature modifier would use.
 
+    Raises SkinningError if no vertex has a weight for a deforming bone, or a group does not exist.
+
     Parameters
     ----------
     skinned : SkinnedObject
@@ -267,11 +263,6 @@ def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Ma
         From object to armature space, for B-Bones and envelopes.
     solid_group : str
         Vertex group with the share by which a vertex follows the particles; "" for all of it.
-
-    Raises
-    ------
-    SkinningError
-        If no vertex has a weight for a deforming bone, or a group does not exist.
     """
     obj, modifier, linear_group = skinned.obj, skinned.replaced, skinned.settings.linear_group
     mesh = read_rest_mesh(obj, {modifier.vertex_group, linear_group, solid_group})

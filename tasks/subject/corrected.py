@@ -109,10 +109,7 @@ def as_numbers(value: Any, *shape: int) -> np.ndarray:
 def read_rotations(correction: Any) -> np.ndarray:
     """Rotations of a correction's bones in its pose, shape (J, 4).
 
-    Raises
-    ------
-    SkinningError
-        If the file does not hold them.
+    Raises SkinningError if the file does not hold them.
     """
     try:
         return as_numbers(parse_json(correction.rotations), len(list_bones(correction)), 4)

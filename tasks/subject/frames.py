@@ -37,15 +37,12 @@ def frame_range(start: int, end: int, step: int) -> range:
 def parse_frames(text: str) -> tuple[range, ...]:
     """Read a list of frames, such as `1-50,60,100-200:2` or `-20--11`.
 
+    Raises SkinningError if it is not a list of frames, or has frames outside Blender's range or a frame twice.
+
     Returns
     -------
     tuple of range
         In the order of their first frames. Ranges of one step that follow on each other are one; none is empty.
-
-    Raises
-    ------
-    SkinningError
-        If it is not a list of frames, or has frames outside Blender's range or a frame twice.
     """
     joined: list[range] = []
     end = -LAST_FRAME - 1
@@ -115,10 +112,7 @@ def all_frames(ranges: Iterable[range]) -> list[int]:
 def cut_frames(ranges: Iterable[range], size: int) -> list[range]:
     """Cut ranges into chunks of at most so many frames, in their order; a chunk keeps the step of its range.
 
-    Raises
-    ------
-    SkinningError
-        If the size is below 1, or above the limit of engines.
+    Raises SkinningError if the size is below 1, or above the limit of engines.
     """
     if not 1 <= size <= LAST_FRAME:
         raise SkinningError(f"Chunks of {size} frames are not possible: choose 1 to {LAST_FRAME:,}")

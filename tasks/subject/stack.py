@@ -157,13 +157,7 @@ def resolve_skinned(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier)
 
 
 def resolve(obj: bpy.types.Object) -> BoundObject:
-    """A bound object with its modifiers and its armature.
-
-    Raises
-    ------
-    SkinningError
-        If the user has removed one of them.
-    """
+    """A bound object with its modifiers and its armature. Raises SkinningError if the user has removed one of them."""
     stack = Stack.of(obj)
     replaced = stack.find_replaced()
     supple = stack.list_deforming(replaced)[0]
@@ -185,10 +179,7 @@ def check_deformed_once(bound: BoundObject) -> None:
 def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     """The first modifier that deforms a bound object: its own Armature modifier, or one that stands in for it.
 
-    Raises
-    ------
-    SkinningError
-        If the user has removed it, or its node group.
+    Raises SkinningError if the user has removed it, or its node group.
     """
     return _list_known(obj)[0]
 
@@ -272,12 +263,8 @@ def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier
 def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     """The Armature modifier that Supple stands in for, or has deform, by its name.
 
-    If it was renamed: the one right below Supple's, or the only one, or the only one that is on.
-
-    Raises
-    ------
-    SkinningError
-        If the user has removed it.
+    If it was renamed: the one right below Supple's, or the only one, or the only one that is on. Raises SkinningError
+    if the user has removed it.
     """
     return Stack.of(obj).find_replaced()
 
@@ -303,12 +290,8 @@ def check_not_edited(skinned: SkinnedObject) -> None:
 def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     """The Armature modifier that Supple is to replace.
 
-    Others below it stay: they deform by another armature, or only a vertex group.
-
-    Raises
-    ------
-    SkinningError
-        If there is none, or more than one deforms the whole mesh by the same armature.
+    Others below it stay: they deform by another armature, or only a vertex group. Raises SkinningError if there is
+    none, or more than one deforms the whole mesh by the same armature.
     """
     stack = Stack.of(obj)
     found = [modifier for modifier in stack.blenders if modifier not in stack.copied]

@@ -39,6 +39,8 @@ def add_swing(
 ) -> Steps[SwingReport]:
     """Make chains of bones swing.
 
+    Raises SkinningError if nothing can swing. Nothing is changed then.
+
     Parameters
     ----------
     scene : Scene
@@ -47,11 +49,6 @@ def add_swing(
         Bones of the chains. Without any, all bones with the name of a part.
     readings : dict, optional
         Actions that were read before, for other settings. They are not read again, and what is read is added.
-
-    Raises
-    ------
-    SkinningError
-        If nothing can swing. Nothing is changed then.
     """
     return install(SWING, Subject(armature), scene, options, names, None, readings)
 

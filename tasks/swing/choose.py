@@ -28,12 +28,8 @@ def choose_chains(
     """The chains of some bones; of all that are a part by their names, if none is given.
 
     Bones by name that constraints or drivers move are only taken where keys alone move none of the part: a rig has its
-    tail several times. Besides, the names of those that are left out.
-
-    Raises
-    ------
-    SkinningError
-        If there is none, or they cannot swing.
+    tail several times. Besides, the names of those that are left out. Raises SkinningError if there is none, or they
+    cannot swing.
     """
     lags = list_lag_bones(armature)
     bones = [bone for bone in cast(Any, armature.pose).bones if bone.name not in lags]

@@ -30,6 +30,8 @@ from .actions import check_local_bones, list_carrying, list_used
 def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> list[str]:
     """Remove the swing of chains, and what is left of chains that were edited by hand so that nothing swings.
 
+    Raises SkinningError if nothing swings.
+
     Parameters
     ----------
     names : collection of str
@@ -39,11 +41,6 @@ def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> lis
     -------
     list of str
         Sentences on what was done.
-
-    Raises
-    ------
-    SkinningError
-        If nothing swings.
     """
     check_bones(armature)
     check_local_bones(armature)

@@ -128,6 +128,8 @@ def assign_weights(
 ) -> list[Report]:
     """Give meshes automatic weights: those of one armature as one solid.
 
+    Raises SkinningError if no mesh can be weighted; nothing is changed then.
+
     Parameters
     ----------
     objects : Objects
@@ -141,11 +143,6 @@ def assign_weights(
     -------
     list of Report
         One for each armature.
-
-    Raises
-    ------
-    SkinningError
-        If no mesh can be weighted; nothing is changed then.
     """
     jobs = prepare(objects, options or WeightOptions(), armature)
     return apply(jobs, compute_all(jobs, progress))
@@ -334,10 +331,7 @@ def _merge(
 def apply(jobs: list[Job], results: list[Result]) -> list[Report]:
     """Write the results, and keep the report in the objects' settings.
 
-    Raises
-    ------
-    SkinningError
-        If a mesh has changed since it was read; nothing is changed then.
+    Raises SkinningError if a mesh has changed since it was read; nothing is changed then.
     """
     for job in jobs:
         for part in job.skin.parts:

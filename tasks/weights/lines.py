@@ -43,6 +43,8 @@ MESSAGES = {
 class WeightLines:
     """The weight lines of some bones on a mesh object, while they are being moved.
 
+    Raises SkinningError if no bone has a line on this mesh.
+
     Parameters
     ----------
     bones : sequence of str
@@ -60,11 +62,6 @@ class WeightLines:
         By the bone of a joint. Set it, then `write`.
     problems : dict of str to str
         Messages for the bones that have no line.
-
-    Raises
-    ------
-    SkinningError
-        If no bone has a line on this mesh.
     """
 
     def __init__(self, obj: bpy.types.Object, armature: bpy.types.Object, bones: Sequence[str]) -> None:
@@ -182,6 +179,8 @@ def read_lines(
 ) -> WeightLines:
     """Read the lines at which weight passes to bones from their parents.
 
+    Raises SkinningError if there is no armature or no line.
+
     Parameters
     ----------
     obj : Object
@@ -190,11 +189,6 @@ def read_lines(
         The armature of the modifier if not given.
     bones : sequence of str
         Bones that weight passes to.
-
-    Raises
-    ------
-    SkinningError
-        If there is no armature or no line.
     """
     armature = armature or find_deforming_modifier(obj).object
     if armature is None or armature.type != "ARMATURE":
@@ -222,16 +216,13 @@ Moves = Mapping[tuple[str, int], tuple[Sequence[float] | np.ndarray, Sequence[fl
 def set_moves(lines: WeightLines, moves: Moves, offset: float = 0.0, width: float = 1.0) -> None:
     """Move handles; `lines.write` then writes the weights.
 
+    Raises SkinningError if there is no such line.
+
     Parameters
     ----------
     offset, width : float
         Added to the offsets, and multiplied with the widths, of all handles of the lines in `moves`; of all lines where
         `moves` is empty.
-
-    Raises
-    ------
-    SkinningError
-        If there is no such line.
     """
     for (bone, line), (offsets, widths) in moves.items():
         joint = lines.find_joint(bone)
@@ -263,12 +254,8 @@ def describe_result(lines: WeightLines) -> str:
 def read_posed_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
     """Positions of the mesh's own vertices as posed, float32, shape (V, 3), object space.
 
-    Subdividing and mirroring keep the mesh's own vertices, and keep them first.
-
-    Raises
-    ------
-    SkinningError
-        If modifiers leave fewer vertices than there were.
+    Subdividing and mirroring keep the mesh's own vertices, and keep them first. Raises SkinningError if modifiers leave
+    fewer vertices than there were.
     """
     points, count = read_evaluated_points(obj, depsgraph), len(mesh_of(obj).vertices)
     if len(points) == count:

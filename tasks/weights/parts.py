@@ -99,17 +99,14 @@ class WeightedSkin:
 def find_deforming_armature(obj: bpy.types.Object, given: bpy.types.Object | None = None) -> bpy.types.Object:
     """The armature that deforms a mesh, or will deform it.
 
+    Raises SkinningError if there is none, or several, or the mesh hangs on a bone.
+
     Parameters
     ----------
     obj : Object
         A mesh.
     given : Object, optional
         The armature for a mesh that no armature deforms yet.
-
-    Raises
-    ------
-    SkinningError
-        If there is none, or several, or the mesh hangs on a bone.
     """
     if not armature_modifiers(obj) and find_holder(obj) is not None:
         raise SkinningError(
@@ -180,6 +177,8 @@ def read_skins(
 ) -> tuple[list[WeightedSkin], LeftOut]:
     """Read meshes as skins, one for each armature, and leave out what cannot be read; changes nothing.
 
+    Raises SkinningError if weights of none can be computed or written.
+
     Parameters
     ----------
     objects : Objects
@@ -190,11 +189,6 @@ def read_skins(
         Whether to refuse skins without any face.
     is_read_only : bool
         Whether their weights are not to be changed: those of linked meshes may be read.
-
-    Raises
-    ------
-    SkinningError
-        If weights of none can be computed or written.
     """
     objects = list(objects)
     by_armature: dict[bpy.types.Object, list[bpy.types.Object]] = {}
@@ -262,10 +256,7 @@ def own_meshes(
 ) -> tuple[list[bpy.types.Object], LeftOut]:
     """The objects whose weights can be written, of those that share mesh data only the first, and the others.
 
-    Raises
-    ------
-    SkinningError
-        If there is none.
+    Raises SkinningError if there is none.
     """
     own, left_out = choose_usable(objects, lambda obj: _check_own(obj, is_read_only))
     if not own:
@@ -291,15 +282,12 @@ def _check_own(obj: bpy.types.Object, is_read_only: bool) -> None:
 def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str]) -> SkinPart:
     """Read a mesh with its weights for bones of these names, in Edit Mode as edited.
 
+    Raises SkinningError if its positions in armature space are not finite.
+
     Parameters
     ----------
     names : sequence of str
         Of the deforming bones.
-
-    Raises
-    ------
-    SkinningError
-        If its positions in armature space are not finite.
     """
     weights = read_weights(obj, names)  # first: it brings the mesh up to date in Edit Mode
     space = object_to_armature(obj, armature)

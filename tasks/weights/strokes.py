@@ -26,7 +26,7 @@ class SmoothStroke:
     """A stroke of a brush that smooths weights of a mesh through the solid that its skin encloses.
 
     The weights are smoothed once, when the stroke begins; under the brush they come nearer to that. To compute them
-    takes a second or more: touches are remembered meanwhile.
+    takes a second or more: touches are remembered meanwhile. Raises SkinningError if weights cannot be edited.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ class SmoothStroke:
     ----------
     smoothing : callable
         Computes the smooth weights, shape (V, B), for `prepare`. Touches nothing of Blender's.
-
-    Raises
-    ------
-    SkinningError
-        If weights cannot be edited.
     """
 
     def __init__(self, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, repeats: int) -> None:

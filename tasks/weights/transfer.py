@@ -29,6 +29,8 @@ def transfer_weights(
 ) -> Steps[list[str]]:
     """Copy the weights of a mesh to meshes that lie on it.
 
+    Raises SkinningError if the source has no weights, or another armature.
+
     Parameters
     ----------
     objects : Objects
@@ -38,11 +40,6 @@ def transfer_weights(
     -------
     list of str
         Messages.
-
-    Raises
-    ------
-    SkinningError
-        If the source has no weights, or another armature.
     """
     (origin,), _ = read_skins([source])
     objects = [obj for obj in objects if obj.data != source.data]

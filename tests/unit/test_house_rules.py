@@ -149,7 +149,7 @@ def blend(points: np.ndarray, weights: np.ndarray | None, share: float, _unused:
         (", weights :", " :", "4: blend: no shape is given for 'weights'"),
         ("        Of the other one.\n", "", "4: blend: the entry 'share' only repeats the annotation"),
         (", shape (V, 3)", "", "4: blend: no shape is given for 'points'"),
-        ("    SkinningError\n", "    ValueError\n", "4: blend: no section Raises with SkinningError"),
+        ("    SkinningError\n", "    ValueError\n", "4: blend: it is not said when it raises SkinningError"),
     ],
 )
 def test_what_a_docstring_lacks_is_found(old: str, new: str, problem: str) -> None:

@@ -88,8 +88,8 @@ def problems_of(function: Function) -> Iterator[str]:
     for argument in filter(is_array, parameters):
         if not SHAPE.search(entries.get(argument.arg, "") or sections[""]):
             yield f"no shape is given for '{argument.arg}'"
-    if raises_skinning_error(function) and "SkinningError" not in sections.get("Raises", ""):
-        yield "no section Raises with SkinningError"
+    if raises_skinning_error(function) and "SkinningError" not in sections[""] + sections.get("Raises", ""):
+        yield "it is not said when it raises SkinningError"
 
 
 def check_source(source: Source) -> Iterator[str]:
