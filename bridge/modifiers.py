@@ -182,13 +182,7 @@ def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier
 def add_modifier(
     obj: bpy.types.Object, name: str, kind: Literal["ARMATURE", "NODES", "MESH_CACHE"], index: int
 ) -> bpy.types.Modifier:
-    """Put a new modifier into the stack; the active modifier stays active.
-
-    Parameters
-    ----------
-    index : int
-        Its position, 0 for the top.
-    """
+    """Put a new modifier into the stack; the active modifier stays active. `index`: its position, 0 for the top."""
     active = obj.modifiers.active.name if obj.modifiers.active else ""
     is_pinned = index > 0 and obj.modifiers[index - 1].use_pin_to_last
     new = obj.modifiers.new(name, kind)  # above those that are pinned to the end of the stack
@@ -210,10 +204,7 @@ def move_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, index: in
 def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, successor: bpy.types.Modifier | None) -> None:
     """Remove a modifier, or switch off one that a library override has from its library.
 
-    Parameters
-    ----------
-    successor : Modifier or None
-        Becomes the active modifier if the removed one was.
+    `successor`: becomes the active modifier if the removed one was.
     """
     clear_inputs(modifier)
     if is_from_library(modifier):

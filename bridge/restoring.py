@@ -30,10 +30,7 @@ def restored_on_failure(blocks: Iterable[Any]) -> Iterator[None]:
 def undone_on_failure(blocks: Iterable[Any] = ()) -> Iterator[ExitStack]:
     """Yield a stack of callbacks for all that is done meanwhile. They are only called if that raises, the last first.
 
-    Parameters
-    ----------
-    blocks : iterable of Armature or Action
-        Restored before any callback is called.
+    `blocks`: restored before any callback is called.
     """
     with ExitStack() as undo, restored_on_failure(blocks):
         yield undo

@@ -21,11 +21,8 @@ DONE, FAILED, LEFT_OUT, INTERRUPTED = 0, 1, 3, 130
 def main(argv: Sequence[str]) -> int:
     """Run one command.
 
-    Parameters
-    ----------
-    argv : sequence of str
-        Arguments after `blender --command supple`, such as `["info", "hero.blend", "--json"]`. The command opens its
-        file in this Blender: unsaved changes are lost.
+    `argv`: arguments after `blender --command supple`, such as `["info", "hero.blend", "--json"]`. The command opens
+    its file in this Blender: unsaved changes are lost.
 
     Returns
     -------

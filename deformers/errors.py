@@ -30,12 +30,6 @@ class UnsupportedError(SkinningError):
 def find_unusable(values: np.ndarray) -> np.ndarray:
     """Find numbers that are NaN, infinite, or too large to compute with.
 
-    Parameters
-    ----------
-    values : float array, shape (...)
-
-    Returns
-    -------
-    bool array, shape (...)
+    `values`, float array, shape (...). Returns a bool array, shape (...).
     """
     return ~(np.abs(values) < LARGEST_NUMBER)

@@ -150,10 +150,7 @@ def ensure_out_of_limbs(has_parts: bool, is_shared: bool = False) -> Any:
 def ensure_layer_joints(has_segments: bool) -> Any:
     """The group by which a joints object brings its bones' matrices to loose cloth.
 
-    Parameters
-    ----------
-    has_segments : bool
-        Whether the armature has B-Bones, its own or rolled ones.
+    `has_segments`: whether the armature has B-Bones, its own or rolled ones.
     """
     kind = " B-Bones" if has_segments else ""
     pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=has_segments))

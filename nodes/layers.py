@@ -149,10 +149,7 @@ def build_layer_joints(name: str, pose: Any) -> Any:
 def build_out_of_limbs(name: str, find: Any, push: Any, is_shared: bool = False) -> Any:
     """The group that pushes loose cloth, or skin, out of limbs; `find` and `push` are of `build_find` and `build_push`.
 
-    Parameters
-    ----------
-    is_shared : bool
-        Whether limbs give way too: then their neighbors are found once, before the first pass.
+    `is_shared`: whether limbs give way too: then their neighbors are found once, before the first pass.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -231,10 +228,7 @@ def build_find(name: str, is_shared: bool = False) -> Any:
 def build_push(name: str, has_parts: bool = False, is_shared: bool = False) -> Any:
     """The group of one pass: each vertex is pushed out of all limbs at once; stiff parts are moved as one.
 
-    Parameters
-    ----------
-    is_shared : bool
-        Whether limbs give way, too.
+    `is_shared`: whether limbs give way, too.
     """
     graph = Graph(name)
     limbs = _Limbs(graph)

@@ -60,11 +60,8 @@ class SuppleOperator:
     def attempt(self, step: Callable[[], Any]) -> set[str]:
         """Run a step and report what it returns or raises.
 
-        Parameters
-        ----------
-        step : callable
-            Returns a text, sentences without full stops (a list, or a report with `describe`), the operator's own
-            result (a set), or None for nothing to report.
+        `step` (callable): returns a text, sentences without full stops (a list, or a report with `describe`), the
+        operator's own result (a set), or None for nothing to report.
         """
         try:
             self._check_numbers()

@@ -90,10 +90,7 @@ def with_options(kind: type[TaskOptions]) -> Callable[[type], type]:
 def find_nan(owner: Any, names: Collection[str] = ()) -> tuple[Any, bpy.types.FloatProperty] | None:
     """The first NaN, which limits do not stop: its owner and its property; collections are searched too.
 
-    Parameters
-    ----------
-    names : collection of str
-        The properties to look at; all if not given.
+    `names`: the properties to look at; all if not given.
     """
     for prop in owner.bl_rna.properties:
         if names and prop.identifier not in names:

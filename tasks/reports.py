@@ -57,11 +57,8 @@ pose_times: PerObject[float] = PerObject()
 def close_report(obj: bpy.types.Object, report: str) -> None:
     """Take a report on an object off the panels until there is another.
 
-    Parameters
-    ----------
-    report : str
-        "measure", "farm", "version", "particles", "evaluate_problem", or the setting that holds it: "message",
-        "pattern_message", "weights_report", "offers_layers".
+    `report`: "measure", "farm", "version", "particles", "evaluate_problem", or the setting that holds it: "message",
+    "pattern_message", "weights_report", "offers_layers".
     """
     settings, particles = settings_of(obj), particle_reports.find(obj)
     if report == "measure":

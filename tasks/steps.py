@@ -49,10 +49,7 @@ def without_progress(function: Callable[[], T], _progress: Progress) -> T:
 def take_all(steps: Steps, progress: Progress | None = None) -> Any:
     """Take steps in one go.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Called with the share that is done, 0 to 1.
+    `progress` (callable, optional): called with the share that is done, 0 to 1.
 
     Returns
     -------

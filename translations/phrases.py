@@ -18,10 +18,7 @@ JOINTS = ("; ", ": ", ", ")
 class Phrases:
     """A table of texts and their translations.
 
-    Parameters
-    ----------
-    table : dict of str to str
-        `{}` stands for a value. Texts have no full stop at their end, nor have translations.
+    `table`: `{}` stands for a value. Texts have no full stop at their end, nor have translations.
 
     Attributes
     ----------

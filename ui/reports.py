@@ -82,10 +82,8 @@ def draw_message(
 ) -> None:
     """Draw a message in a box.
 
-    Parameters
-    ----------
-    closes : (Object, str), optional
-        The object and the report that a button beside the message takes off the panel: see `tasks/reports.py`.
+    `closes` ((Object, str), optional): the object and the report that a button beside the message takes off the panel:
+    see `tasks/reports.py`.
     """
     row = layout.box().row()
     column = row.column(align=True)

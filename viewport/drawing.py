@@ -293,10 +293,7 @@ def draw_discs(
 ) -> None:
     """Draw discs from `place_disc` or `build_disc`, at least one.
 
-    Parameters
-    ----------
-    depths : sequence of (str, float)
-        Depth tests, each with an opacity: by default, discs behind a surface shine through faintly.
+    `depths`: depth tests, each with an opacity: by default, discs behind a surface shine through faintly.
     """
     points = np.concatenate([points for points, _ in discs]).astype(np.float32)
     colors = np.concatenate([colors for _, colors in discs]).astype(np.float32)

@@ -201,10 +201,7 @@ def place_ghosts(
 ) -> tuple[Vector, Vector]:
     """Place ghosts in a view.
 
-    Parameters
-    ----------
-    meshes : sequence of Object
-        The visible meshes of the character.
+    `meshes`: the visible meshes of the character.
 
     Returns
     -------

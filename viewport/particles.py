@@ -119,9 +119,7 @@ def make_shader() -> gpu.types.GPUShader:
 def build_squares(particles: PlacedParticles, colors: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Vertex attributes and triangles for the shader.
 
-    Parameters
-    ----------
-    colors : float array, shape (P, 3)
+    `colors`, float array, shape (P, 3).
 
     Returns
     -------

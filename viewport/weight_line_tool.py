@@ -68,10 +68,7 @@ class LineDrag:
 class WeightLineTool:
     """Weight lines in 3D Views that follow the mouse, from when this is made until `remove`.
 
-    Parameters
-    ----------
-    is_mirrored : bool
-        Whether the lines of the other side move alike.
+    `is_mirrored`: whether the lines of the other side move alike.
     """
 
     def __init__(self, lines: WeightLines, context: bpy.types.Context, is_mirrored: bool) -> None:

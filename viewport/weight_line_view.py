@@ -55,10 +55,7 @@ class LinePick:
 class LinesInView:
     """The weight lines of a mesh in 3D Views, drawn until `remove`.
 
-    Parameters
-    ----------
-    joint : int
-        Index of the active joint: it shows its falloff.
+    `joint`: index of the active joint: it shows its falloff.
 
     Attributes
     ----------

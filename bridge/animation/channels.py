@@ -62,10 +62,7 @@ def _has_cycles(curve: bpy.types.FCurve) -> bool:
 def sample_curves(armature: bpy.types.Object, frames: Sequence[int], period: int = 0) -> list[Sampled]:
     """The F-curves of the action that an armature object plays, those that are not muted, in some frames.
 
-    Parameters
-    ----------
-    period : int
-        Frames after which curves without a Cycles modifier repeat, locations with their offset; 0 for none.
+    `period`: frames after which curves without a Cycles modifier repeat, locations with their offset; 0 for none.
     """
     sampled = []
     for curve in list_curves(armature):

@@ -61,10 +61,7 @@ def drive_keys(
 def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
     """Have shape keys of a mesh follow nothing any more, and remove the custom properties that only they have read.
 
-    Parameters
-    ----------
-    keys : sequence of str
-        Names of shape keys, also of such as are gone.
+    `keys`: names of shape keys, also of such as are gone.
     """
     mesh, blocks = mesh_of(obj), mesh_of(obj).shape_keys
     own_properties()
@@ -95,10 +92,7 @@ def own_properties() -> None:
 def read_driving_bones(obj: bpy.types.Object, keys: Sequence[str]) -> list[tuple[str, ...]]:
     """The present names of the bones that drive each of some shape keys; none for a key without drivers.
 
-    Parameters
-    ----------
-    keys : sequence of str
-        Names of shape keys.
+    `keys`: names of shape keys.
     """
     found = [owner.animation_data for owner in (mesh_of(obj), mesh_of(obj).shape_keys) if owner is not None]
     drivers = (curve for data in found if data is not None for curve in data.drivers)
@@ -137,10 +131,7 @@ def describe_drivers(obj: bpy.types.Object) -> dict[str, str]:
 def write_angle(reader: AngleReader, number: int) -> str:
     """What `AngleReader.read` gives of a correction, as a driver's expression.
 
-    Parameters
-    ----------
-    number : int
-        Of the correction.
+    `number`: of the correction.
 
     Returns
     -------
@@ -175,10 +166,7 @@ def write_directions(reader: DirectionReader, number: int) -> str:
 def write_nearness(reader: RadialReader, number: int) -> str:
     """A radial basis function of `RadialReader`, as a driver's expression.
 
-    Parameters
-    ----------
-    number : int
-        Of the pose, 0 for rest.
+    `number`: of the pose, 0 for rest.
 
     Returns
     -------

@@ -245,10 +245,7 @@ def _write_keys(made: bpy.types.FCurve, curve: Curve) -> None:
 def add_curves(owner: bpy.types.ID, curves: Sequence[Curve], repeats: bool) -> None:
     """Add F-curves to the action that a data-block plays, into its own slot.
 
-    Parameters
-    ----------
-    repeats : bool
-        Whether they begin anew after their last key, and before the first.
+    `repeats`: whether they begin anew after their last key, and before the first.
     """
     holder = next(_list_holders(owner))
     listed, groups = holder.fcurves, holder.groups
@@ -264,10 +261,7 @@ def add_curves(owner: bpy.types.ID, curves: Sequence[Curve], repeats: bool) -> N
 def remove_bone_curves(action: bpy.types.Action, bones: Iterable[str], group_name: str = "") -> None:
     """Remove the F-curves of bones from all slots of an action, and groups of curves that are empty then.
 
-    Parameters
-    ----------
-    group_name : str
-        Of a group that is removed if it is empty, also if others have removed its curves.
+    `group_name`: of a group that is removed if it is empty, also if others have removed its curves.
     """
     bones = set(bones)
     for holder in _list_all_holders(action):

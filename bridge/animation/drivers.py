@@ -67,15 +67,7 @@ def _read_angle_about(armature: bpy.types.Object, bone: str, axis: str) -> float
 def read_local_rotations(armature: bpy.types.Object, bones: Sequence[str]) -> np.ndarray:
     """Rotations of bones against their rest and their parents, constraints included: the same as drivers read.
 
-    Parameters
-    ----------
-    armature : Object
-        Evaluated.
-
-    Returns
-    -------
-    float64 array, shape (N, 4)
-        Unit quaternions (w, x, y, z), w not negative.
+    `armature`: evaluated. Returns a float64 array, shape (N, 4): unit quaternions (w, x, y, z), w not negative.
     """
     found = np.empty((len(bones), 4))
     for row, name in zip(found, bones, strict=True):
@@ -193,10 +185,7 @@ def set_expression(driver: bpy.types.Driver, expression: str) -> None:
 def drive_key(key: bpy.types.ShapeKey, armature: bpy.types.Object, name: str) -> None:
     """Have a shape key follow a custom property of an armature object, which its actions animate.
 
-    Parameters
-    ----------
-    name : str
-        Of the property.
+    `name`: of the property.
     """
     driver = key.driver_add("value").driver
     driver.type = "AVERAGE"

@@ -188,10 +188,7 @@ def read_frames(text: str) -> range:
 def render_frame(scene: bpy.types.Scene, frame: int, folder: str, pattern: str) -> str:
     """Render one frame, and return the image's path.
 
-    Parameters
-    ----------
-    pattern : str
-        Output path of the file, which gives the image its name.
+    `pattern`: output path of the file, which gives the image its name.
     """
     import bpy
 

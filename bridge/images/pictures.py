@@ -22,10 +22,7 @@ PNG_END = b"IEND\xaeB`\x82"
 class Page:
     """Meshes and texts on a sheet, seen from above: x to the right, y up, z toward the eye.
 
-    Parameters
-    ----------
-    scene : Scene
-        Empty, as `new_page` makes it.
+    `scene`: empty, as `new_page` makes it.
     """
 
     def __init__(self, scene: bpy.types.Scene) -> None:

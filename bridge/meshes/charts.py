@@ -97,10 +97,7 @@ def write_charts(mesh: bpy.types.Mesh, key: str, layers: Sequence[np.ndarray]) -
 def write_gauges(mesh: bpy.types.Mesh, key: str, layers: Sequence[GaugeLayer]) -> None:
     """Store layers of gauges in a mesh, and remove layers of the same key beyond them.
 
-    Parameters
-    ----------
-    key : str
-        Of the object whose patterns they are for.
+    `key`: of the object whose patterns they are for.
     """
     counts = {"CORNER": len(mesh.loops), "POINT": len(mesh.vertices), "FACE": len(mesh.polygons)}
     for index, layer in enumerate(layers):
@@ -132,10 +129,7 @@ def _write(mesh: bpy.types.Mesh, name: str, data_type: Any, domain: Any, values:
 def read_compression(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, name: str) -> np.ndarray | None:
     """Compression at an object's vertices, as stored by nodes.
 
-    Parameters
-    ----------
-    name : str
-        Of the attribute.
+    `name`: of the attribute.
 
     Returns
     -------

@@ -112,13 +112,7 @@ def _write_keys(mesh: bpy.types.Mesh, keys: FaceKeys, points: np.ndarray, linear
 
 
 def add_key(obj: bpy.types.Object, name: str, offsets: np.ndarray) -> bpy.types.ShapeKey:
-    """Add a shape key to a copy, and a Basis if it has none.
-
-    Parameters
-    ----------
-    offsets : float array, shape (V, 3)
-        Object space.
-    """
+    """Add a shape key to a copy, and a Basis if it has none. `offsets`, float array, shape (V, 3): Object space."""
     mesh = mesh_of(obj)
     if mesh.shape_keys is None:
         obj.shape_key_add(name="Basis", from_mix=False)

@@ -160,13 +160,7 @@ def moves_by_sdef(obj: bpy.types.Object) -> bool:
 
 
 class FaceKeys:
-    """The relative shape keys of a mesh, and the shape they make together.
-
-    Parameters
-    ----------
-    obj : Object
-        With relative shape keys.
-    """
+    """The relative shape keys of a mesh, and the shape they make together. `obj`: with relative shape keys."""
 
     def __init__(self, obj: bpy.types.Object) -> None:
         mesh, keys = mesh_of(obj), obj.data.shape_keys
@@ -271,10 +265,7 @@ def _walk_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
 def read_groups_of(mesh: bpy.types.Mesh, indices: np.ndarray) -> VertexGroups:
     """The entries of the vertex groups at some vertices.
 
-    Parameters
-    ----------
-    indices : int array, shape (N,)
-        Of the vertices, ascending.
+    `indices`, int array, shape (N,): of the vertices, ascending.
     """
     chosen = [mesh.vertices[index] for index in indices.tolist()]
     counts = [len(vertex.groups) for vertex in chosen]

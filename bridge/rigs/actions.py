@@ -85,10 +85,7 @@ def find_rate(scene: bpy.types.Scene) -> float:
 def find_times(scene: bpy.types.Scene, frames: Sequence[float]) -> np.ndarray:
     """When animation plays that is seen in frames of a scene: its Time Remapping sets both apart.
 
-    Returns
-    -------
-    float array, shape (n,)
-        To the last bit as Blender has them.
+    Returns a float array, shape (n,): to the last bit as Blender has them.
     """
     length = np.float32(scene.render.frame_map_old) / np.float32(scene.render.frame_map_new)
     return (np.asarray(frames, np.float32) * length).astype(float)

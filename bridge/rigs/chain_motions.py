@@ -73,10 +73,7 @@ def cut_region(
 ) -> ChainMotion:
     """How a bone moves that is to be, a child of a carrier that was read.
 
-    Parameters
-    ----------
-    head, tail : float64 arrays, shape (3,)
-        Armature space.
+    `head` and `tail`, float64 arrays, shape (3,): Armature space.
     """
     bone = cast(Any, armature.data).bones[carrier]
     along: Any = Vector((tail - head).tolist())

@@ -112,10 +112,7 @@ def clear_parent(obj: bpy.types.Object) -> None:
 def read_handles(armature: bpy.types.Object, names: Sequence[str]) -> Handles | None:
     """Read which deforming bones are points, and which the vertices of cages; None if none is.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of the deforming bones.
+    `names`: of the deforming bones.
     """
     bones = {name: obj for name, obj in list_handle_bones(armature).items() if name in names}
     if not bones:

@@ -152,10 +152,7 @@ def rotate_bone(bone: Any, rotation: Matrix) -> None:
 def place_bone(bone: Any, posed: np.ndarray, parent: np.ndarray | None) -> None:
     """Move a bone to the location of a matrix, by its location channels alone.
 
-    Parameters
-    ----------
-    posed, parent : float arrays, shape (4, 4)
-        Of the bone and of its parent, if it has one, armature space.
+    `posed` and `parent`, float arrays, shape (4, 4): of the bone and of its parent, if it has one, armature space.
     """
     above = {}
     if parent is not None:

@@ -74,13 +74,7 @@ class StretchPair:
 
 @dataclass(frozen=True)
 class _Row:
-    """A bone to be made.
-
-    Attributes
-    ----------
-    parent : int
-        Its row, -1 for none.
-    """
+    """A bone to be made. `parent`: its row, -1 for none."""
 
     name: str
     rest: Matrix
@@ -91,10 +85,7 @@ class _Row:
 def plan_stretch(armature: bpy.types.Object, skeleton: Skeleton) -> StretchPlan:
     """Plan the hidden armatures of a rig.
 
-    Parameters
-    ----------
-    skeleton : Skeleton
-        Of the rig, without B-Bones: `scaled_bones.find_problem` names them.
+    `skeleton`: of the rig, without B-Bones: `scaled_bones.find_problem` names them.
     """
     bones: Any = armature.data.bones
     parents = tuple(map(int, skeleton.joints.parents))

@@ -37,14 +37,8 @@ PRODUCTS = np.stack([_list_products(t, r) for t in np.eye(3) for r in np.eye(4)]
 def quaternions_from_rotations(rotations: np.ndarray) -> np.ndarray:
     """Unit quaternions of rotation matrices.
 
-    Parameters
-    ----------
-    rotations : float array, shape (B, 3, 3)
-
-    Returns
-    -------
-    float array, shape (B, 4)
-        (w, x, y, z), with positive largest components.
+    `rotations`, float array, shape (B, 3, 3). Returns a float array, shape (B, 4): (w, x, y, z), with positive largest
+    components.
 
     Notes
     -----

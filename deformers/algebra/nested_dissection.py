@@ -58,13 +58,7 @@ class Front:
 
 @dataclass(frozen=True)
 class NestedDissectionFactor:
-    """A factorized system.
-
-    Attributes
-    ----------
-    order : int array, shape (N,)
-        Unknowns in the order of elimination.
-    """
+    """A factorized system. `order`, int array, shape (N,): unknowns in the order of elimination."""
 
     order: np.ndarray
     fronts: tuple[Front, ...]

@@ -14,12 +14,7 @@ MIN_SCALE = 1e-5
 
 
 def find_rigid(linear: np.ndarray, tolerance: float = MAX_RIGID_ERROR) -> np.ndarray:
-    """Whether each matrix is a rotation: bool array, (B,).
-
-    Parameters
-    ----------
-    linear : float array, shape (B, 3, 3)
-    """
+    """Whether each matrix is a rotation: bool array, (B,). `linear`, float array, shape (B, 3, 3)."""
     entries = np.ascontiguousarray(linear.transpose(1, 2, 0))  # all joints beside each other
     error = np.abs((entries[:, :, None] * entries[:, None]).sum(axis=0) - np.eye(3)[:, :, None]).max(axis=(0, 1))
     return (error < tolerance) & (determinants(entries.transpose(2, 0, 1)) > 0)

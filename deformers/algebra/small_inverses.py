@@ -14,9 +14,7 @@ from .polar import determinants
 def invert_three(matrices: np.ndarray) -> np.ndarray:
     """Invert 3 x 3 matrices by their cofactors; those without a determinant become 0: float array, (N, 3, 3).
 
-    Parameters
-    ----------
-    matrices : float array, shape (N, 3, 3)
+    `matrices`, float array, shape (N, 3, 3).
     """
     first, second, third = matrices[:, :, 0], matrices[:, :, 1], matrices[:, :, 2]
     rows = np.stack([_cross(second, third), _cross(third, first), _cross(first, second)], axis=1)
@@ -33,9 +31,7 @@ def _cross(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def invert_definite(matrices: np.ndarray) -> np.ndarray:
     """Invert symmetric positive definite matrices: float array, (N, C, C).
 
-    Parameters
-    ----------
-    matrices : float array, shape (N, C, C)
+    `matrices`, float array, shape (N, C, C).
 
     Notes
     -----

@@ -186,10 +186,7 @@ def find_spot(landmark: Landmark, side: str, body: Body, rig: Rig, bones: RestBo
 def find_drivers(landmark: Landmark, side: str, body: Body, rig: Rig) -> list[str]:
     """Bones whose rotations add up to the angle of a landmark's joint; empty if the rig lacks them.
 
-    Parameters
-    ----------
-    side : str
-        The body's own.
+    `side`: the body's own.
     """
     named = body.named[side]
     parts = [(part, named if part in SIDED else MIDDLE) for part in landmark.driver]
@@ -197,13 +194,7 @@ def find_drivers(landmark: Landmark, side: str, body: Body, rig: Rig) -> list[st
 
 
 def guess_spot(landmark: Landmark, side: str, body: Body, bones: RestBones, bone: str) -> Spot:
-    """Find a landmark on a body of which only the driving bone is known.
-
-    Parameters
-    ----------
-    side : str
-        The body's own.
-    """
+    """Find a landmark on a body of which only the driving bone is known. `side`: the body's own."""
     index = bones.index(bone)
     driver = Limb(bones.heads[index], bones.tails[index], body.front)
     limb = driver

@@ -137,10 +137,7 @@ READERS: dict[str, Reader] = {
 def find_rig(presets: Sequence[RigPreset], names: Sequence[str]) -> Rig | None:
     """Find the preset that knows most of an armature's bones; of several, the one that misses fewest.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Bones of the armature. If names exist with several prefixes, the first ones are taken.
+    `names`: bones of the armature. If names exist with several prefixes, the first ones are taken.
 
     Returns
     -------

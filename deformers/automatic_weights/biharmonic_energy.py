@@ -234,12 +234,7 @@ def project_rows(values: np.ndarray, shifts: np.ndarray) -> tuple[np.ndarray, np
 
 
 class Bounds:
-    """Bounds of the least energy: the best weights found, and a bound from below.
-
-    Attributes
-    ----------
-    best : float array, shape (N, B)
-    """
+    """Bounds of the least energy: the best weights found, and a bound from below. `best`, float array, shape (N, B)."""
 
     def __init__(self, area: Area, free: np.ndarray, given: np.ndarray) -> None:
         self.best = given

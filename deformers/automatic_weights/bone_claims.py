@@ -17,10 +17,7 @@ TO_BOTH_SIDES = np.array([1e-3, 0.0, 0.0])
 def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find the nodes that bones run through, and the bone of each: int arrays, shape (S,).
 
-    Parameters
-    ----------
-    heads, tails : float64 arrays, shape (B, 3)
-        In the space of the cells.
+    `heads` and `tails`, float64 arrays, shape (B, 3): in the space of the cells.
     """
     keys = cells.keys
     order = np.argsort(keys, kind="stable")
@@ -53,10 +50,7 @@ def _sample_bone(head: np.ndarray, tail: np.ndarray, step: float, low: np.ndarra
 def find_nearby_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find the nearest node of each bone near the solid's box, as `find_seeds`: for a cape or a mask.
 
-    Parameters
-    ----------
-    heads, tails : float64 arrays, shape (B, 3)
-        In the space of the cells.
+    `heads` and `tails`, float64 arrays, shape (B, 3): in the space of the cells.
     """
     centers = cells.centers
     low, high = centers.min(axis=0), centers.max(axis=0)

@@ -77,10 +77,8 @@ INFO = WeightMethod(
 class Carriers:
     """Bones, points and cages that get weights.
 
-    Attributes
-    ----------
-    heads, tails : float64 arrays, shape (B, 3)
-        In the space of the solid; equal for points and vertices of cages.
+    `heads` and `tails`, float64 arrays, shape (B, 3): in the space of the solid; equal for points and vertices of
+    cages.
     """
 
     heads: np.ndarray

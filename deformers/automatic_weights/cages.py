@@ -20,12 +20,7 @@ SPACING = 1.0 / 48.0
 
 @dataclass(frozen=True)
 class Enclosed:
-    """Weights inside a closed cage.
-
-    Attributes
-    ----------
-    weights : float32 array, shape (N, B)
-    """
+    """Weights inside a closed cage. `weights`, float32 array, shape (N, B)."""
 
     cells: Cells
     weights: np.ndarray
@@ -89,13 +84,7 @@ def approach_count(surface: Surface, cells: Cells, step: float, count: int) -> C
 
 
 def hold_enclosed(cells: Cells, enclosed: Sequence[Enclosed], bone_count: int) -> Held:
-    """The nodes of a solid inside closed cages, with their weights.
-
-    Parameters
-    ----------
-    cells : Cells
-        Of the solid.
-    """
+    """The nodes of a solid inside closed cages, with their weights. `cells`: of the solid."""
     held = Held(np.empty(0, np.intp), np.empty((0, bone_count)))
     for one in enclosed:
         nodes = np.flatnonzero(one.find(cells.centers))

@@ -45,10 +45,7 @@ class Cage:
 class Handles:
     """Bones that are points, and bones that are vertices of cages.
 
-    Attributes
-    ----------
-    points : int array, shape (P,)
-        Bones; their heads are the points.
+    `points`, int array, shape (P,): bones; their heads are the points.
     """
 
     points: np.ndarray
@@ -138,10 +135,7 @@ def settle_points(cells: Cells, handles: Handles, heads: np.ndarray, surface: Su
 def hold_points(cells: Cells, handles: Handles, heads: np.ndarray) -> Held:
     """Find the nodes that points hold: all that are interpolated at the point.
 
-    Parameters
-    ----------
-    heads : float64 array, shape (B, 3)
-        In the space of the cells.
+    `heads`, float64 array, shape (B, 3): in the space of the cells.
     """
     nodes, rows = [np.empty(0, np.intp)], [np.empty((0, len(heads)))]
     for bone in handles.points:
@@ -207,12 +201,7 @@ def _interpolate(both: np.ndarray, corners: np.ndarray, spacing: float) -> tuple
 
 
 def spread_to_bones(cage: Cage, shares: np.ndarray, bone_count: int) -> np.ndarray:
-    """Shares of a cage's vertices as weights of bones, float64, shape (S, B).
-
-    Parameters
-    ----------
-    shares : float64 array, shape (S, C)
-    """
+    """Shares of a cage's vertices as weights of bones, float64, shape (S, B). `shares`, float64 array, shape (S, C)."""
     weights = np.zeros((len(shares), bone_count + 1))
     np.add.at(weights.T, cage.bones, shares.T)
     return weights[:, :-1]

@@ -58,10 +58,7 @@ class Frame:
 def find_plane(cells: BodyCells, sign: float) -> Frame:
     """Find the vertical plane of symmetry.
 
-    Parameters
-    ----------
-    sign : float
-        1 if the body is wide across the plane, as humans; -1 if it is long along it, as animals on four legs.
+    `sign`: 1 if the body is wide across the plane, as humans; -1 if it is long along it, as animals on four legs.
 
     Notes
     -----

@@ -58,9 +58,7 @@ def check_mesh(points: np.ndarray, triangles: np.ndarray) -> None:
 def merge_near(points: np.ndarray, triangles: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """Merge the vertices of a mesh, shapes (V, 3) and (T, 3), that is much finer than `cells` cells along its height.
 
-    Returns
-    -------
-    float64 array, shape (W, 3), and int array, shape (S, 3)
+    Returns a float64 array, shape (W, 3), and int array, shape (S, 3).
     """
     if len(triangles) < 60_000:  # below this, filling the mesh as it is takes no longer
         return points, triangles

@@ -513,10 +513,7 @@ def spread_squares(squares: np.ndarray, cap: int, stride: int = 1, axes: tuple[i
 def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Whether each segment crosses a surface before its end: bool array, shape (N,).
 
-    Parameters
-    ----------
-    starts, ends : float arrays, shape (N, 3)
-        In the space of the surface.
+    `starts` and `ends`, float arrays, shape (N, 3): in the space of the surface.
 
     Notes
     -----

@@ -145,15 +145,8 @@ def _cross_edge(known: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.nda
 def carry_values(distances: Distances, starts: np.ndarray) -> np.ndarray:
     """Carry values of the vertices next to the lines to all vertices within reach, along the shortest paths.
 
-    Parameters
-    ----------
-    starts : float array, shape (V, C)
-        Values of the vertices that have a segment; the other rows do not count.
-
-    Returns
-    -------
-    float64 array, shape (V, C)
-        0 out of reach.
+    `starts`, float array, shape (V, C): values of the vertices that have a segment; the other rows do not count.
+    Returns a float64 array, shape (V, C): 0 out of reach.
     """
     known = distances.segments >= 0
     result = np.where(known[:, None], starts, 0.0)

@@ -32,14 +32,7 @@ def stretch_vertices(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray) -> 
 def color_stretch(values: np.ndarray) -> np.ndarray:
     """Colors of `stretch_vertices`: blue for compressed, red for stretched skin.
 
-    Parameters
-    ----------
-    values : float array, shape (V,)
-
-    Returns
-    -------
-    float array, shape (V, 3)
-        sRGB.
+    `values`, float array, shape (V,). Returns a float array, shape (V, 3): sRGB.
     """
     full_stretch = 1.0  # Binary logarithm at the ends of the scale of stretch: half, and double the length
     scale = np.asarray(values) / full_stretch

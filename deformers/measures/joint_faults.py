@@ -117,10 +117,7 @@ class Groups:
 class SkinMeter:
     """A mesh at rest, to be measured in poses.
 
-    Parameters
-    ----------
-    rest : Rest
-        With `object_to_armature`.
+    `rest`: with `object_to_armature`.
 
     Attributes
     ----------

@@ -151,10 +151,7 @@ class LayerMeter:
     def estimate(self, above: np.ndarray, below: np.ndarray) -> float:
         """Quickly estimate the pierced share, from the skin that was nearest at rest, to find the worst of many poses.
 
-        Parameters
-        ----------
-        above, below : float arrays, shapes (V, 3), (U, 3)
-            Posed, in one space.
+        `above` and `below`, float arrays, shapes (V, 3), (U, 3): posed, in one space.
         """
         corners = below[self._corners]
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -164,10 +161,7 @@ class LayerMeter:
     def measure(self, above: np.ndarray, below: np.ndarray) -> Pierced:
         """Measure samples that were outside at rest and are inside in a pose.
 
-        Parameters
-        ----------
-        above, below : float arrays, shapes (V, 3), (U, 3)
-            Posed, in one space.
+        `above` and `below`, float arrays, shapes (V, 3), (U, 3): posed, in one space.
         """
         return self._gather(self.samples, *self._find_inside(above, below))
 
@@ -242,10 +236,7 @@ class SeenSkin:
     def measure(self, posed: Sequence[np.ndarray]) -> float:
         """Share of the figure, in pictures from six sides, that is skin covered at rest, minus that share at rest.
 
-        Parameters
-        ----------
-        posed : sequence of float arrays, shape (V, 3)
-            Of all meshes.
+        `posed`, sequence of float arrays, shape (V, 3): of all meshes.
         """
         starts = np.cumsum([0, *(len(points) for points in posed)])
         points = np.concatenate(posed)

@@ -92,15 +92,8 @@ class Limbs:
     def measure_sections(self, posed: np.ndarray) -> np.ndarray:
         """Measure the smallest section of each limb.
 
-        Parameters
-        ----------
-        posed : float array, shape (V, 3)
-            In any space of the same scale.
-
-        Returns
-        -------
-        float array, shape (B,)
-            Smallest posed area over rest area of its rings: 1 in rigid motion; NaN for limbs without rings.
+        `posed`, float array, shape (V, 3): in any space of the same scale. Returns a float array, shape (B,): smallest
+        posed area over rest area of its rings: 1 in rigid motion; NaN for limbs without rings.
         """
         smallest = np.full(len(self.heads), np.inf)
         np.minimum.at(smallest, self.ring_bones, self.rings.measure(posed) / self.areas)
@@ -140,10 +133,7 @@ class Limbs:
     def find_farthest(self, posed: np.ndarray, rest_to_pose: np.ndarray) -> Reach:
         """Find the limb with the farthest skin from the bones, relative to rest.
 
-        Parameters
-        ----------
-        posed, rest_to_pose : float arrays, shapes (V, 3), (B, 4, 4)
-            As for `measure_reaches`.
+        `posed` and `rest_to_pose`, float arrays, shapes (V, 3), (B, 4, 4): as for `measure_reaches`.
         """
         ratios = self.measure_reaches(posed, rest_to_pose)
         if np.isnan(ratios).all():
@@ -155,10 +145,7 @@ class Limbs:
 def find_owners(weights: Weights, vertex_count: int, joint_count: int) -> np.ndarray:
     """Find the joint with most of each vertex's weight.
 
-    Returns
-    -------
-    int array, shape (V,)
-        -1 for vertices without weights.
+    Returns an int array, shape (V,): -1 for vertices without weights.
     """
     weights = normalize_weights(weights, vertex_count, joint_count)
     order = np.lexsort((weights.values, weights.vertices))

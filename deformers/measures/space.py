@@ -79,10 +79,7 @@ class Solid:
     def measure(self, posed: np.ndarray) -> Space:
         """Measure the space in a pose.
 
-        Parameters
-        ----------
-        posed : float array, shape (V, 3)
-            All vertices of the mesh, in the unit of the points at rest.
+        `posed`, float array, shape (V, 3): all vertices of the mesh, in the unit of the points at rest.
 
         Returns
         -------

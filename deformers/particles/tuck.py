@@ -39,10 +39,7 @@ class Tuck:
     def find_moves(self, body: np.ndarray, layer: np.ndarray) -> np.ndarray:
         """Find the moves of the skin to below the layer, float64, shape (N, 3), in armature space.
 
-        Parameters
-        ----------
-        body, layer : float arrays, shapes (V, 3), (L, 3)
-            Posed, in armature space.
+        `body` and `layer`, float arrays, shapes (V, 3), (L, 3): posed, in armature space.
 
         Notes
         -----

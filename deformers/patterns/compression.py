@@ -291,15 +291,8 @@ def _find_weights(variances: np.ndarray, sizes: np.ndarray, starts: np.ndarray) 
 def measure_compression(layer: GaugeLayer, points: np.ndarray) -> np.ndarray:
     """Measure the compression of the skin at its vertices, negative for stretch.
 
-    Parameters
-    ----------
-    points : float array, shape (V, 3)
-        Posed, object space.
-
-    Returns
-    -------
-    float64 array, shape (V,)
-        Smoothed over each pattern, or its mean if the pattern has one amount; 0 outside of the patterns.
+    `points`, float array, shape (V, 3): posed, object space. Returns a float64 array, shape (V,): smoothed over each
+    pattern, or its mean if the pattern has one amount; 0 outside of the patterns.
     """
     count = len(layer.vertices)
     posed = points[layer.vertices][layer.corner_vertices].astype(np.float64)

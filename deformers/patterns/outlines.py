@@ -21,15 +21,8 @@ MARK_SIZE = 0.12  # of the arrow head, as a share of the shorter side of the hei
 def list_lines(size: Sequence[float], with_mark: bool) -> np.ndarray:
     """List the lines of a pattern's outline in the square from 0 to 1 that its height map fills.
 
-    Parameters
-    ----------
-    size : float array, shape (2,)
-        Width and height of the pattern on the skin.
-
-    Returns
-    -------
-    float64 array, shape (N, 2, 2)
-        Start and end of each line, (s, t): the four sides and, with the mark, an arrow head at the upper side.
+    `size`, float array, shape (2,): width and height of the pattern on the skin. Returns a float64 array, shape (N, 2,
+    2): start and end of each line, (s, t): the four sides and, with the mark, an arrow head at the upper side.
     """
     corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], float)
     border = np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
@@ -99,10 +92,7 @@ def outline_on_skin(skin: PosedSkin, number: int, lines: np.ndarray) -> np.ndarr
 def outline_by_chart(mesh: ChartMesh, chart: Chart, lines: np.ndarray) -> np.ndarray:
     """Lay the outline of a pattern that lies on the surface, (N, 2, 2) of `list_lines`, in the UV map by its chart.
 
-    Returns
-    -------
-    float64 array, shape (S, 2, 2)
-        UVs of the ends of the pieces, none without a UV map.
+    Returns a float64 array, shape (S, 2, 2): UVs of the ends of the pieces, none without a UV map.
     """
     if mesh.uv_map is None:
         return np.empty((0, 2, 2))

@@ -142,10 +142,7 @@ def cross_triangles(
 def cast_ray_at_rest(mesh: ChartMesh, origin: np.ndarray, direction: np.ndarray) -> SkinHit | None:
     """Find the first point in which a ray meets a mesh at rest, as `cast_ray` does.
 
-    Parameters
-    ----------
-    origin, direction : float arrays, shape (3,)
-        The ray, object space.
+    `origin` and `direction`, float arrays, shape (3,): the ray, object space.
     """
     return cast_ray(PosedSkin(mesh.points, mesh.triangle_points, mesh.triangles, (), mesh.points), origin, direction)
 

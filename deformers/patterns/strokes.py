@@ -122,10 +122,7 @@ def _interpolate(stops: np.ndarray, lengths: np.ndarray, values: np.ndarray) -> 
 def resample(points: np.ndarray, count: int = MAX_POINTS) -> np.ndarray:
     """Find at most `count` points at even distances along a polyline: float64 array, shape (<= count, n).
 
-    Parameters
-    ----------
-    points : float array, shape (K, n)
-        Positions, followed by values that are interpolated with them.
+    `points`, float array, shape (K, n): positions, followed by values that are interpolated with them.
     """
     points = np.asarray(points, np.float64)
     lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points[:, :3], axis=0), axis=1))])

@@ -153,10 +153,8 @@ def uv_frame(mesh: ChartMesh, point: SurfacePoint) -> np.ndarray:
 def surface_frame(point: SurfacePoint) -> np.ndarray:
     """Find how a height map that is not rotated lies on the surface.
 
-    Returns
-    -------
-    float64 array, shape (2, 3)
-        Unit tangents seen from outside: to the right, and up (toward object +Z, or +Y on a level surface).
+    Returns a float64 array, shape (2, 3): unit tangents seen from outside: to the right, and up (toward object +Z, or
+    +Y on a level surface).
     """
     normal = point.normal
     up = np.array([0.0, 0.0, 1.0] if abs(normal[2]) <= MAX_WALL_NORMAL_Z else [0.0, 1.0, 0.0])

@@ -14,11 +14,8 @@ from .limits import Hinge, RotationLimits
 def add_hinges(bones: PosedBones, found: Mapping[int, tuple[np.ndarray, float]]) -> PosedBones:
     """Let joints bend to one side only.
 
-    Parameters
-    ----------
-    found : mapping of int to tuple
-        By bone: its bending axis (X), its length (Y) and their normal (Z) as columns, (3, 3), in the bone's own axes;
-        and the angle about X from its rest at which it is straight, radians.
+    `found`: by bone: its bending axis (X), its length (Y) and their normal (Z) as columns, (3, 3), in the bone's own
+    axes; and the angle about X from its rest at which it is straight, radians.
 
     Notes
     -----

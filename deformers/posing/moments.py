@@ -170,15 +170,8 @@ def _add_up(linkage: Linkage, values: np.ndarray) -> np.ndarray:
 def bend(linkage: Linkage, pulls: np.ndarray) -> np.ndarray:
     """Part of a Hessian from second derivatives, for points that rotate while they are pulled.
 
-    Parameters
-    ----------
-    pulls : float64 array, shape (J, 3, 3)
-        Sum of `v_k r^T` for each joint: v_k is the part of a point that it carries, relative to its head, r the
-        residual.
-
-    Returns
-    -------
-    float64 array, shape (J, 3, J, 3)
+    `pulls`, float64 array, shape (J, 3, 3): sum of `v_k r^T` for each joint: v_k is the part of a point that it
+    carries, relative to its head, r the residual. Returns a float64 array, shape (J, 3, J, 3).
 
     Notes
     -----

@@ -8,10 +8,8 @@ import numpy as np
 def split_swing_twist(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Split rotations of bones into a twist about the bone, axis Y, and the swing after it.
 
-    Parameters
-    ----------
-    rotations : array, shape (..., 4)
-        Unit quaternions (w, x, y, z): the bone's rotation relative to its rest and its parent.
+    `rotations`, array, shape (..., 4): unit quaternions (w, x, y, z): the bone's rotation relative to its rest and its
+    parent.
 
     Returns
     -------
@@ -35,16 +33,9 @@ def split_swing_twist(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:
     """Measure joints' rotations about their bones' axes: the twist about Y, and the two parts of the swing.
 
-    Parameters
-    ----------
-    rotations : array, shape (..., 4)
-        As for `split_swing_twist`.
-
-    Returns
-    -------
-    float64 array, shape (..., 3)
-        About X, Y and Z, radians, from -pi to pi. Each is the whole angle if the others are zero; none jumps as long as
-        neither swing nor twist reaches pi. The parts of the swing are 2 asin of its vector's.
+    `rotations`, array, shape (..., 4): as for `split_swing_twist`. Returns a float64 array, shape (..., 3): about X, Y
+    and Z, radians, from -pi to pi. Each is the whole angle if the others are zero; none jumps as long as neither swing
+    nor twist reaches pi. The parts of the swing are 2 asin of its vector's.
     """
     swings, twists = split_swing_twist(rotations)
     x, z = 2.0 * np.arcsin(np.clip(np.moveaxis(swings[..., 1:], -1, 0), -1.0, 1.0))

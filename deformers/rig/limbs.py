@@ -331,10 +331,7 @@ def _is_straight(points: np.ndarray) -> bool:
 def make_even(joints: Joints) -> Joints:
     """Average the joints with their mirror images, so that decisions for one side hold for the other.
 
-    Parameters
-    ----------
-    joints : Joints
-        Without segments; only centers, parents and tails count.
+    `joints`: without segments; only centers, parents and tails count.
     """
     mirrored, axis, middle = find_mirrored(joints)
     has = mirrored >= 0

@@ -280,10 +280,7 @@ class Pose:
     def seen_from(self, object_to_armature: np.ndarray | None) -> Pose:
         """Move the pose to the space of another mesh, with shared results for the joints.
 
-        Parameters
-        ----------
-        object_to_armature : float array, shape (4, 4), or None
-            As in this class.
+        `object_to_armature`, float array, shape (4, 4), or None: as in this class.
         """
         return self if object_to_armature is None else replace(self, object_to_armature=object_to_armature)
 
@@ -341,10 +338,7 @@ def once_for_joints(find: Callable[[Joints], T]) -> Callable[[Joints], T]:
 def normalize_weights(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
     """Make each vertex's weights sum to 1; vertices without weights follow an extra joint that stays at rest.
 
-    Parameters
-    ----------
-    vertex_count, joint_count : int
-        The extra joint has the index `joint_count`.
+    `vertex_count` and `joint_count`: the extra joint has the index `joint_count`.
     """
     positive = np.maximum(weights.values, 0.0)
     totals = np.bincount(weights.vertices, positive, minlength=vertex_count)

@@ -67,16 +67,9 @@ def find_frame(rest_axes: np.ndarray, chains: Chains) -> np.ndarray:
     """Orientation of a character in its armature's space, in right angles, as files of other programs rotate
     characters.
 
-    Parameters
-    ----------
-    rest_axes : float array, shape (B, 3, 3)
-        Of the joints' bones at rest: columns, armature space.
-
-    Returns
-    -------
-    float64 array, shape (3, 3)
-        Columns are signed axes of armature space: approximate axes of the root with most joints, if it pointed up
-        without roll. The identity without joints.
+    `rest_axes`, float array, shape (B, 3, 3): of the joints' bones at rest: columns, armature space. Returns a float64
+    array, shape (3, 3): columns are signed axes of armature space: approximate axes of the root with most joints, if it
+    pointed up without roll. The identity without joints.
     """
     roots = np.flatnonzero(chains.is_root)
     if not len(roots):
@@ -202,10 +195,7 @@ def _join_parts(parents: np.ndarray, which: np.ndarray, heads: np.ndarray, tails
 def distances_to_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
     """Distances of points from bones: float array, (...).
 
-    Parameters
-    ----------
-    points, heads, tails : float arrays, shape (..., 3)
-        In one space; they are broadcast.
+    `points`, `heads` and `tails`, float arrays, shape (..., 3): in one space; they are broadcast.
     """
     axes = tails - heads
     squared = np.maximum((axes * axes).sum(axis=-1), 1e-300)

@@ -164,10 +164,7 @@ def skin_points(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns 
 def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None = None) -> np.ndarray:
     """Transform of each vertex's space, which applies to any position of the vertex.
 
-    Parameters
-    ----------
-    binding, pose, stages, turns
-        As for `skin_points`.
+    `binding`, `pose`, `stages` and `turns`: as for `skin_points`.
 
     Returns
     -------
@@ -255,10 +252,7 @@ def _skin_run(
 ) -> np.ndarray:
     """Posed points, shape (3, 1, n), or the columns of the transforms, shape (3, 4, n), of a run of blocks.
 
-    Parameters
-    ----------
-    coefficients : float32 array
-        Rows for `Binding.block_joints`.
+    `coefficients`, float32 array: rows for `Binding.block_joints`.
     """
     first, last = run[0].start, run[-1].end
     memory = Scratch(binding.scratch)

@@ -110,10 +110,7 @@ class BulgeLimit:
     def pull_back(self, posed: np.ndarray, pose: Pose) -> np.ndarray:
         """Offsets of all vertices of the mesh, float32, shape (V, 3), object space.
 
-        Parameters
-        ----------
-        posed : float array, shape (V, 3)
-            Object space.
+        `posed`, float array, shape (V, 3): Object space.
         """
         joints, at_rest = pose_joints(self.skeleton, pose, None), self._find_at_rest(pose)
         chosen = np.flatnonzero(joints.is_bent[self.joints])

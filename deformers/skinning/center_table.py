@@ -73,15 +73,8 @@ class CenterTable:
 def find_centers(surface: WeightedSurface, surfaces: tuple[WeightedSurface, ...], joint_count: int) -> np.ndarray:
     """Find the center of rotation of each vertex of a surface.
 
-    Parameters
-    ----------
-    surfaces : tuple of WeightedSurface
-        All that follow the joints, including this one, in any order.
-
-    Returns
-    -------
-    float64 array, shape (V, 3)
-        Armature space; the vertex itself if it follows one joint.
+    `surfaces`: all that follow the joints, including this one, in any order. Returns a float64 array, shape (V, 3):
+    Armature space; the vertex itself if it follows one joint.
 
     Notes
     -----

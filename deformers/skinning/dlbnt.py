@@ -155,10 +155,7 @@ def _damped_inverses(matrices: np.ndarray) -> np.ndarray:
 def find_stages(joints: Joints, pose: Pose, params: Params) -> list[Stage]:
     """The stages that blend a pose: one for rigid joints, else the stretch and the rigid motion by the order.
 
-    Parameters
-    ----------
-    pose : Pose
-        Of these joints.
+    `pose`: of these joints.
     """
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
     if find_rigid(linear).all():

@@ -22,10 +22,7 @@ MIN_STRETCH = 1e-4
 class LimbStretch:
     """Rms of |posed over rest length - 1| of the edges that a limb's twist, or its roll, can stretch, on both sides.
 
-    Attributes
-    ----------
-    before, after : float
-        Without and with the roll; 0 if nothing follows the limb.
+    `before` and `after`: without and with the roll; 0 if nothing follows the limb.
     """
 
     before: float
@@ -60,10 +57,7 @@ def _shall_roll(limb: Limb, stretch: LimbStretch) -> bool:
 def measure_limbs(limbs: Sequence[Limb], rests: Sequence[Rest]) -> dict[int, LimbStretch]:
     """Stretch of Preserve Volume's skin on each pair of limbs, whose sources are twisted, without and with rolls.
 
-    Parameters
-    ----------
-    limbs, rests
-        See `choose_limbs`.
+    `limbs` and `rests`: see `choose_limbs`.
     """
     found = {}
     for pair in dict.fromkeys(limb.pair for limb in limbs):

@@ -111,10 +111,7 @@ def _find_away(joints: Joints) -> np.ndarray:
 def find_linear_shares(weights: Weights, joints: Joints, vertex_count: int) -> np.ndarray:
     """Share of each vertex that follows bones on different sides of a limb's root, 0 to 1, shape (V,).
 
-    Parameters
-    ----------
-    weights : Weights
-        Need not be normalized.
+    `weights`: need not be normalized.
 
     Notes
     -----
@@ -152,10 +149,7 @@ def _sum_squares(weights: Weights, kinds: np.ndarray, kind_count: int, vertex_co
 def with_linear_roots(rest: Rest, amount: float) -> Rest:
     """A character with linear blending at the roots of limbs, unless a vertex group sets `Rest.linear`.
 
-    Parameters
-    ----------
-    amount : float
-        0 to 1.
+    `amount`: 0 to 1.
     """
     if rest.linear is not None or amount <= 0.0:
         return rest

@@ -135,13 +135,7 @@ def go_back(leans: np.ndarray, allowances: np.ndarray, directions: np.ndarray) -
 
 
 def sort_centers(centers: RotationCenters, ranks: np.ndarray) -> CenterRows:
-    """Sort centers into the order of the blocks.
-
-    Parameters
-    ----------
-    ranks : int array, shape (V,)
-        Of the vertices.
-    """
+    """Sort centers into the order of the blocks. `ranks`, int array, shape (V,): of the vertices."""
     points, leans = (wrap_points(rows, ranks)[:, 0] for rows in (centers.points, centers.leans))
     allowances = sort_values(centers.allowances, ranks, np.inf)
     if allowances is None:

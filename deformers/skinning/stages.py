@@ -90,13 +90,7 @@ IDENTITY_COEFFICIENTS: dict[Kind, np.ndarray] = {
 
 
 def empty_rows(rows: int, columns: int) -> np.ndarray:
-    """A new float32 array of rows that are aligned to `LANES`.
-
-    Parameters
-    ----------
-    columns : int
-        A multiple of `LANES`.
-    """
+    """A new float32 array of rows that are aligned to `LANES`. `columns`: a multiple of `LANES`."""
     memory = np.empty(rows * columns + LANES, np.float32)
     first = -memory.ctypes.data // memory.itemsize % LANES
     return memory[first : first + rows * columns].reshape(rows, columns)
@@ -160,10 +154,7 @@ def apply_affine(affine: np.ndarray, state: np.ndarray, memory: Scratch) -> np.n
 def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
     """Normalize sums of dual quaternions and move points and vectors by them (eq 5-8); see `apply_affine`.
 
-    Parameters
-    ----------
-    blended : float32 array, shape (10, n)
-        w and wrapped r of the real part, w' and r' of the dual part.
+    `blended`, float32 array, shape (10, n): w and wrapped r of the real part, w' and r' of the dual part.
 
     Notes
     -----
@@ -194,10 +185,8 @@ def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np
 def _move_about_pivots(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
     """Rotate the columns' images by each joint by sums of quaternions; see `apply_affine`.
 
-    Parameters
-    ----------
-    blended : float32 array, shape (22, n)
-        w and wrapped r of the quaternions, then the images of the axes and of the origin times them.
+    `blended`, float32 array, shape (22, n): w and wrapped r of the quaternions, then the images of the axes and of the
+    origin times them.
 
     Notes
     -----
@@ -232,10 +221,7 @@ def _fade_in(quaternions: np.ndarray) -> np.ndarray:
 def _rotate(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
     """Normalize sums of quaternions and rotate columns by them about the origin; see `apply_affine`.
 
-    Parameters
-    ----------
-    blended : float32 array, shape (6, n)
-        w and wrapped r.
+    `blended`, float32 array, shape (6, n): w and wrapped r.
 
     Notes
     -----

@@ -82,9 +82,7 @@ def orthonormalize(axes: np.ndarray) -> np.ndarray:
 def find_modes(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the modes of a chain with masses at the ends of its bones, and springs against bending between them.
 
-    Parameters
-    ----------
-    lengths : float array, shape (K,)
+    `lengths`, float array, shape (K,).
 
     Returns
     -------

@@ -212,10 +212,7 @@ def _measure(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.nda
 def describe(findings: Findings, names: Sequence[str]) -> list[str]:
     """Describe mistakes in sentences, those of all bones first; "No mistakes found" if there are none.
 
-    Parameters
-    ----------
-    names : sequence of str, length B
-        Of the bones.
+    `names`: of the bones.
     """
     whole = (
         (findings.unweighted, "{} no weights: no bone moves them"),

@@ -62,12 +62,7 @@ class HandleMoves:
     def set_line(
         self, line: int, offsets: Sequence[float] | np.ndarray, widths: Sequence[float] | np.ndarray
     ) -> HandleMoves:
-        """Set the handles of one line.
-
-        Parameters
-        ----------
-        offsets, widths : sequences of float, shape (HANDLES_PER_LINE,)
-        """
+        """Set the handles of one line. `offsets` and `widths`, sequences of float, shape (HANDLES_PER_LINE,)."""
         result = replace(self, offsets=self.offsets.copy(), widths=self.widths.copy())
         result.offsets[line], result.widths[line] = offsets, widths
         return result
@@ -105,15 +100,8 @@ class HandleMoves:
 def move_shares(field: LineField, moves: HandleMoves) -> np.ndarray:
     """Move the lines of a joint.
 
-    Parameters
-    ----------
-    moves : HandleMoves
-        Offsets count up to `MAX_OFFSET` of the reach, widths between 1 / `MAX_FALLOFF` and `MAX_FALLOFF`.
-
-    Returns
-    -------
-    float64 array, shape (N,)
-        Shares on the child's side: exactly `field.shares` at offsets 0 and widths 1.
+    `moves`: offsets count up to `MAX_OFFSET` of the reach, widths between 1 / `MAX_FALLOFF` and `MAX_FALLOFF`. Returns
+    a float64 array, shape (N,): shares on the child's side: exactly `field.shares` at offsets 0 and widths 1.
 
     Notes
     -----
@@ -229,10 +217,7 @@ def _find_nearest_vertex(field: LineField, line: int, angle: complex, distance: 
 def trace_handle_path(field: LineField, line: int, handle: int) -> tuple[Segments, np.ndarray]:
     """Trace the path along the limb on which a handle is dragged.
 
-    Parameters
-    ----------
-    line, handle : int
-        Index of the line, and of the handle on it.
+    `line` and `handle`: index of the line, and of the handle on it.
 
     Returns
     -------

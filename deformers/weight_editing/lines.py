@@ -110,10 +110,7 @@ class JointLines:
 def find_joint_lines(mesh: RiggedMesh, bone: int) -> JointLines:
     """Find the lines at which weight changes from a bone's parent to the bone.
 
-    Parameters
-    ----------
-    bone : int
-        Column of the weights; -1 if the bone does not deform.
+    `bone`: column of the weights; -1 if the bone does not deform.
 
     Raises
     ------
@@ -176,10 +173,7 @@ class LineEdit:
     def compute(self, moves: Mapping[int, HandleMoves]) -> np.ndarray:
         """Weights once lines are moved; `weights` itself if none is: float32 array, (N, K).
 
-        Parameters
-        ----------
-        moves : dict of int to HandleMoves
-            By the bone of a joint; joints without moves stay.
+        `moves`: by the bone of a joint; joints without moves stay.
 
         Notes
         -----
@@ -211,10 +205,7 @@ class LineEdit:
     def trace(self, joint: JointLines, weights: np.ndarray, level: float) -> Segments:
         """Trace a level of a joint's shares.
 
-        Parameters
-        ----------
-        weights : float array, shape (N, K)
-            Current weights.
+        `weights`, float array, shape (N, K): current weights.
 
         Returns
         -------

@@ -37,10 +37,7 @@ def open_with_inputs(path: Path, expected: Inputs | None = None) -> Inputs:
 def read_inputs(path: Path) -> Inputs:
     """The inputs of a bake of the open file; raises SkinningError if it or one of its libraries cannot be read.
 
-    Parameters
-    ----------
-    path : Path
-        Path at which the open file is saved, unchanged.
+    `path`: path at which the open file is saved, unchanged.
     """
     return _read_inputs(path, _digest(path))
 

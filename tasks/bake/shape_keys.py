@@ -59,10 +59,7 @@ def bake_shape_keys(
 class _KeyBake:
     """The keys of a bake of an object, while they are made.
 
-    Attributes
-    ----------
-    made : list of str
-        Their names; a Basis first, where the mesh had no keys.
+    `made`: their names; a Basis first, where the mesh had no keys.
     """
 
     def __init__(self, obj: bpy.types.Object) -> None:

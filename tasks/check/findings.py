@@ -27,13 +27,7 @@ LINEAR = "SSD"
 
 
 def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[Finding]:
-    """All faults of a character, the worst first.
-
-    Parameters
-    ----------
-    objects : Objects
-        The meshes.
-    """
+    """All faults of a character, the worst first. `objects`: the meshes."""
     known = {mesh.name for mesh in checked.meshes}
     found_in, _ = find_mistakes([obj for obj in objects if obj.name in known], is_read_only=True)
     mistakes = {part.obj.name: (part, found, names) for part, found, names in found_in}

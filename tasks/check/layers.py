@@ -62,10 +62,7 @@ class CheckedCrossing:
 class Contacts:
     """Collisions of a character's meshes with each other and with themselves.
 
-    Attributes
-    ----------
-    unit : float
-        Length in armature space that stands for a meter on a character of 1.8 m.
+    `unit`: length in armature space that stands for a meter on a character of 1.8 m.
     """
 
     layers: list[CheckedLayer]
@@ -78,13 +75,7 @@ Poser = Callable[[int], list[np.ndarray]]
 
 
 class LayerCheck:
-    """The meshes of a character at rest, to be measured together.
-
-    Parameters
-    ----------
-    meters : sequence of SkinMeter
-        Of the meshes.
-    """
+    """The meshes of a character at rest, to be measured together. `meters`: of the meshes."""
 
     def __init__(self, meters: Sequence[SkinMeter]) -> None:
         self._shells = [Shell.outward(meter.points, meter.triangles) for meter in meters]

@@ -60,10 +60,7 @@ def find_report(armature: bpy.types.Object) -> Report | None:
 def list_lines(settings: Any, armature: bpy.types.Object, report: Report, poses: int) -> None:
     """Keep the report on a character, and write its faults into the list that the panel shows.
 
-    Parameters
-    ----------
-    poses : int
-        That were checked.
+    `poses`: that were checked.
     """
     check_reports.keep(armature, {settings_of(armature).fixes: report})
     settings.armature, settings.poses, settings.active = armature.name, poses, 0

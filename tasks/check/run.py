@@ -93,10 +93,7 @@ class CheckedMesh:
     def measure(self, method: str, poses: Sequence[CheckedPose], bent: Sequence[Sequence[int]]) -> Iterator[np.ndarray]:
         """Measure a method in all poses; yields posed points, shape (V, 3), armature space, after each.
 
-        Parameters
-        ----------
-        bent : sequence of sequences of int
-            For each pose the joints that are looked at for overlap.
+        `bent`: for each pose the joints that are looked at for overlap.
         """
         meter = self.meter
         extremes = self.extremes[method] = Extremes.of(len(self.rest.joints.parents), len(self.rest.points))

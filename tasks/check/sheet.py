@@ -35,13 +35,7 @@ class Row:
 
 
 def choose_rows(checked: Checked, count: int = ROWS) -> list[Row]:
-    """The joints that any method treats worst, each once; of both sides of a body the worse.
-
-    Parameters
-    ----------
-    count : int
-        Most rows.
-    """
+    """The joints that any method treats worst, each once; of both sides of a body the worse. `count`: most rows."""
     found: list[tuple[float, Row]] = []
     for one in checked.meshes:
         for method, extremes in one.extremes.items():

@@ -49,10 +49,7 @@ class FaultView:
 def find_view(armature: bpy.types.Object, mesh: bpy.types.Object, finding: Finding, before: np.ndarray) -> FaultView:
     """Find the view of a fault in the pose that is shown now.
 
-    Parameters
-    ----------
-    before : float array, shape (3,)
-        Direction to the eye in the view as it is, world space.
+    `before`, float array, shape (3,): direction to the eye in the view as it is, world space.
     """
     depsgraph = bpy.context.evaluated_depsgraph_get()
     points, normals, triangles = _to_world(mesh, read_shown_shape(mesh, depsgraph))

@@ -58,10 +58,7 @@ class Displacement:
 def find_displacement(obj: bpy.types.Object, rest: Rest) -> Displacement | None:
     """The patterns that move the vertices of a mesh; None if there are none, or they move a subdivided skin.
 
-    Parameters
-    ----------
-    rest : Rest
-        Of it, with triangles.
+    `rest`: of it, with triangles.
     """
     settings = settings_of(obj)
     kinds = [kind for kind in KINDS if is_displaced(settings.pattern_display, kind)]

@@ -22,10 +22,7 @@ MANAGER = "http://localhost:8080"
 def describe_submission(job: FarmJob, engine: str, scripts: str) -> str:
     """The text for a job of an engine of `ENGINES`: commands for the shell of this machine, with full paths.
 
-    Parameters
-    ----------
-    scripts : str
-        A sentence on Python of the file.
+    `scripts`: a sentence on Python of the file.
     """
     words = {
         "file": job.file,

@@ -166,9 +166,7 @@ def compare_performances(body: PosedArmature, first: Performance, second: Perfor
 def find_loop(table: np.ndarray, performance: Performance, rate: float) -> Transition:
     """The best loop, in frames from 0; raises SkinningError if the action is too short for one.
 
-    Parameters
-    ----------
-    table : float array, shape (F, F)
+    `table`, float array, shape (F, F).
     """
     found = choose_loop(table, find_shortest(rate))
     if found is None:

@@ -168,10 +168,7 @@ def check_image(image: bpy.types.Image | None) -> None:
 class MeshCharts:
     """A mesh prepared for charts, and charts of patterns on it by everything that they depend on.
 
-    Attributes
-    ----------
-    code : str
-        Differs if the mesh has changed.
+    `code`: differs if the mesh has changed.
     """
 
     code: str
@@ -306,10 +303,7 @@ def follow_space(mesh: ChartMesh, pattern: PatternSettings) -> None:
 def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading: str) -> list[str]:
     """Explain why a pattern is not fully visible; nothing if it is, or if its note has an error.
 
-    Parameters
-    ----------
-    shading : str
-        Shading of the 3D View: "SOLID", "WIREFRAME", ... .
+    `shading`: shading of the 3D View: "SOLID", "WIREFRAME", ... .
     """
     if not pattern.show:
         return ["Hidden: enable it in the list"]

@@ -101,10 +101,7 @@ def _is_left(name: str, other: str) -> bool:
 def find_landing(obj: bpy.types.Object, key: str, bone: str = "") -> Landing | None:
     """Find the position of a pattern of the library, by its key, on a mesh; None if it is unknown.
 
-    Parameters
-    ----------
-    bone : str
-        Bone that drives it, or a bone near it. Required if no preset matches the armature.
+    `bone`: bone that drives it, or a bone near it. Required if no preset matches the armature.
     """
     landmarks = _find_landmarks(key)
     armature = find_driving_armature(obj)

@@ -154,10 +154,7 @@ def find_under_ray(
 ) -> tuple[SkinPoint, np.ndarray] | None:
     """Find the first point of the skins on a ray, and its position; None if there is none.
 
-    Parameters
-    ----------
-    origin, direction : sequences of 3 floats
-        World space.
+    `origin` and `direction`: world space.
     """
     start, along = np.array(origin), np.array(direction)
     found = []

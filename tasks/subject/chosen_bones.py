@@ -29,10 +29,7 @@ def find_deformed_meshes(
 ) -> list[bpy.types.Object]:
     """The active mesh if it has an armature; else all visible meshes that the active armature deforms.
 
-    Parameters
-    ----------
-    bones : sequence of str
-        Where any mesh has a vertex group of these bones, meshes without one are left out.
+    `bones`: where any mesh has a vertex group of these bones, meshes without one are left out.
 
     Returns
     -------

@@ -80,10 +80,7 @@ def _read_changed(path: Path, _changed: int, read: Callable[[str, Any], Any]) ->
 def find_rig_of(armature: bpy.types.Object, bones: RestBones | None = None) -> Rig | None:
     """The rig of the preset that knows an armature's bones by their names; None if there is none.
 
-    Parameters
-    ----------
-    bones : RestBones, optional
-        Of the armature, if they were read already.
+    `bones` (RestBones, optional): of the armature, if they were read already.
     """
     bones = read_rest_bones(armature) if bones is None else bones
     order = np.argsort(~bones.deforming, kind="stable")
