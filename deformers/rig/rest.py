@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -50,6 +50,16 @@ class Weights:
         dense = np.asarray(dense)
         vertices, joints = np.nonzero(dense)
         return cls(vertices, joints, dense[vertices, joints])
+
+    @classmethod
+    def in_a_row(cls, parts: Sequence[Rest]) -> Weights:
+        """The weights of meshes whose vertices follow one another."""
+        starts = np.cumsum([0, *(len(part.points) for part in parts)])
+        vertices = [part.weights.vertices + start for part, start in zip(parts, starts, strict=False)]
+        joints, values = (
+            np.concatenate([getattr(part.weights, name) for part in parts]) for name in ("joints", "values")
+        )
+        return cls(np.concatenate(vertices), joints, values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -275,19 +275,9 @@ def _bend(
     skeleton: Skeleton, meshes: Sequence[CheckedMesh], angle: float, own: Mapping[int, Sequence[Bend]]
 ) -> Iterator[CheckedPose]:
     """The poses of a range of motion: joints of limbs, or all if there is no limb."""
-    weights, count = _join_weights(meshes)
+    weights, count = Weights.in_a_row([mesh.rest for mesh in meshes]), sum(len(mesh.rest.points) for mesh in meshes)
     limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
     chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
     for pose in list_bent_poses(weights, count, skeleton.joints, angle, chosen, own):
         names = tuple(skeleton.name_joint(bend.joint) for bend in pose.bends)
         yield CheckedPose("", 0, pose.bends, pose.rest_to_pose, names)
-
-
-def _join_weights(meshes: Sequence[CheckedMesh]) -> tuple[Weights, int]:
-    """The weights of all meshes in a row, and the number of their vertices."""
-    counts = [len(mesh.rest.points) for mesh in meshes]
-    starts = np.cumsum([0, *counts])
-    weights = [mesh.rest.weights for mesh in meshes]
-    vertices = np.concatenate([own.vertices + start for own, start in zip(weights, starts[:-1], strict=True)])
-    joints, values = (np.concatenate([getattr(own, name) for own in weights]) for name in ("joints", "values"))
-    return Weights(vertices, joints, values), int(starts[-1])

@@ -104,10 +104,7 @@ class CopiedCharacter:
         surfaces = [WeightedSurface.of_rest(part.rest) for part in self.parts]
         points = np.concatenate([surface.points for surface in surfaces])
         triangles = [surface.triangles + part.first for surface, part in zip(surfaces, self.parts, strict=True)]
-        own = [part.rest.weights for part in self.parts]
-        vertices = [weights.vertices + part.first for weights, part in zip(own, self.parts, strict=True)]
-        joints, values = (np.concatenate([getattr(weights, name) for weights in own]) for name in ("joints", "values"))
-        weights = Weights(np.concatenate(vertices), joints, values)
+        weights = Weights.in_a_row([part.rest for part in self.parts])
         return CopiedSkin(points, np.concatenate(triangles), weights, self.skeleton.joints)
 
 

@@ -50,11 +50,6 @@ def add_handles(
         Armature of meshes that have none. Without it, they get one of their own.
     parent : bool
         Whether objects without a parent are parented to the bone that carries the skin there.
-
-    Returns
-    -------
-    list of str
-        Sentences on what was done.
     """
     own, left_out = own_meshes(meshes)
     subject = Subject(find_armature(own, armature), tuple(own))

@@ -28,11 +28,6 @@ def remove_handles(armature: bpy.types.Object, objects: Iterable[bpy.types.Objec
     ----------
     objects : Objects, optional
         Points and cages; all of the armature if not given.
-
-    Returns
-    -------
-    list of str
-        Sentences on what was done.
     """
     followed, chosen = list_handle_bones(armature), None if objects is None else set(objects)
     names = [name for name, obj in followed.items() if chosen is None or obj in chosen]

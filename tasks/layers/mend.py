@@ -25,11 +25,6 @@ SMOOTHING = 2
 def mend_at_rest(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> list[str]:
     """Move what sticks out of layers at rest beneath them.
 
-    Returns
-    -------
-    list of str
-        Sentences on what was moved.
-
     Raises
     ------
     SkinningError

@@ -93,11 +93,6 @@ def compare_actions(
         Seconds about each frame that are compared; 0 for `WINDOW`.
     rate : float
         Frames a second.
-
-    Yields
-    ------
-    float or function
-        As `tasks/steps.py` says.
     """
     whole = read_body(armature)
     one = find_action(armature, first)

@@ -69,11 +69,6 @@ def join_actions(
         Frames a second.
     pair : (int, int), optional
         Frame of each at the seam; the most alike if not given.
-
-    Yields
-    ------
-    float or function
-        As `tasks/steps.py` says.
     """
     whole = read_body(armature)
     actions = [find_action(armature, name) for name in (first, second)]
@@ -120,11 +115,6 @@ def make_loop(
         Frames a second.
     frames : (int, int), optional
         Last frame of the loop, and its first, which takes the place of the last; the most alike if not given.
-
-    Yields
-    ------
-    float or function
-        As `tasks/steps.py` says.
     """
     reading = read_performances(read_body(armature), [find_action(armature, name)])
     body, layout, names, (one,) = yield from take_part(reading, 0.0, READ)

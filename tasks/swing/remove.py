@@ -36,11 +36,6 @@ def remove_swing(armature: bpy.types.Object, names: Collection[str] = ()) -> lis
     ----------
     names : collection of str
         Bones of the chains. Without any, all chains.
-
-    Returns
-    -------
-    list of str
-        Sentences on what was done.
     """
     check_bones(armature)
     check_local_bones(armature)

@@ -50,11 +50,6 @@ def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[s
         Meshes with an armature.
     limit : int
         Influences that a vertex may have; 0 for any number.
-
-    Returns
-    -------
-    list of str
-        Messages about all objects.
     """
     mistakes, left_out = find_mistakes(objects, limit)
     messages = []

@@ -113,11 +113,6 @@ def complete_sides(
         Bones that the mesh has weights for.
     pairs : int array, shape (B,)
         The bone of the other side.
-
-    Returns
-    -------
-    list of str
-        Messages.
     """
     wanted = read_copies(obj, armature).add_twins(used, pairs)
     added = [name for name, is_wanted in zip(names, wanted, strict=True) if is_wanted and name not in obj.vertex_groups]

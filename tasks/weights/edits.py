@@ -53,11 +53,6 @@ def smooth_weights(
         Key of `SMOOTHINGS`.
     strength : float
         0 changes nothing; 1 takes the mean of the neighbors.
-
-    Returns
-    -------
-    list of str
-        Messages.
     """
     targets, notes = _read(objects, scope)
     plan = []
@@ -179,11 +174,6 @@ def mirror_weights(
         A bone's counterpart on the other side is edited with it.
     direction : str
         The side to copy from: "POSITIVE", "NEGATIVE", or "BOTH" for the mean of both.
-
-    Returns
-    -------
-    list of str
-        Messages.
     """
 
     armatures: list[bpy.types.Object] = []

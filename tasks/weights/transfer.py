@@ -35,11 +35,6 @@ def transfer_weights(
     ----------
     objects : Objects
         Each is matched by itself. Meshes that no armature deforms get the source's armature.
-
-    Returns
-    -------
-    list of str
-        Messages.
     """
     (origin,), _ = read_skins([source])
     objects = [obj for obj in objects if obj.data != source.data]
