@@ -24,10 +24,6 @@ class Differences:
         Over all vertices and frames; 95 % are below `most`.
     frame, vertex, joint : int
         Position of the largest distance; the joint is -1 if the vertex has no weights.
-    by_frame, by_vertex : float arrays, shapes (F,) and (V,)
-        Largest distance in each frame and of each vertex.
-    by_joint : float array, shape (B,)
-        Largest distance of the vertices that follow each joint most, or 0.
     """
 
     largest: float
@@ -36,9 +32,6 @@ class Differences:
     frame: int
     vertex: int
     joint: int
-    by_frame: np.ndarray
-    by_vertex: np.ndarray
-    by_joint: np.ndarray
 
 
 def chunk_frames(vertex_count: int, frames: np.ndarray) -> list[np.ndarray]:
@@ -101,7 +94,7 @@ def measure(
         Ascending; all by default.
     """
     frames = np.arange(examples.count) if frames is None else frames
-    tally = Tally(skin, examples.count)
+    tally = Tally(skin)
     for some in chunk_frames(len(skin.points), frames):
         progress(float(np.searchsorted(frames, some[0])) / len(frames))
         tally.add(some, np.linalg.norm(pose_copy(skin, examples, fit, some) - examples.read(some), axis=2))
@@ -111,22 +104,20 @@ def measure(
 class Tally:
     """Collects distances of a skin's vertices from their targets, some frames at a time."""
 
-    def __init__(self, skin: CopiedSkin, frame_count: int) -> None:
+    def __init__(self, skin: CopiedSkin) -> None:
         self._skin, self._step = skin, 1e-6 * skin.size
-        self._by_frame, self._by_vertex = np.zeros(frame_count), np.zeros(len(skin.points))
         self._histogram, self._squares = np.zeros(STEPS + 1, np.int64), 0.0
         self._worst = 0.0, 0, 0
 
     def add(self, frames: np.ndarray, apart: np.ndarray) -> None:
         """Add the distances, shape (N, V), in some frames, shape (N,)."""
-        self._by_frame[frames] = apart.max(axis=1, initial=0.0)
-        self._by_vertex = np.maximum(self._by_vertex, apart.max(axis=0))
         self._squares += float(np.square(apart, dtype=np.float64).sum())
         steps = np.minimum(apart.ravel() / self._step, STEPS).astype(np.int64)
         self._histogram += np.bincount(steps, minlength=STEPS + 1)
-        row = int(self._by_frame[frames].argmax())
-        if self._by_frame[frames[row]] > self._worst[0]:
-            self._worst = float(self._by_frame[frames[row]]), int(frames[row]), int(apart[row].argmax())
+        largest = apart.max(axis=1, initial=0.0)
+        row = int(largest.argmax())
+        if largest[row] > self._worst[0]:
+            self._worst = float(largest[row]), int(frames[row]), int(apart[row].argmax())
 
     def sum_up(self) -> Differences:
         """Differences in all frames that were added."""
@@ -134,13 +125,9 @@ class Tally:
         below = np.cumsum(self._histogram)
         most = self._step * float(np.searchsorted(below, 0.95 * below[-1]) + 1)
         owners = find_main_joints(self._skin)
-        by_joint = np.zeros(len(self._skin.joints.parents))
-        np.maximum.at(by_joint, owners[owners >= 0], self._by_vertex[owners >= 0])
         rms = float(np.sqrt(self._squares / max(1, int(below[-1]))))
         joint = int(owners[vertex]) if len(owners) else -1
-        return Differences(
-            largest, min(most, largest), rms, frame, vertex, joint, self._by_frame, self._by_vertex, by_joint
-        )
+        return Differences(largest, min(most, largest), rms, frame, vertex, joint)
 
 
 def find_main_joints(skin: CopiedSkin) -> np.ndarray:

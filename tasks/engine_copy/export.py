@@ -136,7 +136,7 @@ def write_file(
 def measure_file(plan: CopyPlan, found: Mapping[str, Any], report: Report) -> Report:
     """Complete the report on a copy by the measures of its file, as `write_file` found them."""
     character = plan.source.character
-    tally = Tally(character.skin, len(plan.source.matrices))
+    tally = Tally(character.skin)
     for frame, apart in enumerate(found["apart"]):
         tally.add(np.array([frame]), np.asarray(apart)[None] / character.scale)
     notes = report.notes
