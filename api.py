@@ -14,7 +14,7 @@ part are left out, and `left_out` of the report names them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -50,27 +50,27 @@ from .tasks.check.findings import describe_check, describe_fully, find_faults
 from .tasks.check.fix import Fixed, fix_faults
 from .tasks.check.run import Checked, check_character
 from .tasks.check.sheet import draw_sheet
-from .tasks.corrections.flesh import add_flesh, remove_flesh
+from .tasks.corrections.flesh import add_flesh
 from .tasks.corrections.from_method import CorrectedFrom
 from .tasks.corrections.from_source import correct_from
 from .tasks.engine_copy.hung import list_hung
 from .tasks.engine_copy.report import Report as CopyReport
-from .tasks.engine_copy.run import ENGINE_COPY, make_engine_copy
-from .tasks.features import HANDLES, LAYERS, SWING
+from .tasks.engine_copy.run import make_engine_copy
+from .tasks.features import FEATURES
 from .tasks.fit.fit import as_json, describe, find_joints, make_skeleton
 from .tasks.handles.add import add_handles
 from .tasks.installed import engine
-from .tasks.installed.feature import Feature, Subject
+from .tasks.installed.feature import Subject
 from .tasks.layers.add import LayersReport, add_layers
 from .tasks.layers.mend import mend_at_rest
-from .tasks.left_out import LeftOut, choose_usable, describe_left_out
+from .tasks.left_out import LeftOut, describe_left_out
 from .tasks.motion.compare import Comparison, compare_actions
 from .tasks.motion.report import Report as SeamReport
 from .tasks.motion.seams import join_actions, make_loop
-from .tasks.patterns.edit import SetReport, add_from_file, add_from_library, add_set, remove_all
+from .tasks.patterns.edit import SetReport, add_from_file, add_from_library, add_set
 from .tasks.patterns.library import find_entry
 from .tasks.patterns.maps import bind_map, read_amounts, write_maps
-from .tasks.skin.baked import check_clearable, clear_bake, show_cache
+from .tasks.skin.baked import show_cache
 from .tasks.skin.bind import bind_each, describe_particles, unbind
 from .tasks.skin.former import update_former
 from .tasks.skin.model import Choices, SkinSource, UnboundSkin
@@ -78,7 +78,6 @@ from .tasks.skin.muting import mute
 from .tasks.skin.poses import find_skeleton
 from .tasks.steps import Progress, counted, take_all
 from .tasks.subject.character import find_method_in_use, find_skinned, list_deformed
-from .tasks.subject.corrected import list_flesh
 from .tasks.subject.frames import Frames, as_range, read_frames
 from .tasks.subject.stack import list_former
 from .tasks.swing.add import add_region_swing, add_swing, update_swing
@@ -641,14 +640,15 @@ class Character:
         SkinningError
             If the character has nothing of a named feature, or it cannot be changed.
         """
-        notes, objects = [], self._choose(meshes)
-        for feature in features:
-            if feature not in FEATURES:
-                raise SkinningError(f"There is no feature '{feature}': choose one of {', '.join(FEATURES)}")
-        for name, (has, take_off) in FEATURES.items():
-            if name in features or (not features and has(self.armature, objects)):
-                notes += take_off(self.armature, objects)
-        return _report(objects, notes)
+        subject, notes = Subject(self.armature, tuple(self._choose(meshes))), []
+        known = {feature.key: feature for feature in reversed(FEATURES)}
+        for name in features:
+            if name not in known:
+                raise SkinningError(f"There is no feature '{name}': choose one of {', '.join(known)}")
+        for name, feature in known.items():
+            if name in features or (not features and feature.is_in(subject)):
+                notes += engine.remove(feature, subject)
+        return _report(subject.meshes, notes)
 
     def compare(
         self, first: str = "", second: str = "", blend: float = 0.0, progress: Progress | None = None
@@ -759,52 +759,3 @@ def find_objects(objects: Meshes) -> list[bpy.types.Object]:
 
 def _report(objects: Iterable[bpy.types.Object], notes: Iterable[str] = (), left_out: LeftOut | None = None) -> Done:
     return Done(tuple(obj.name for obj in objects), tuple(notes), describe_left_out(left_out or []))
-
-
-def _remove_bakes(_armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> list[str]:
-    baked, left_out = choose_usable(_list_baked(None, meshes), check_clearable)
-    for obj in baked:
-        clear_bake(obj)
-    return list(describe_left_out(left_out))
-
-
-def _list_baked(_armature: Any, meshes: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
-    return [obj for obj in meshes if settings_of(obj).bake != "NONE"]
-
-
-def _remove_patterns(_armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> list[str]:
-    count, left_out = remove_all(meshes)
-    return [f"Removed {count} patterns", *describe_left_out(left_out)]
-
-
-def _remove_flesh(_armature: bpy.types.Object, meshes: Sequence[bpy.types.Object]) -> list[str]:
-    count, left_out = remove_flesh(meshes)
-    return [f"{count} corrections from Particles were removed", *describe_left_out(left_out)]
-
-
-Find = Callable[[bpy.types.Object, Sequence[bpy.types.Object]], Any]
-Remove = Callable[[bpy.types.Object, Sequence[bpy.types.Object]], list[str]]
-
-
-def _row_of(feature: Feature) -> tuple[Find, Remove]:
-    return (
-        lambda armature, meshes: feature.is_in(Subject(armature, tuple(meshes))),
-        lambda armature, meshes: engine.remove(feature, Subject(armature, tuple(meshes))),
-    )
-
-
-# Later features stand on earlier ones: the last to be removed is what all others deform, the skin.
-# How each feature is found on a character, and how it is removed, in this order
-FEATURES: dict[str, tuple[Find, Remove]] = {
-    "copy": _row_of(ENGINE_COPY),
-    "bake": (_list_baked, _remove_bakes),
-    "layers": _row_of(LAYERS),
-    "swing": _row_of(SWING),
-    "patterns": (lambda _, meshes: any(settings_of(obj).patterns for obj in meshes), _remove_patterns),
-    "flesh": (lambda _, meshes: list_flesh(meshes), _remove_flesh),
-    "handles": _row_of(HANDLES),
-    "skin": (
-        lambda _, meshes: any(settings_of(obj).is_bound for obj in meshes),
-        lambda _, meshes: list(describe_left_out(unbind(meshes))),
-    ),
-}

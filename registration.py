@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import cli, operators, preview, settings, translations, ui, viewport
+from . import cli, live, operators, settings, translations, ui, viewport
 
-PARTS = (translations, settings, operators, ui, preview, viewport, cli)
+PARTS = (translations, settings, operators, ui, live, viewport, cli)
 
 
 def register() -> None:

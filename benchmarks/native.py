@@ -177,7 +177,7 @@ def measure_bent(character: Character, rolls: Sequence[Any]) -> float:
     """Largest motion of vertices by segments in poses without twist."""
     axes = {roll.source: np.array(roll.axis) for roll in rolls}
     random, limbs, off = np.random.default_rng(SEED), {roll.bone for roll in rolls}, 0.0
-    with find("tasks.skin.step").without_changes():  # Supple would show what is hidden again
+    with find("bridge.changes").without_changes():  # Supple would show what is hidden again
         for modifier in character.modifiers:
             modifier.show_viewport = not modifier.name.startswith("Supple Linear")
         for _ in range(POSES):

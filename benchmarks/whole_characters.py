@@ -145,7 +145,9 @@ def run_drag(arguments: argparse.Namespace) -> None:
     for name in list_characters(arguments.assets, ("mh_human",)):
         for dragged, (start, has_action) in DRAGGED.items():
             character = open_character(arguments.assets, name)
-            with patch.object(find("preview"), "is_dragging", return_value=True):  # as while the mouse moves bones
+            with patch.object(
+                find("bridge.changes"), "is_dragging", return_value=True
+            ):  # as while the mouse moves bones
                 times = time_steps(character, drag(character, start, has_action), rounds=arguments.rounds)
             rows.append(show_times(f"{name}, {dragged}", character, times))
     print_table(COLUMNS, rows)

@@ -7,13 +7,7 @@ from typing import Any
 
 import bpy
 
-_rewinds = 0
-
-
-def note_rewind() -> None:
-    """Note that undo or redo has replaced data-blocks, whose parts are others then."""
-    global _rewinds
-    _rewinds += 1
+from .per_object import count_undone
 
 
 def find_again(uid: int) -> bpy.types.Object | None:
@@ -39,11 +33,11 @@ class Held:
 
     def note(self) -> None:
         """Take the file as it is."""
-        self._parts, self._rewinds = _read_parts(), _rewinds
+        self._parts, self._undone = _read_parts(), count_undone()
 
     def is_changed(self) -> bool:
         """Whether something of it was deleted, replaced or edited since it was noted."""
-        return _rewinds != self._rewinds or not self._parts.items() <= _read_parts().items()
+        return count_undone() != self._undone or not self._parts.items() <= _read_parts().items()
 
 
 def _read_parts() -> dict[int, tuple]:

@@ -11,6 +11,8 @@ T = TypeVar("T")
 
 _tables: list[PerObject] = []
 
+_undone = 0
+
 
 class PerObject(dict[int, T], Generic[T]):
     """Values remembered for data-blocks.
@@ -55,8 +57,15 @@ def forget_all() -> None:
         table.clear()
 
 
+def count_undone() -> int:
+    """How often undo or redo has replaced data-blocks, whose parts are others then."""
+    return _undone
+
+
 def forget_undone() -> None:
-    """Empty the tables that do not survive undo."""
+    """Empty the tables that do not survive undo, after undo or redo."""
+    global _undone
+    _undone += 1
     for table in _tables:
         if not table.survives_undo:
             table.clear()

@@ -1,7 +1,12 @@
-"""All features, in the order in which they stand on each other."""
+"""All features, in the order in which they stand on each other: what all the others deform, the skin, comes first."""
 
+from .corrections.flesh import CORRECTIONS
+from .engine_copy.run import ENGINE_COPY
 from .handles.add import HANDLES
 from .layers.add import LAYERS
+from .patterns.follow import PATTERNS
+from .skin.baked import BAKES
+from .skin.live import SKIN
 from .swing.add import SWING
 
-FEATURES = (HANDLES, LAYERS, SWING)
+FEATURES = (SKIN, HANDLES, CORRECTIONS, PATTERNS, SWING, LAYERS, BAKES, ENGINE_COPY)

@@ -75,3 +75,8 @@ def close_report(obj: bpy.types.Object, report: str) -> None:
         settings.property_unset(report)
         if report == "message":
             settings.property_unset("remedy")
+
+
+def describe_failure(error: Exception) -> str:
+    """An error that is none of the user's, in a line to be reported."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -23,11 +23,6 @@ Progress = Callable[[float], None]
 Steps = Generator[Any, Any, T]
 
 
-def only(function: Callable[[Progress], Any]) -> Steps:
-    """One step, computed; `function` takes a function to tell the share that is done."""
-    return (yield function)
-
-
 def computed(function: Callable[[], T]) -> Steps[T]:
     """One step, computed; `function` cannot tell the share that is done."""
     return (yield partial(without_progress, function))

@@ -70,7 +70,7 @@ BOXES = {
     "api": tall("api", "scripts", 970, 232, 180, "interface"),
     "translations": tall("translations", "Japanese texts", 30, 336, 160, "interface"),
     "viewport": tall("viewport", "drawing over the 3D View", 330, 232, 250, "interface"),
-    "preview": tall("preview", "handlers: poses as they change", 620, 232, 280, "interface"),
+    "live": tall("live", "handlers: features follow changes", 620, 232, 280, "interface"),
     "tasks": Box("tasks", "what a user can do, on Blender's objects", 330, 336, 820, 640, "tasks", True),
     "tasks/features": tall("features", "all that Supple puts into a file, in its order", 356, 388, 768, "tasks"),
     "tasks/farm": tall("farm", "jobs for engines", 356, 474, 130, "tasks"),

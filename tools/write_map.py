@@ -12,12 +12,12 @@ from house_rules.sources import ROOT, read_product
 PAGE = ROOT / "docs" / "how-it-works.md"
 BEGIN, END = "<!-- The map: python tools/write_map.py writes it. -->\n\n", "<!-- The end of the map. -->\n"
 SEEN = ("settings", "operators", "ui", "viewport", "cli")
-COLUMNS = (("deformers",), ("bridge", "nodes"), ("tasks", "preview"), SEEN)
+COLUMNS = (("deformers",), ("bridge", "nodes"), ("tasks", "live"), SEEN)
 HEAD = "| feature | numbers | Blender's data | what a user can do | how a user reaches it |\n|---|---|---|---|---|\n"
 
 # The page of each feature, and what the paths of its modules have in them; `$` is the end of a module's name.
 FEATURES = {
-    "[Bind, live](binding.md)": r"/skinning/|tasks/skin/|preview$|/(carriers|stretch_armatures|scaled_bones)$"
+    "[Bind, live](binding.md)": r"/skinning/|tasks/skin/|^live$|/(carriers|stretch_armatures|scaled_bones)$"
     r"|/(bind|looks)$|settings/objects$|ui/(panels|first|fine_tune)$",
     "[All features](#the-life-of-a-feature)": r"/installed($|/)|tasks/features$|/owned$|/restoring$",
     "[Centers](centers.md)": r"center(s|_table)$|/bulge_limit$",

@@ -8,6 +8,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import StringProperty
 
+from ...bridge.changes import without_changes
 from ...options import CopyOptions, rows_of
 from ...settings.character import list_meshes
 from ...settings.checks import check_settings
@@ -19,7 +20,6 @@ from ...tasks.engine_copy.report import Report
 from ...tasks.engine_copy.run import BonePlan, export_copy, make_engine_copy, plan_bones
 from ...tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
 from ...tasks.engine_copy.targets import SUFFIXES
-from ...tasks.skin.step import without_changes
 from ...tasks.subject.actions import list_seen_actions
 from ...translations import translate
 from ..base import SKIP, SuppleOperator

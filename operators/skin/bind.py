@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
+from ...bridge.changes import without_changes
 from ...deformers import METHODS, SkinningError
 from ...settings.character import list_ticked
 from ...settings.objects import METHOD_ITEMS, needs_supple, settings_of
@@ -18,7 +19,6 @@ from ...tasks.skin.bind import (
     prepare_each,
     unbind,
 )
-from ...tasks.skin.step import without_changes
 from ...translations import translate
 from ..base import SKIP, SuppleOperator
 from ..computing import ComputingOperator

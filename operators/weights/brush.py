@@ -7,10 +7,10 @@ from typing import Any, cast
 import bpy
 from bpy.props import CollectionProperty
 
+from ...bridge.changes import without_changes
 from ...bridge.meshes.data import mesh_of
 from ...settings.properties import FloatProperty, FloatVectorProperty
 from ...settings.weights import BRUSH_REPEATS, BRUSH_STRENGTH
-from ...tasks.skin.step import without_changes
 from ...tasks.steps import StepsBeside, computed
 from ...tasks.subject.character import has_armature_modifier
 from ...tasks.weights.reports import count

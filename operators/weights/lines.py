@@ -7,11 +7,11 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
+from ...bridge.changes import without_changes
 from ...bridge.meshes.data import mesh_of
 from ...deformers.weight_editing.line_fields import HANDLES_PER_LINE
 from ...deformers.weight_editing.line_moves import MAX_FALLOFF
 from ...settings.properties import FloatProperty, FloatVectorProperty
-from ...tasks.skin.step import without_changes
 from ...tasks.subject.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from ...tasks.weights.line_mirror import add_mirrored
 from ...tasks.weights.lines import WeightLines, describe_result, list_moves, read_first_lines, set_moves

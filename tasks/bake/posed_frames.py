@@ -9,6 +9,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
+from ...bridge.changes import without_changes
 from ...bridge.held import find_again
 from ...bridge.meshes.data import mesh_of, read_evaluated_points
 from ...deformers import SkinningError
@@ -16,7 +17,7 @@ from ...deformers.errors import find_unusable
 from ...settings.objects import settings_of
 from ..left_out import LeftOut, choose_usable
 from ..skin.evaluators import find_evaluator
-from ..skin.step import Step, at_bake_quality, without_changes
+from ..skin.step import Step, at_bake_quality
 from ..subject.character import has_armature_modifier
 from ..subject.stack import (
     check_blends,

@@ -9,13 +9,13 @@ import bpy
 import numpy as np
 
 from ...bridge.animation.curves import key_spike
+from ...bridge.changes import without_changes
 from ...bridge.held import find_again
 from ...bridge.meshes.data import read_evaluated_points, read_key_points, write_key_points
 from ...bridge.rigs.actions import check_remapping, find_times
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..skin.baked import remove_keys, show_live
-from ..skin.step import without_changes
 from ..subject.character import modifiers_above
 from ..subject.stack import find_supple_modifier, is_deformed_by_parent, read_toggles, write_toggles
 from .posed_frames import check_bakeable, posed_frames

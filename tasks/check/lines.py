@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 
 from ...options import CheckOptions
+from ...settings.checks import check_settings
 from ...settings.objects import settings_of
 from ..reports import check_reports
 from .faults import Finding
@@ -75,8 +76,9 @@ def note_fixes(settings: Any, armature: bpy.types.Object, report: Report) -> Non
     _write_lines(settings, report)
 
 
-def follow_fixes(settings: Any) -> None:
+def follow_fixes() -> None:
     """Write the lines as the character is after the undo or redo of a fix."""
+    settings = check_settings(bpy.context)
     armature = bpy.data.objects.get(settings.armature)
     report = None if armature is None else find_report(armature)
     if report is not None:

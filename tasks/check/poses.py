@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
+from ...bridge.changes import without_changes
 from ...bridge.rigs.actions import AT_A_TIME, check_length, find_times, list_actions, list_frames, read_poses
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers.measures.bends import Bend
 from ...deformers.measures.joint_faults import measure_rotations
-from ..skin.step import without_changes
 from ..steps import Steps
 
 # Limit for all actions together

@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ...bridge.changes import without_changes
 from ...bridge.meshes.data import mesh_of, read_points
 from ...bridge.meshes.weights import read_weights, write_weights
 from ...deformers import SkinningError
@@ -19,7 +20,6 @@ from ..layers.mend import move_points
 from ..layers.read import Dressed
 from ..layers.write import write_layers
 from ..skin.poses import find_skeleton
-from ..skin.step import without_changes
 from ..steps import Steps
 from ..subject.character import find_skinned
 from ..weights.copies import complete_sides

@@ -32,7 +32,8 @@ from ...deformers.particles.continuity import find_continuous
 from ...deformers.rig.limbs import MAX_MIRROR_GAP, count_in_line, find_heirs, find_paired, measure_size
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
-from ..left_out import LeftOut, choose_usable
+from ..installed.feature import Feature, Subject
+from ..left_out import LeftOut, choose_usable, describe_left_out
 from ..skin.poses import find_skeleton
 from ..steps import Progress, Steps
 from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
@@ -52,6 +53,7 @@ from .from_method import (
     store_fitted,
 )
 from .keys import remove
+from .names import follow
 from .posed_copy import check_own_mesh
 
 # Corrections of a character, at most
@@ -157,6 +159,20 @@ def remove_flesh(objects: Sequence[bpy.types.Object]) -> tuple[int, LeftOut]:
     for obj, name in found:
         remove(obj, find_deforming_armature(obj), name)
     return len(found), left_out
+
+
+def _take_off(subject: Subject, names: Sequence[str]) -> list[str]:
+    count, left_out = remove_flesh(subject.choose(names))
+    return [f"{count} corrections from Particles were removed", *describe_left_out(left_out)]
+
+
+CORRECTIONS = Feature(
+    key="flesh",
+    remove=_take_off,
+    is_in=lambda subject: bool(list_flesh(subject.meshes)),
+    follow=follow,
+    stands_on=("skin",),
+)
 
 
 def _find_fleshy_joints(armature: bpy.types.Object, skeleton: Skeleton, character: FleshyCharacter) -> list[BentJoint]:

@@ -10,11 +10,31 @@ from typing import Any
 import bpy
 
 from ...bridge.animation.correction_drivers import describe_drivers, read_driving_bones
+from ...bridge.changes import Changes
 from ...bridge.meshes.data import mesh_of
+from ...bridge.per_object import PerObject
+from ...bridge.rigs.armatures import read_pose_names
 from ...deformers import SkinningError
 from ...settings.corrections import CorrectionSettings
 from ...settings.objects import settings_of
+from ..subject.stack import armature_modifiers
 from .poses import parse_bone_pose
+
+# Shape keys, and bones by armature, of each mesh with corrections when these last followed
+_followed: PerObject[tuple] = PerObject()
+
+
+def follow(changes: Changes) -> None:
+    """Follow shape keys and bones that were renamed; that none was is seen by reading their names."""
+    for obj in bpy.data.objects if changes.data and not changes.is_render else ():
+        if obj.type != "MESH" or obj.library is not None or obj.data.is_editmode or not settings_of(obj).corrections:
+            continue
+        keys = obj.data.shape_keys
+        bones = [read_pose_names(other.object) for other in armature_modifiers(obj) if other.object is not None]
+        names = tuple(keys.key_blocks.keys()) if keys is not None else (), bones
+        if _followed.find(obj) != names:
+            _followed.keep(obj, names)
+            follow_names(obj)
 
 
 def follow_names(obj: bpy.types.Object) -> None:

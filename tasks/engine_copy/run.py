@@ -14,7 +14,7 @@ from ...deformers.engine_copy import limit_helpers
 from ...deformers.engine_copy.regions import find_blends
 from ...options import CopyOptions
 from ..installed.engine import install
-from ..installed.feature import Feature, Subject
+from ..installed.feature import PlannedFeature, Subject
 from ..steps import Steps
 from .copies import list_copies, read_copy, remove_copies
 from .export import check_path, write_file
@@ -23,13 +23,14 @@ from .read import read_copied, read_source
 from .report import Report, read_report
 from .write import write_copy
 
-ENGINE_COPY = Feature(
+ENGINE_COPY = PlannedFeature(
     key="copy",
     read=read_source,
     plan=plan_copy,
     write=write_copy,
     remove=lambda subject, _names: remove_copies(subject.armature),
     is_in=lambda subject: bool(list_copies(subject.armature)),
+    stands_on=("skin", "flesh", "patterns", "layers", "swing"),
 )
 
 

@@ -8,7 +8,7 @@ import bpy
 
 from ...bridge.rigs.handles import list_handle_bones
 from ..installed.engine import install
-from ..installed.feature import Feature, Subject
+from ..installed.feature import PlannedFeature, Subject
 from ..left_out import describe_left_out
 from ..steps import take_all
 from ..weights.parts import own_meshes
@@ -18,7 +18,7 @@ from .read import find_armature, read_handles
 from .remove import remove_handles
 from .write import write_handles
 
-HANDLES = Feature(
+HANDLES = PlannedFeature(
     key="handles",
     read=read_handles,
     plan=plan_handles,

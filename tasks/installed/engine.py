@@ -6,17 +6,16 @@ from collections.abc import Iterable, Sequence
 from types import GeneratorType
 from typing import Any
 
-import bpy
-
+from ...bridge.changes import Changes
 from ..steps import Steps
-from .feature import Feature, Subject
+from .feature import Feature, PlannedFeature, Subject
 from .reads import Reads
 
 # Notices that were found, by the keys of features
 _notices: dict[str, Reads[str]] = {}
 
 
-def install(feature: Feature, subject: Subject, *options: Any) -> Steps[Any]:
+def install(feature: PlannedFeature, subject: Subject, *options: Any) -> Steps[Any]:
     """Give a character a feature, in place of what it has of it; returns the report of `feature.write`.
 
     Raises SkinningError if something does not fit. Nothing is changed then.
@@ -45,13 +44,13 @@ def remove(feature: Feature, subject: Subject, names: Sequence[str] = ()) -> lis
     return lines
 
 
-def follow(features: Iterable[Feature], changed: Sequence[bpy.types.ID]) -> None:
+def follow(features: Iterable[Feature], changes: Changes) -> None:
     """Bring live features up to date with what has changed, in the order given, and look at the others again later."""
     for feature in features:
         if feature.follow is not None:
-            feature.follow(changed)
-        if feature.key in _notices:
-            _notices[feature.key].drop(changed)
+            feature.follow(changes)
+        if feature.key in _notices and not (changes.is_frame or changes.is_render):
+            _notices[feature.key].drop(data for data, _ in changes.updates)
 
 
 def find_notice(feature: Feature, subject: Subject) -> str:

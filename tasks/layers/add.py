@@ -9,7 +9,7 @@ import bpy
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..installed.engine import install
-from ..installed.feature import Feature, Subject
+from ..installed.feature import PlannedFeature, Subject
 from ..steps import take_all
 from .plan import plan_layers
 from .present import find_notice, has_leftovers, list_layered, remove_layers
@@ -19,11 +19,11 @@ from .write import LayersReport, write_layers
 
 def take_off(subject: Subject, names: Sequence[str]) -> list[str]:
     """Remove Stay Outside from meshes, all without names; returns sentences."""
-    removed = remove_layers([obj for obj in subject.meshes if not names or obj.name in names])
+    removed = remove_layers(subject.choose(names))
     return [f"Removed Stay Outside from {len(removed)} meshes"]
 
 
-LAYERS = Feature(
+LAYERS = PlannedFeature(
     key="layers",
     read=lambda subject, bones: read_dressed(subject.armature, subject.meshes, bones),
     plan=lambda dressed: (dressed, plan_layers(dressed)),

@@ -20,6 +20,7 @@ from ...deformers import METHODS, Pose, SkinningError
 from ...deformers.geometry.ring_normals import Rings, find_rings
 from ...settings.objects import settings_of
 from ...settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME
+from ..reports import describe_failure
 from ..skin.by_python import RESHAPING_MODES
 from ..skin.model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
 from ..skin.poses import Poses
@@ -194,7 +195,7 @@ def pose_ghost(obj: bpy.types.Object, key: str, depsgraph: bpy.types.Depsgraph, 
     except SkinningError as error:
         ghost.message = str(error)
     except Exception as error:  # noqa: BLE001  one method's fault must not stop the others, nor the drawing
-        ghost.message = f"Supple failed on '{obj.name}' ({type(error).__name__}: {error})"
+        ghost.message = f"Supple failed on '{obj.name}' ({describe_failure(error)})"
     if ghost.message:
         ghost.points = None
         if ghost.following is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifie
 from ...bridge.rigs.actions import check_remapping, find_times
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
+from ..installed.feature import Feature, Subject
+from ..left_out import choose_usable, describe_left_out
 from ..subject.stack import (
     check_blends,
     check_not_linked,
@@ -208,6 +210,22 @@ def check_clearable(obj: bpy.types.Object) -> None:
         raise SkinningError(
             f"The mesh of '{obj.name}' is linked, with its baked shape keys: go back to live in its own file"
         )
+
+
+def _take_off(subject: Subject, names: Sequence[str]) -> list[str]:
+    baked, left_out = choose_usable(_list_baked(subject.choose(names)), check_clearable)
+    for obj in baked:
+        clear_bake(obj)
+    return list(describe_left_out(left_out))
+
+
+def _list_baked(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    return [obj for obj in objects if settings_of(obj).bake != "NONE"]
+
+
+BAKES = Feature(
+    key="bake", remove=_take_off, is_in=lambda subject: bool(_list_baked(subject.meshes)), stands_on=("skin", "flesh")
+)
 
 
 def remove_keys(obj: bpy.types.Object, names: list[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 
 from ...bridge.animation.correction_drivers import release_keys
+from ...bridge.changes import without_changes
 from ...bridge.held import find_again
 from ...bridge.meshes.data import mesh_of
 from ...bridge.removal import outside_handlers
@@ -52,7 +53,6 @@ from .hidden import unlock_interfaces
 from .muting import follow_muted, mute
 from .poses import find_skeleton
 from .segments import list_wanting, plan_rolls, release_rolls, wants_rolls, write_rolls
-from .step import without_changes
 
 _changes = 0
 
@@ -197,10 +197,10 @@ def bind_prepared(prepared: Prepared) -> list[bpy.types.Object]:
     return [skinned.obj for skinned, *_ in prepared.ready]
 
 
-def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None = None) -> None:
-    """Deform characters by Supple instead of by their Armature modifiers.
-
-    If one of the objects cannot be bound, none is. A bound object is bound anew.
+def bind_each(
+    objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None
+) -> tuple[list[bpy.types.Object], LeftOut]:
+    """Have Supple deform characters by a method, those that are bound anew: the bound ones, and those left out.
 
     Parameters
     ----------
@@ -210,33 +210,13 @@ def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None 
     Raises
     ------
     SkinningError
-        If an object cannot be bound; nothing is changed then.
-    """
-    prepared = _prepare_all(objects, method, evaluate)
-    for _, error in prepared.failed:
-        raise error
-    bind_prepared(prepared)
-
-
-def bind_each(
-    objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None
-) -> tuple[list[bpy.types.Object], LeftOut]:
-    """Bind as `bind` does, but leave out objects that cannot be bound: the bound ones, and the others.
-
-    Raises
-    ------
-    SkinningError
         If no object can be bound; nothing is changed then.
     """
-    prepared = _prepare_all(objects, method, evaluate)
-    check_any(prepared.ready, prepared.failed)
-    return bind_prepared(prepared), prepared.failed
-
-
-def _prepare_all(objects: Iterable[bpy.types.Object], method: str | None, evaluate: str | None) -> Prepared:
     if not (objects := list(objects)):
         raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
-    return take_all(prepare_each(objects, method, evaluate))
+    prepared = take_all(prepare_each(objects, method, evaluate))
+    check_any(prepared.ready, prepared.failed)
+    return bind_prepared(prepared), prepared.failed
 
 
 def describe_particles(obj: bpy.types.Object) -> str:
@@ -354,7 +334,7 @@ def follow_settings(obj: bpy.types.Object) -> None:
         return
     if settings.evaluate == PYTHON and not by_python.has_other_evaluation(obj):
         return  # compared at each step
-    prepared = _prepare_all([obj], settings.method, None)
+    prepared = take_all(prepare_each([obj]))
     bind_prepared(prepared)
     for _, error in prepared.failed:
         raise error

@@ -5,7 +5,7 @@ Python only sets it up, and follows changes of weights and bones. A frame needs 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -41,11 +41,10 @@ from ..subject.stack import (
     stands_in,
     write_toggles,
 )
-from ..subject.surfaces import is_one_changed
 from .model import Choices, SkinSource
 from .poses import find_skeleton
-from .segments import renew_rolls
-from .step import Step
+from .segments import write_rolls
+from .step import Step, rough
 
 # The methods that an object's own Armature modifier has, and its Preserve Volume
 PRESERVES_VOLUME = {ssd.INFO.key: False, dlb.INFO.key: True}
@@ -58,9 +57,6 @@ SAME_SHARE = 1e-4
 
 # The bones of each object's armature, and their rotation modes, when they were last followed
 _followed: PerObject[tuple[Skeleton, bytes]] = PerObject()
-
-# Objects whose weights were changed by a stroke of a brush that goes on
-_stale: PerObject[bool] = PerObject()
 
 
 @dataclass(frozen=True)
@@ -133,7 +129,8 @@ def remove(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier | None) -
     if replaced is not None:
         replaced.use_deform_preserve_volume = settings_of(obj).had_preserve_volume
     remove_armatures(obj)
-    forget(obj)
+    rough.forget(obj)
+    _followed.forget(obj)
 
 
 def _write_linear(bound: SkinnedObject, linear_group: str, linear: np.ndarray | None) -> None:
@@ -246,14 +243,15 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
     SkinningError
         If the object cannot be deformed, or modifiers were removed, or came from another object.
     """
-    if step.is_render or (step.is_pose_alone and not is_rough(obj)):
+    is_rough = rough.find(obj) is not None
+    if step.is_render or (step.is_pose_alone and not is_rough):
         return False
     bound = resolve(obj)
     check_has_no_copies(bound)
-    if not (_has_changed(bound, step.changed) or (is_rough(obj) and not step.is_dragging)):
+    if not (_has_changed(bound, step.changed) or (is_rough and not step.is_dragging)):
         return False
     if step.is_dragging:
-        _stale.keep(obj, True)
+        rough.keep(obj, True)
         return False
     refresh(bound)
     return True
@@ -265,17 +263,12 @@ def _has_changed(bound: BoundObject, changed: Set[bpy.types.ID]) -> bool:
     Blender also reports armatures of which only the pose has changed.
     """
     obj, armature = bound.obj, bound.armature
-    if bound.settings.message or obj.data in changed or is_one_changed(obj, changed):
+    if bound.settings.message or obj.data in changed:
         return True
     if armature.data not in changed or armature.mode == "EDIT":
         return False
-    known, skeleton, modes = _followed.find(obj), find_skeleton(armature), _read_modes(armature)
-    if known is None or known[0] is not skeleton:
-        return True
-    if known[1] != modes:
-        _followed.keep(obj, (skeleton, modes))
-        renew_rolls(armature)
-    return False
+    known = _followed.find(obj)
+    return known is None or known[0] is not find_skeleton(armature) or known[1] != _read_modes(armature)
 
 
 def _read_modes(armature: bpy.types.Object) -> bytes:
@@ -293,14 +286,13 @@ def refresh(bound: BoundObject) -> None:
     obj, settings = bound.obj, bound.settings
     if mesh_of(obj).is_editmode or bound.armature.mode == "EDIT":
         return
-    _stale.forget(obj)
-    renew_rolls(bound.armature)
+    rough.forget(obj)
+    write_rolls(bound.armature)
     setup = prepare(bound, settings.method)
     check_bound_groups(bound, setup.skeleton)
+    if not (settings.is_muted or _is_same(obj, bound.replaced, setup)):
+        _write_linear(bound, setup.choices.linear_group, setup.linear)
     _followed.keep(obj, (setup.skeleton.rolled, _read_modes(bound.armature)))
-    if settings.is_muted or _is_same(obj, bound.replaced, setup):
-        return
-    _write_linear(bound, setup.choices.linear_group, setup.linear)
 
 
 def _is_same(obj: bpy.types.Object, replaced: bpy.types.Modifier, setup: NativeSetup) -> bool:
@@ -321,27 +313,3 @@ def _is_same(obj: bpy.types.Object, replaced: bpy.types.Modifier, setup: NativeS
 def bring_to_pose(obj: bpy.types.Object, _step: Step) -> None:
     """A pose by itself needs nothing; raises SkinningError if a modifier was removed."""
     resolve(obj)
-
-
-def is_up_to_date(obj: bpy.types.Object) -> bool:
-    """Whether nothing is left to look at but changes that Blender reports."""
-    return not is_rough(obj)
-
-
-def is_rough(obj: bpy.types.Object) -> bool:
-    """Whether weights were changed by a stroke, and are still to be followed."""
-    return _stale.find(obj) is not None
-
-
-def expect_undo() -> None:
-    """All is in the file."""
-
-
-def keep_only(_objects: Iterable[bpy.types.Object]) -> None:
-    """All is in the file."""
-
-
-def forget(obj: bpy.types.Object) -> None:
-    """Forget an object."""
-    _stale.forget(obj)
-    _followed.forget(obj)

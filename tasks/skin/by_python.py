@@ -45,7 +45,7 @@ from ..subject.surfaces import is_one_changed
 from .hidden import give_hidden, lock_interface, remove_hidden
 from .model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
 from .poses import PosedArmature
-from .step import Step, is_baking
+from .step import Step, is_baking, rough
 
 # Object modes in which the user edits the rest shape
 RESHAPING_MODES = {"EDIT", "SCULPT"}
@@ -59,12 +59,9 @@ class LiveObject(FollowingSkin):
     ----------
     shown : tuple
         Content of the carrier: its `session_uid`, the kind, the result.
-    is_rough : bool
-        Whether that is of the quality for dragging.
     """
 
     shown: tuple = ()
-    is_rough: bool = False
 
 
 # The bound objects that Python deforms
@@ -132,7 +129,7 @@ def mute(bound: BoundObject, is_muted: bool) -> None:
 
 def forget(obj: bpy.types.Object) -> None:
     """Drop an object from the cache, with its reports: it is bound anew when it is next shown."""
-    for known in (_live, particle_reports, pose_times):
+    for known in (_live, rough, particle_reports, pose_times):
         known.forget(obj)
 
 
@@ -142,7 +139,9 @@ def keep(obj: bpy.types.Object, bound: PosableSkin) -> LiveObject:
     is_same = known is not None and known.bound.binding is binding
     live = _live.keep(obj, LiveObject(bound))
     if known is not None and is_same and not (known.written and known.written[VALUES]):  # nor have keys other shapes
-        live.written, live.shown, live.is_rough = known.written, known.shown, known.is_rough
+        live.written, live.shown = known.written, known.shown
+    else:
+        rough.forget(obj)
     if bound.choices.method not in PARTICLE_METHODS:
         particle_reports.forget(obj)
         _store_count(obj, 0)
@@ -164,17 +163,6 @@ def find(obj: bpy.types.Object) -> LiveObject | None:
     return _live.find(obj)
 
 
-def is_up_to_date(_obj: bpy.types.Object) -> bool:
-    """Each pose is brought to the carrier."""
-    return False
-
-
-def is_rough(obj: bpy.types.Object) -> bool:
-    """Whether an object shows a pose in dragging quality, or with data from before a brush stroke."""
-    live = _live.find(obj)
-    return live is not None and live.is_rough
-
-
 def expect_undo() -> None:
     """Have every carrier written again, as after undo, which takes carriers back to an earlier pose."""
     for live in _live.values():
@@ -184,7 +172,7 @@ def expect_undo() -> None:
 
 def keep_only(objects: Iterable[bpy.types.Object]) -> None:
     """Drop all but these objects from the cache, such as those that undo has unbound."""
-    for known in (_live, particle_reports, pose_times):
+    for known in (_live, rough, particle_reports, pose_times):
         known.keep_only(objects)
 
 
@@ -254,7 +242,9 @@ def bring_to_pose(obj: bpy.types.Object, step: Step) -> None:
     live.bring_to(obj, params, live.values if transforms else values)
     _write(bound, live, pose.seen_from(find_space(space)), transforms)
     live.written = written
-    live.is_rough = step.is_dragging and params != _choose_quality(bound, live, False)
+    rough.forget(obj)
+    if step.is_dragging and params != _choose_quality(bound, live, False):
+        rough.keep(obj, True)
 
 
 def _choose_quality(bound: BoundObject, live: LiveObject, is_dragging: bool) -> Any:

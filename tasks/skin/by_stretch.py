@@ -279,25 +279,3 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
 def bring_to_pose(obj: bpy.types.Object, _step: Step) -> None:
     """A pose by itself needs nothing; raises SkinningError if a modifier was removed."""
     resolve(obj)
-
-
-def is_up_to_date(_obj: bpy.types.Object) -> bool:
-    """All is in the file."""
-    return True
-
-
-def is_rough(_obj: bpy.types.Object) -> bool:
-    """All is in the file."""
-    return False
-
-
-def expect_undo() -> None:
-    """All is in the file."""
-
-
-def keep_only(_objects: list[bpy.types.Object]) -> None:
-    """All is in the file."""
-
-
-def forget(_obj: bpy.types.Object) -> None:
-    """All is in the file."""

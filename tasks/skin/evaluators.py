@@ -53,26 +53,6 @@ class Evaluator(Protocol):
         """Bring a bound object to the pose of a step, for a bake."""
         ...
 
-    def is_up_to_date(self, obj: bpy.types.Object, /) -> bool:
-        """Whether a bound object needs nothing for another pose by itself."""
-        ...
-
-    def is_rough(self, obj: bpy.types.Object, /) -> bool:
-        """Whether `follow` will show a bound object better once the user has let go."""
-        ...
-
-    def expect_undo(self) -> None:
-        """Compare everything that undo may have changed in the next step."""
-        ...
-
-    def keep_only(self, objects: list[bpy.types.Object], /) -> None:
-        """Objects were bound, added or removed: these are bound now."""
-        ...
-
-    def forget(self, obj: bpy.types.Object, /) -> None:
-        """Forget an object: if this still evaluates it, it is bound anew in the next step."""
-        ...
-
 
 EVALUATORS: dict[str, Evaluator] = {BLENDER: by_blender, PYTHON: by_python, STRETCH: by_stretch}
 

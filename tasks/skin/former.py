@@ -14,6 +14,7 @@ import bpy
 import numpy as np
 
 from ...bridge.animation.drivers import remove_drivers
+from ...bridge.changes import without_changes
 from ...bridge.meshes.data import mesh_of, read_evaluated_points
 from ...bridge.modifiers import LINEAR_GROUP, is_from_library, is_supple_modifier, remove_modifier
 from ...bridge.rigs import carriers
@@ -41,7 +42,6 @@ from ..subject.stack import (
     write_toggles,
 )
 from .bind import bind_prepared, check_skinned, prepare, prepare_each, remove_unused
-from .step import without_changes
 
 # How the names of Armature modifiers begin that earlier versions have added
 ARMATURES = "Supple Armature", "Supple Linear"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import bpy
 
+from ...bridge.changes import without_changes
 from ...bridge.rigs.segments import mute_rolls, read_rolls
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
@@ -14,7 +15,6 @@ from ..subject.corrected import find_key, list_flesh
 from ..subject.stack import check_not_baked, check_not_linked, resolve, take_over
 from .evaluators import find_evaluator
 from .segments import list_wanting
-from .step import without_changes
 
 
 def mute(objects: Sequence[bpy.types.Object], is_muted: bool, has_flesh: bool) -> LeftOut:

@@ -82,9 +82,14 @@ def _turns(armature: bpy.types.Object, skeleton: Skeleton, limb: Limb) -> bool:
     return bone.parent is not None and bone.parent.name == above and bone.use_inherit_rotation
 
 
-def write_rolls(armature: bpy.types.Object, rolls: tuple[Roll, ...]) -> str:
-    """Make these bones of an armature roll, and no others; returns why they cannot, "" if they do."""
-    if not rolls and not read_rolls(armature):
+def write_rolls(armature: bpy.types.Object, rolls: tuple[Roll, ...] | None = None) -> str:
+    """Make these bones of an armature roll, and no others; returns why they cannot, "" if they do.
+
+    Without rolls, drivers of those that roll are brought up to bones that were renamed, or rotate in another mode.
+    """
+    present = read_rolls(armature)
+    rolls = present if rolls is None else rolls
+    if not rolls and not present:
         return ""
     try:
         if rolls:
@@ -92,17 +97,12 @@ def write_rolls(armature: bpy.types.Object, rolls: tuple[Roll, ...]) -> str:
         else:
             remove_rolls(armature)
         skeleton = find_skeleton(armature)
+        is_bendy = has_segments(armature, skeleton)
         for obj in list_rolled_since(armature, skeleton):
-            remake_joints(obj, armature, skeleton, ensure_layer_joints(has_segments(armature, skeleton)))
+            remake_joints(obj, armature, skeleton, ensure_layer_joints(is_bendy))
     except SkinningError as error:
         return str(error)
     return ""
-
-
-def renew_rolls(armature: bpy.types.Object) -> None:
-    """Bring drivers up to bones that were renamed, or rotate in another mode."""
-    if rolls := read_rolls(armature):
-        write_rolls(armature, rolls)
 
 
 def release_rolls(armatures: Iterable[bpy.types.Object | None]) -> None:

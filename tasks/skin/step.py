@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 import bpy
 
+from ...bridge.per_object import PerObject
 from .poses import Poses
 
 # `session_uid` of the objects that are being baked
 _baked: set[int] = set()
 
-_is_without_changes = False
+# Objects that are to be shown better once the user has let go: poses in dragging quality, or weights before a stroke
+rough: PerObject[bool] = PerObject()
 
 
 @dataclass(eq=False)
@@ -62,19 +64,3 @@ def at_bake_quality(obj: bpy.types.Object) -> Iterator[None]:
 def is_baking(obj: bpy.types.Object) -> bool:
     """Whether a bake brings an object up to each pose."""
     return obj.session_uid in _baked
-
-
-@contextmanager
-def without_changes() -> Iterator[None]:
-    """Follow poses alone meanwhile: Blender reports a mesh as changed when a modifier of it is switched on or off."""
-    global _is_without_changes
-    before, _is_without_changes = _is_without_changes, True
-    try:
-        yield
-    finally:
-        _is_without_changes = before
-
-
-def is_without_changes() -> bool:
-    """Whether poses alone are to be followed."""
-    return _is_without_changes

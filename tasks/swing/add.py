@@ -9,7 +9,7 @@ import bpy
 from ...bridge.rigs.swings import list_idle, list_swinging
 from ...options import SwingOptions
 from ..installed.engine import install
-from ..installed.feature import Feature, Subject
+from ..installed.feature import PlannedFeature, Subject
 from ..steps import Steps
 from .actions import find_notice, read_played
 from .plan import plan_swing
@@ -18,7 +18,7 @@ from .remove import remove_swing
 from .report import SwingReport
 from .write import write_swing
 
-SWING = Feature(
+SWING = PlannedFeature(
     key="swing",
     read=read_swing,
     plan=plan_swing,

@@ -397,7 +397,7 @@ def bind(*objects: bpy.types.Object, method: str = "DLB", evaluate: str = "") ->
         skin = importlib.import_module(f"{package}.tasks.skin.bind")
         bpy.context.view_layer.update()
         try:
-            skin.bind(objects, method, "PYTHON")
+            skin.bind_each(objects, method, "PYTHON")
         except skin.SkinningError as error:
             raise RuntimeError(str(error)) from error
     else:

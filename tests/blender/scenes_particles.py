@@ -10,7 +10,7 @@ import bmesh
 from scenes import add_tube, add_twin, animate_tube, edit, turn, update
 from supple.settings.objects import settings_of
 from supple.tasks.reports import ParticleReport, particle_reports
-from supple.tasks.skin.bind import bind
+from supple.tasks.skin.bind import bind_each
 
 COUNT = 120
 """Particles wanted: few, so that a pose takes milliseconds."""
@@ -32,7 +32,7 @@ def add_body(outward: bool = True) -> tuple[bpy.types.Object, bpy.types.Object]:
 
 def fill(*objects: bpy.types.Object, method: str = "PARTICLES") -> None:
     """Bind by particles, which nodes do not know."""
-    bind(objects, method, "PYTHON")
+    bind_each(objects, method, "PYTHON")
     update()
 
 
@@ -43,7 +43,7 @@ def bend(armature: bpy.types.Object, angle: float = 80.0) -> None:
 def add_dlbnt_twin(obj: bpy.types.Object) -> bpy.types.Object:
     """A copy of an unbound object that DLBNT deforms."""
     twin = add_twin(obj)
-    bind([twin], "DLBNT", "PYTHON")
+    bind_each([twin], "DLBNT", "PYTHON")
     return twin
 
 

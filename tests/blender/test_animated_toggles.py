@@ -23,7 +23,7 @@ from scenes import (
 from supple.bridge.animation.curves import list_animated
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
-from supple.tasks.skin.bind import bind as bind_task
+from supple.tasks.skin.bind import bind_each as bind_task
 from supple.tasks.subject.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

@@ -24,7 +24,7 @@ from scenes import (
 )
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
-from supple.tasks.skin.bind import bind as bind_objects
+from supple.tasks.skin.bind import bind_each as bind_objects
 from supple.tasks.skin.bind import prepare_each, unbind
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
@@ -112,19 +112,6 @@ def test_binding_again_changes_the_method_and_adds_nothing():
     bind(obj, method="SSD")
     assert snapshot(obj) == bound
     assert np.array_equal(linear, evaluated_points(obj))
-
-
-def test_all_or_nothing(evaluator: str):
-    first, _ = add_tube()
-    second, _ = add_tube()
-    third, _ = add_tube()
-    second.vertex_groups.clear()
-    before = snapshot(first, second, third)
-    select(first, second, third)
-    with pytest.raises(SkinningError, match="has no vertex groups"):
-        bind_objects([first, second, third], "DLB", evaluator)
-    assert snapshot(first, second, third) == before
-    assert not any(settings_of(obj).is_bound for obj in (first, second, third))
 
 
 def test_the_operator_binds_what_can_be_bound_and_reports_the_rest():

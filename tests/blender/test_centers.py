@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from scenes import add_tube, add_twin, bind, distance, evaluated_points, select, turn, undo, update
-from supple import preview
+from supple.bridge import changes
 from supple.bridge.meshes import data as meshes
 from supple.settings.choices import read_params
 from supple.settings.objects import settings_of
-from supple.tasks.skin.bind import bind as bind_meshes
+from supple.tasks.skin.bind import bind_each as bind_meshes
 from supple.tasks.skin.bind import unbind
-from supple.tasks.skin.evaluators import find_evaluator
+from supple.tasks.skin.step import rough
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 by_both = pytest.mark.usefixtures("evaluator")
@@ -118,12 +118,12 @@ def test_centers_follow_each_dab_of_a_stroke(monkeypatch, evaluator):
     select(obj)
     bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
     before = evaluated_points(obj)
-    monkeypatch.setattr(preview, "is_dragging", lambda: True)
+    monkeypatch.setattr(changes, "is_dragging", lambda: True)
     for weight in (0.3, 0.9):
         dab(obj, weight)
         in_stroke = evaluated_points(obj)
         assert distance(in_stroke, before) > 1e-3
-        assert not find_evaluator(obj).is_rough(obj)
+        assert not rough.find(obj)
     bpy.ops.object.mode_set(mode="OBJECT")
     twin = add_twin(obj)
     bind(twin, method="CENTERS", evaluate=evaluator)

@@ -28,7 +28,7 @@ from supple.tasks.check.run import check_character
 from supple.tasks.check.sheet import draw_sheet
 from supple.tasks.check.show import show_finding
 from supple.tasks.check.view import find_view
-from supple.tasks.skin.bind import bind
+from supple.tasks.skin.bind import bind_each
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 from supple.tasks.weights.checks import find_stiff
@@ -145,7 +145,7 @@ def test_an_action_that_is_in_the_file_alone_is_checked(tube):
 
 
 def test_nothing_of_the_file_is_changed(tube):
-    bind([tube], "CENTERS", "PYTHON")
+    bind_each([tube], "CENTERS", "PYTHON")
     scene, armature = bpy.context.scene, tube.find_armature()
     scene.frame_set(3)
     armature.pose.bones[1].rotation_quaternion = (0.9, 0.1, 0.2, 0.3)
@@ -171,7 +171,7 @@ def test_linear_blending_collapses_where_dual_quaternions_do_not(tube):
 
 
 def test_the_method_in_use_is_judged(tube):
-    bind([tube], "DLB", "PYTHON")
+    bind_each([tube], "DLB", "PYTHON")
     checked, faults = check(tube, angle=np.radians(150.0))
     assert checked.meshes[0].method == "DLB"
     assert not [fault for fault in faults if fault.kind == COLLAPSE]
@@ -207,7 +207,7 @@ def test_a_stiff_part_that_bends_is_found_and_then_moves_as_one_piece():
     for index, share in zip(box.tolist(), np.linspace(0.2, 0.9, 8), strict=True):
         for bone, weight in ((0, 1.0 - share), (1, share)):
             tube.vertex_groups[bone].add([index], weight, "REPLACE")
-    bind([tube], "DLB", "PYTHON")
+    bind_each([tube], "DLB", "PYTHON")
     settings = find_far(tube, "stiff part bends at 8 vertices")
     scenes.turn(armature, armature.pose.bones[1].name, (1.0, 0.3, 0.5))
     assert np.abs(measure_box(tube, box) - rest).max() > 0.01
@@ -409,7 +409,7 @@ def test_fix_all_mends_what_a_tool_can_and_lists_what_a_fresh_check_finds(tube, 
     """Linear blending wrings the tube: no tool mends that, but another method, which is the user's to choose."""
     spoil(tube, FAR)
     spoil(tube, UNWEIGHTED)
-    bind([tube], "SSD")
+    bind_each([tube], "SSD")
     settings = run_check(tube)
     kinds = [line.key.split("\t")[1] for line in settings.findings]
     assert {FAR, UNWEIGHTED, COLLAPSE} <= set(kinds)

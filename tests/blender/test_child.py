@@ -24,7 +24,7 @@ from supple.tasks.check.run import check_character
 from supple.tasks.corrections.flesh import add_flesh
 from supple.tasks.corrections.from_source import correct_from
 from supple.tasks.corrections.keys import read_offsets
-from supple.tasks.skin.bind import bind
+from supple.tasks.skin.bind import bind_each
 from supple.tasks.steps import take_all, within
 from supple.tasks.weights import automatic as weights
 
@@ -84,7 +84,7 @@ def test_flesh_is_the_same():
     for take in (take_all, lambda steps: take_beside(steps)[0]):
         reset()
         obj, _ = add_body()
-        bind([obj], "DLBNT")
+        bind_each([obj], "DLBNT")
         take(add_flesh([obj]))
         found.append({key.name: read_offsets(obj, key.name) for key in obj.data.shape_keys.key_blocks[1:]})
     here, there = found
@@ -196,7 +196,7 @@ def test_flesh_and_corrections_are_the_same():
     keys = []
     for take in (take_all, lambda steps: take_beside(steps)[0]):
         obj, _ = add_tube(rings=24, sides=12)
-        bind([obj], "DLBNT")
+        bind_each([obj], "DLBNT")
         report = take(correct_from([obj], source="PARTICLES", joints=["bone.1"], angles=[60.0]))
         assert report.keys
         points = np.empty(3 * len(obj.data.vertices), np.float32)

@@ -19,7 +19,7 @@ from benchmarks.fit_bodies import make_human
 from scenes import animate_tube, build_once, select, update
 from supple.bridge.files import child
 from supple.operators.computing import ComputingOperator
-from supple.tasks.skin.bind import bind
+from supple.tasks.skin.bind import bind_each
 from supple.tasks.steps import EditedMeanwhileError, Steps, StepsBeside
 
 STEPS = 0, 2, 5
@@ -40,7 +40,7 @@ def stand() -> None:
 
 def stand_bound() -> None:
     build_once(stand)
-    bind([bpy.data.objects["Tube"]], "DLBNT")
+    bind_each([bpy.data.objects["Tube"]], "DLBNT")
     update()
 
 
@@ -60,7 +60,7 @@ def dress() -> None:
     meshes = [dressed[name] for name in (BODY, TIGHTS, SKIRT)]
     select(*meshes, dressed["Rig"])
     bpy.context.view_layer.objects.active = dressed[BODY]
-    bind(meshes, "DLBNT")
+    bind_each(meshes, "DLBNT")
     update()
 
 

@@ -7,9 +7,10 @@ from scenes_state import refuse
 from scenes_twins import add_puff, assert_follows, bend, bent_tube, bound_tube
 
 import scenes
-from supple import preview
+from supple import live
 from supple.settings.objects import settings_of
 from supple.tasks.skin import by_blender, by_python
+from supple.tasks.skin import live as skin
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -104,8 +105,8 @@ def test_an_error_in_any_step_is_caught(evaluate, monkeypatch, tmp_path):
     with monkeypatch.context() as patch:
         for module in (by_python, by_blender):
             patch.setattr(module, "follow", fail)
-        patch.setattr(preview, "hand_over", fail)
-        patch.setattr(preview, "take_over", fail)
+        patch.setattr(skin, "hand_over", fail)
+        patch.setattr(skin, "take_over", fail)
         obj.data.update_tag()
         bend(armature)
         scenes.save(tmp_path / "copy.blend", copy=True)
@@ -143,14 +144,14 @@ def test_weights_and_a_slider_are_followed_with_a_window_once_the_slider_rests(m
     obj, _, twin = bent_tube()
     keys = add_puff(obj, twin)
     scenes.update()
-    monkeypatch.setattr(preview, "_has_timers", lambda: True)
+    monkeypatch.setattr(skin, "_has_timers", lambda: True)
     change_weights(obj, twin)
     for key in keys:
         key.value = 0.3
     scenes.update()
-    assert preview.come_back() is not None, "the slider may still move"
-    monkeypatch.setattr(preview.show, "SETTLED", 0.0)
-    assert preview.come_back() is None
+    assert skin.come_back() is not None, "the slider may still move"
+    monkeypatch.setattr(skin.patterns, "SETTLED", 0.0)
+    assert skin.come_back() is None
     assert_follows(obj, twin)
 
 
@@ -305,8 +306,8 @@ def test_a_message_stays_when_supple_is_enabled_again():
     scenes.edit_bones(armature, lambda bones: bones.remove(bones["bone.2"]))
     scenes.update()
     message = settings_of(obj).message
-    preview.unregister()
-    preview.register()
+    live.unregister()
+    live.register()
     assert "were deleted from" in message == settings_of(obj).message
 
 
@@ -316,7 +317,7 @@ def test_a_render_has_the_carrier_to_itself():
     scenes.bind(obj, evaluate="PYTHON")
     bend(armature)
     before = scenes.evaluated_points(obj)
-    handlers = dict(preview.HANDLERS)
+    handlers = dict(live.HANDLERS)
     handlers["render_init"](None)
     scenes.turn(armature, "bone.1", (-0.5, 0.0, 0.0))
     during = scenes.evaluated_points(obj)

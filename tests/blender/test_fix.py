@@ -15,7 +15,7 @@ from supple.tasks.check.faults import COLLAPSE, FAR, PIERCED, UNWEIGHTED
 from supple.tasks.check.findings import find_faults
 from supple.tasks.check.fix import fix_faults
 from supple.tasks.check.run import check_character
-from supple.tasks.skin.bind import bind
+from supple.tasks.skin.bind import bind_each
 from supple.tasks.steps import take_all
 
 OPTIONS = CheckOptions(angle=2.6)
@@ -27,7 +27,7 @@ def dress():
     stiffen(sleeve)
     spoil(body, FAR)
     spoil(body, UNWEIGHTED)
-    bind([body, sleeve], "SSD")
+    bind_each([body, sleeve], "SSD")
     bpy.context.scene.frame_set(1)
     return body, sleeve
 

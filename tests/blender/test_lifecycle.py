@@ -129,7 +129,7 @@ def test_a_duplicate_is_told_apart_before_blender_has_evaluated_it(evaluator, op
     if operator == "unbind":
         tasks_bind.unbind([copy])
     else:
-        tasks_bind.bind([copy], "DLB", evaluator)
+        tasks_bind.bind_each([copy], "DLB", evaluator)
         update()
         assert_own_carriers(copy, obj)
     bend(armature, 90)

@@ -10,16 +10,16 @@ import bpy
 import pytest
 
 from scenes import add_face_key, add_tube, add_twin, animate_key, animate_tube, bind
-from supple import preview
 from supple.tasks.bake import caches, posed_frames, shape_keys
 from supple.tasks.skin import baked, by_blender, by_python, model, poses
 from supple.tasks.skin import bind as binding
+from supple.tasks.skin import live as skin
 from supple.tasks.subject import character, stack, surfaces
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 MODULES = (
-    preview, character, stack, caches, posed_frames, shape_keys, baked, binding, by_blender, by_python, model, poses,
+    skin, character, stack, caches, posed_frames, shape_keys, baked, binding, by_blender, by_python, model, poses,
 )  # fmt: skip
 """Modules that may hold a look-up, by its own name."""
 

@@ -121,7 +121,7 @@ def test_a_bind_that_fails_midway_leaves_the_object_as_it_was(
             obj, armature = add_tube()
             if is_bound:
                 by = ("SSD", "BLENDER") if evaluate == "STRETCH" else (METHODS[evaluate], evaluate)
-                binding.bind([obj], *by)
+                binding.bind_each([obj], *by)
                 with events.muted():
                     settings_of(obj).linear_group = "" if evaluate == "STRETCH" else "bone.1"
                 if step == (carriers, "new_carrier"):
@@ -131,14 +131,14 @@ def test_a_bind_that_fails_midway_leaves_the_object_as_it_was(
             with monkeypatch.context() as patch:
                 patch.setattr(*step, fail)
                 with pytest.raises(FailureInTheMiddleError):
-                    binding.bind([obj], METHODS[evaluate], evaluate)
+                    binding.bind_each([obj], METHODS[evaluate], evaluate)
             assert settings_of(obj).is_bound == is_bound
             assert not events.are_muted()
             if not is_bound:
                 update()
                 assert snapshot(obj) == before
                 assert distance(posed, evaluated_points(obj)) < 1e-6
-            binding.bind([obj], METHODS[evaluate], evaluate)
+            binding.bind_each([obj], METHODS[evaluate], evaluate)
             update()
             assert settings_of(obj).message == ""
             assert distance(rest_points(obj), evaluated_points(obj)) > 0.01

@@ -26,12 +26,14 @@ from scenes import (
     turn,
     update,
 )
-from supple import preview
+from supple import live
+from supple.bridge import changes
 from supple.bridge.modifiers import LINEAR_NAME
 from supple.bridge.rigs.armatures import read_pose
 from supple.bridge.rigs.segments import read_rolls
 from supple.settings.objects import settings_of
 from supple.tasks.skin import by_blender
+from supple.tasks.skin import live as skin
 from supple.tasks.skin.model import Choices, PosableSkin, SkinSource
 from supple.tasks.subject.stack import resolve
 
@@ -158,21 +160,21 @@ def test_handlers_do_nothing_at_play_and_drag(monkeypatch, is_drag: bool):
     obj, armature = add_tube(bones=5, rings=1500)
     animate_tube(armature)
     bind(obj)
-    taken, follow = [], preview._follow  # noqa: SLF001
+    taken, follow = [], live._follow  # noqa: SLF001
 
     def measure(*given: Any, **named: Any) -> None:
         start = time.thread_time()
         follow(*given, **named)
         taken.append(time.thread_time() - start)
 
-    monkeypatch.setattr(preview, "_follow", measure)
-    monkeypatch.setattr(preview, "is_dragging", lambda: is_drag)
+    monkeypatch.setattr(live, "_follow", measure)
+    monkeypatch.setattr(changes, "is_dragging", lambda: is_drag)
     for number in range(40):
         if is_drag:
             turn(armature, "bone.1", (0.05 * number, 0.0, 0.0))
         else:
             bpy.context.scene.frame_set(1 + number % 8)
         if number == 10:
-            monkeypatch.setattr(preview._watch, "bound_objects", lambda: pytest.fail("it looks at objects"))  # noqa: SLF001
+            monkeypatch.setattr(skin, "bound_objects", lambda: pytest.fail("it looks at objects"))
     assert min(taken) <= MOST_HANDLED
     assert settings_of(obj).message == ""

@@ -19,7 +19,7 @@ from scenes_particles import (
 )
 
 from scenes import TOLERANCE, add_twin, distance, evaluated_points, points_at, select, snapshot, update
-from supple import preview
+from supple.bridge import changes
 from supple.bridge.meshes.data import read_triangles
 from supple.bridge.rigs.armatures import read_skeleton
 from supple.deformers import DEFORMERS, SkinningError
@@ -28,7 +28,8 @@ from supple.settings.objects import METHOD_ITEMS, PARTICLE_METHODS, settings_of
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.reports import ParticleReport, particle_reports
 from supple.tasks.skin import by_python
-from supple.tasks.skin.bind import bind, make_independent, unbind
+from supple.tasks.skin import live as skin
+from supple.tasks.skin.bind import bind_each, make_independent, unbind
 from supple.ui.fine_tune import describe
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
@@ -117,7 +118,7 @@ def test_python_takes_over_from_blender_and_gives_back():
     obj, armature = add_body()
     settings = settings_of(obj)
     settings.particles.radius = 0.15
-    bind([obj], "DLBNT")
+    bind_each([obj], "DLBNT")
     settings.method = "PARTICLES"
     update()
     assert settings.evaluate == "PYTHON"
@@ -137,7 +138,7 @@ def test_python_takes_over_from_blender_and_gives_back():
 
 def test_make_independent_forgets_what_was_chosen():
     obj, _ = add_body()
-    bind([obj], "DLBNT")
+    bind_each([obj], "DLBNT")
     settings_of(obj).particles.stiffness = 3.0
     make_independent([obj])
     assert settings_of(obj).particles.stiffness == 1.0
@@ -208,21 +209,21 @@ def test_a_changed_choice_shows_at_once(fillings, subtests):
 
 
 def test_while_dragging_there_are_fewer_iterations(monkeypatch):
-    assert not preview.is_dragging()
+    assert not changes.is_dragging()
     obj, armature = add_body()
     settings_of(obj).particles.iterations_dragging = 2
     fill(obj)
     bend(armature)
     full = evaluated_points(obj)
-    monkeypatch.setattr(preview, "is_dragging", lambda: True)
+    monkeypatch.setattr(changes, "is_dragging", lambda: True)
     bend(armature, 81)
     bend(armature)
     rough = evaluated_points(obj)
     assert distance(full, rough) > SHOWN
-    assert bpy.app.timers.is_registered(preview.refine_dragged)
-    assert preview.refine_dragged() == preview.BETWEEN_LOOKS
-    monkeypatch.setattr(preview, "is_dragging", lambda: False)
-    assert preview.refine_dragged() is None
+    assert bpy.app.timers.is_registered(skin.refine_dragged)
+    assert skin.refine_dragged() == skin.BETWEEN_LOOKS
+    monkeypatch.setattr(changes, "is_dragging", lambda: False)
+    assert skin.refine_dragged() is None
     update()
     assert np.array_equal(evaluated_points(obj), full)
     settings_of(obj).particles.iterations = 2
@@ -252,8 +253,8 @@ def test_a_missing_group_is_told():
     settings_of(obj).particles.group = "gone"
     words = "'Tube' has no vertex group 'gone': choose another solid group, or leave it empty"
     with pytest.raises(SkinningError, match=words):
-        bind([obj], "PARTICLES", "PYTHON")
-    bind([obj], "DLBNT", "PYTHON")  # has no use for it
+        bind_each([obj], "PARTICLES", "PYTHON")
+    bind_each([obj], "DLBNT", "PYTHON")  # has no use for it
     assert not settings_of(obj).message
     settings_of(obj).method = "PARTICLES"
     update()

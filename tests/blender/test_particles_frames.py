@@ -9,8 +9,19 @@ import pytest
 from scenes_bake import read_cache
 from scenes_particles import COUNT, FRAMES, SHOWN, add_animated_body, add_body, bend, fill
 
-from scenes import add_face_key, animate_key, animate_tube, distance, evaluated_points, points_at, save, select, update
-from supple import cli, preview
+from scenes import (
+    add_face_key,
+    animate_key,
+    animate_tube,
+    distance,
+    evaluated_points,
+    points_at,
+    save,
+    select,
+    update,
+)
+from supple import cli
+from supple.bridge import changes
 from supple.settings.objects import settings_of
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.bake.shape_keys import bake_shape_keys
@@ -83,7 +94,7 @@ def test_a_render_has_the_points_of_the_viewport(tmp_path, monkeypatch, points_e
     animate_tube(armature)
     fill(obj)
     shown = {frame: points_at(obj, frame) for frame in pictures.FRAMES}
-    monkeypatch.setattr(preview, "is_dragging", lambda: True)
+    monkeypatch.setattr(changes, "is_dragging", lambda: True)
     rendered = pictures.render_points(tmp_path)
     for frame, expected in shown.items():
         assert np.array_equal(rendered[obj.name, frame], expected)

@@ -16,7 +16,7 @@ from scenes import distance, evaluated_points, reset, snapshot, update
 from supple.deformers import SkinningError
 from supple.settings.objects import PARTICLE_METHODS, settings_of
 from supple.tasks.reports import particle_reports
-from supple.tasks.skin.bind import bind, unbind
+from supple.tasks.skin.bind import bind_each, unbind
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -125,7 +125,7 @@ def test_a_vertex_that_is_no_number_is_refused():
     obj.data.vertices[7].co.x = nan
     for method in PARTICLE_METHODS:
         with pytest.raises(SkinningError, match="positions are not numbers, or are too far away"):
-            bind([obj], method, "PYTHON")
+            bind_each([obj], method, "PYTHON")
         assert not settings_of(obj).is_bound
         assert obj.session_uid not in particle_reports
 

@@ -6,8 +6,8 @@ import pytest
 from scenes_twins import add_puff, animate, assert_follows, bend, bound_tube
 
 from scenes import clear, distance, evaluated_points, rest_points, update
-from supple import preview
 from supple.tasks.skin import by_blender
+from supple.tasks.skin import live as skin
 from supple.tasks.skin.model import PosableSkin
 from supple.tasks.subject.stack import find_supple_modifier
 
@@ -53,7 +53,7 @@ def test_playback_does_not_bind_again(binds: list[str], subtests: pytest.Subtest
 def test_a_face_key_that_moves_does_not_bind_again(
     binds: list[str], monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ):
-    monkeypatch.setattr(preview, "_has_timers", lambda: True)  # as with a window
+    monkeypatch.setattr(skin, "_has_timers", lambda: True)  # as with a window
     for driven in (False, True):
         with subtests.test(driven=driven):
             clear()

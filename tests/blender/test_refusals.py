@@ -34,7 +34,7 @@ from supple.tasks.layers.add import add_layers
 from supple.tasks.motion.compare import compare_actions
 from supple.tasks.patterns.edit import add_pattern
 from supple.tasks.patterns.library import find_entry
-from supple.tasks.skin.bind import bind as bind_by_task
+from supple.tasks.skin.bind import bind_each as bind_by_task
 from supple.tasks.steps import take_all
 from supple.tasks.swing.add import add_swing
 from supple.tasks.swing.remove import remove_swing

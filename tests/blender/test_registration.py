@@ -14,12 +14,13 @@ import pytest
 import checkout
 from panels import Recorder, draw
 from scenes import add_tube, bind, reset, select, turn
-from supple import preview
+from supple import live
 from supple.deformers import METHODS
 from supple.settings.choices import store_of
 from supple.settings.objects import settings_of
 from supple.settings.properties import CUT_OFF
 from supple.tasks.skin import by_python
+from supple.tasks.skin import live as skin
 from supple.ui import manual, menus, preferences
 from supple.ui.corrections import HINT, TOOLS
 from supple.ui.first import NOTHING
@@ -60,7 +61,7 @@ PROPERTIES = [
     "WindowManager.supple_preset",
 ]  # fmt: skip
 HANDLERS = (
-    *preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS, *ghosts.HANDLERS, *heat.HANDLERS, *pins.HANDLERS,
+    *live.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS, *ghosts.HANDLERS, *heat.HANDLERS, *pins.HANDLERS,
 )  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def test_enabling_twice_gives_everything_once_and_disabling_leaves_nothing(disab
         assert "ObjectSettings" in once[1]
         assert len(once[1]) == len(set(once[1])) > len(OPERATORS)
         assert once[2:] == (PROPERTIES, sorted(OPERATORS))
-        timer = sys.modules[preview.__name__].come_back  # enabling has imported the module anew
+        timer = sys.modules[skin.__name__].come_back  # enabling has imported the module anew
         bpy.app.timers.register(timer, first_interval=1e6)
         addon_utils.disable(checkout.MODULE, default_set=True)
         assert (handlers(), classes(), properties(), operators()) == ([], [], [], [])
@@ -147,20 +148,20 @@ def test_enabling_twice_gives_everything_once_and_disabling_leaves_nothing(disab
 def test_what_is_bound_is_taken_up_by_a_timer_where_the_file_is_out_of_reach(monkeypatch):
     obj, _ = add_tube()
     bind(obj)
-    preview.unregister()
+    live.unregister()
     try:
         with monkeypatch.context() as restricted:
             restricted.setattr(bpy, "data", object())
-            preview.register()
-        assert bpy.app.timers.is_registered(preview.take_up)
+            live.register()
+        assert bpy.app.timers.is_registered(skin.take_up)
         assert by_python.find(obj) is None
-        preview.take_up()
+        skin.take_up()
         bpy.context.view_layer.update()
         assert by_python.find(obj) is not None
     finally:
-        preview.unregister()
-        preview.register()
-    assert not bpy.app.timers.is_registered(preview.take_up)
+        live.unregister()
+        live.register()
+    assert not bpy.app.timers.is_registered(skin.take_up)
 
 
 @pytest.mark.versions

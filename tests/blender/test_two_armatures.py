@@ -26,8 +26,8 @@ from scenes import (
 )
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
-from supple.tasks.skin.bind import bind as bind_task
 from supple.tasks.skin.bind import bind_each
+from supple.tasks.skin.bind import bind_each as bind_task
 from supple.tasks.subject.character import find_skinned
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

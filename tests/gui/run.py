@@ -168,9 +168,9 @@ def paint_weights(window: Window, obj: bpy.types.Object, armature: bpy.types.Obj
     for share in (0.4, 0.45, 0.5, 0.55):
         window.move("WINDOW", region.width * share, region.height * 0.62)
         yield WAIT
-    check("a weight brush stroke is known as such while it goes on", part("preview").is_dragging())
+    check("a weight brush stroke is known as such while it goes on", part("bridge.changes").is_dragging())
     yield from press_mouse(False)
-    check("... and no longer", not part("preview").is_dragging())
+    check("... and no longer", not part("bridge.changes").is_dragging())
     after = evaluated_points(obj)
     check("a weight brush stroke is followed", distance(before, after) > 1e-3)
     check("... as the deformer says", distance(reference(obj, armature), after) <= TOLERANCE)

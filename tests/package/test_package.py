@@ -10,7 +10,7 @@ from builder import run_builder
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = Path(__file__).with_name("installed_session.py")
-FILES = {"__init__", "api", "options", "registration", "preview"}
+FILES = {"__init__", "api", "live", "options", "registration"}
 FOLDERS = {"deformers", "nodes", "bridge", "settings", "tasks", "viewport", "operators", "ui", "cli", "translations"}
 TRANSLATIONS = {"translations/ja_JP.json"}
 PRESETS = {path.relative_to(ROOT).as_posix() for path in (ROOT / "presets").rglob("*.json")}

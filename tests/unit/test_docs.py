@@ -394,10 +394,10 @@ def test_the_page_of_the_api_is_that_of_its_docstrings() -> None:
 
 
 def test_the_map_names_whole_folders_and_other_modules() -> None:
-    modules = ["tasks/farm/job", "tasks/farm/more/engines", "cli/farm", "cli/bakes", "preview"]
-    assert write_map.find_rooms("farm|preview", modules) == {
+    modules = ["tasks/farm/job", "tasks/farm/more/engines", "cli/farm", "cli/bakes", "live"]
+    assert write_map.find_rooms("farm|live", modules) == {
         "cli": "`cli/farm.py`",
-        "preview": "`preview.py`",
+        "live": "`live.py`",
         "tasks": "`tasks/farm/`",
     }
 

@@ -40,7 +40,7 @@ FORBIDDEN = [
     ("tasks/weights/edits.py", "from ..skin.bind import bind"),
     ("tasks/subject/stack.py", "from ..skin.bind import bind"),
     ("ui/panels.py", "from ..tasks.skin.bind import bind"),
-    ("preview.py", "from .operators import bind"),
+    ("live.py", "from .operators import bind"),
     ("operators/skin/bind.py", "import numpy as np"),
     ("ui/panels.py", "from numpy import array"),
     ("__init__.py", "from .tasks import skin"),

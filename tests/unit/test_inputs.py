@@ -53,7 +53,6 @@ TRIED = {
     "cli/bakes.py apply_bakes": OWN,
     "cli/messages.py _print_line": ORDERS,
     "cli/messages.py answer": ORDERS,
-    "preview.py _show": PRINTED,
     "tasks/manifest.py read_manifest": OWN,
     "tasks/bake/parts.py Part.read": "tests/blender/test_bake_parts.py::test_only_what_is_whole_counts",
     "tasks/subject/corrected.py read_rotations": CORRECTIONS("test_a_correction"),
@@ -73,6 +72,7 @@ TRIED = {
     "bridge/files/render_frames.py main": ORDERS,
     "tasks/patterns/library.py saved_entries": FILES("test_saved_patterns"),
     "tasks/patterns/maps.py _write_sidecar": FILES("test_descriptions_of_height_maps"),
+    "tasks/skin/live.py _show": PRINTED,
     "tasks/subject/rig_presets.py _read_changed": (
         "tests/blender/test_rig_presets.py::test_files_that_are_none_block_no_others"
     ),
@@ -83,7 +83,7 @@ TRIED = {
 
 def find_places() -> Iterator[str]:
     """File and function of each call that reads or prints."""
-    for path in [ROOT / "preview.py", *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))]:
+    for path in (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))):
         file = path.relative_to(ROOT).as_posix()
         yield from (f"{file} {name}" for name in _find_in(ast.parse(path.read_text(encoding="utf-8")), ""))
 

@@ -34,7 +34,7 @@ class Source:
 
     @property
     def part(self) -> str:
-        """The folder of the root that it is in, or its own name: "tasks", "preview"."""
+        """The folder of the root that it is in, or its own name: "tasks", "live"."""
         return self.module.partition("/")[0]
 
 
