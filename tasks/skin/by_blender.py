@@ -267,8 +267,13 @@ def _has_changed(bound: BoundObject, changed: Set[bpy.types.ID]) -> bool:
         return True
     if armature.data not in changed or armature.mode == "EDIT":
         return False
-    known = _followed.find(obj)
-    return known is None or known[0] is not find_skeleton(armature) or known[1] != _read_modes(armature)
+    known, skeleton, modes = _followed.find(obj), find_skeleton(armature), _read_modes(armature)
+    if known is None or known[0] is not skeleton:
+        return True
+    if known[1] != modes:  # rolls alone depend on them
+        _followed.keep(obj, (skeleton, modes))
+        write_rolls(armature)
+    return False
 
 
 def _read_modes(armature: bpy.types.Object) -> bytes:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scenes_patterns import add_own, amounts
 
+import panels
 from scenes import add_tube, bind, evaluated_points, open_file, save, select, take_away, turn, update
 from supple.bridge.animation.drivers import write_expression
 from supple.deformers.patterns.heights import DIRECTIONS, Response
@@ -19,7 +20,7 @@ from supple.settings.objects import settings_of
 from supple.tasks.subject.stack import find_supple_modifier
 
 from .cases import add_body
-from .test_stored_values import assert_given_back, draw_panels, run, store
+from .test_stored_values import assert_given_back, run, store
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -102,7 +103,7 @@ def test_names_are_only_names(name: str, evaluate: str, tmp_path: Path, monkeypa
     assert max(amounts(obj)) > 0.5, "drivers find bones and inputs by their names"
     assert np.isfinite(evaluated_points(obj)).all()
     select(obj)
-    draw_panels()
+    panels.draw_all()
     for call in (bpy.ops.supple.bind, bpy.ops.supple.weights_check, bpy.ops.supple.weight_lines):
         run(call)
     take_away()
@@ -123,7 +124,7 @@ def test_stored_texts_are_only_texts(evaluate: str, tmp_path: Path, monkeypatch:
     turn(armature, "bone.1", (0.8, 0.0, 0.0))
     assert np.isfinite(evaluated_points(obj)).all()
     select(obj)
-    draw_panels()
+    panels.draw_all()
     settings_of(obj).pattern_display = "BUMP"
     for call in (bpy.ops.supple.pattern_mirror, bpy.ops.supple.bind, bpy.ops.supple.clear_bake):
         run(call)
