@@ -28,6 +28,11 @@ class CorrectionSettings(bpy.types.PropertyGroup):
     rotations: StringProperty(
         name="Rotations", description="Rotation of each of these bones in the pose, as JSON", options={"HIDDEN"}
     )
+    ramps: StringProperty(
+        name="Ramps",
+        description="How its value rises with the rotation of each bone, as JSON; empty if its pose drives it",
+        options={"HIDDEN"},
+    )
     pose: StringProperty(name="Pose", description="The pose of all bones, as JSON", options={"HIDDEN"})
     reader: EnumProperty(name="Driven By", description="What drives the correction", items=READER_ITEMS)
     method: StringProperty(

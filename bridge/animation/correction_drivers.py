@@ -1,10 +1,10 @@
 """Drivers of corrections: shape keys that rotations of bones bring in, by expressions that need no Python.
 
-One angle drives a key at once, and so does how far a bone swings each way. Radial basis functions are too long for
-one expression: they are custom properties of the mesh, arrays whose entries have drivers: how near each pose is, how
-strong each correction is before all are brought to a sum of 1, and that sum. There they are evaluated in the same step
-as the pose. They are not on the shape keys' own data-block, because the glTF exporter drops all drivers of keys if it
-has other drivers.
+One angle drives a key at once, and so do ramps, and how far a bone swings each way. Radial basis functions are too
+long for one expression: they are custom properties of the mesh, arrays whose entries have drivers: how near each pose
+is, how strong each correction is before all are brought to a sum of 1, and that sum. There they are evaluated in the
+same step as the pose. They are not on the shape keys' own data-block, because the glTF exporter drops all drivers of
+keys if it has other drivers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ...deformers.corrections.readers import FLAT, AngleReader, DirectionReader, RadialReader, Reader
+from ...deformers.corrections.readers import (
+    FLAT,
+    RAMP_POWER,
+    AngleReader,
+    DirectionReader,
+    RadialReader,
+    RampReader,
+    Reader,
+)
+from ...deformers.rig.joint_angles import find_fades
 from ..meshes.data import mesh_of
 from .drivers import (
     ROTATION_MODE,
@@ -51,11 +60,13 @@ def drive_keys(
     if isinstance(reader, RadialReader):
         _drive_radially(mesh_of(obj), armature, bones, keys, reader)
         return
-    is_twist = isinstance(reader, AngleReader) and reader.is_twist
+    is_twist, mode = isinstance(reader, AngleReader) and reader.is_twist, ROTATION_MODE
     channels = [(bones[0], channel) for channel in ("YW" if is_twist else "XZW")]
+    if isinstance(reader, RampReader):
+        channels, mode = [(bone, channel) for bone in bones for channel in "WXYZ"], "QUATERNION"
     for number, key in enumerate(keys):
-        text = write_angle(reader, number) if isinstance(reader, AngleReader) else write_directions(reader, number)
-        _drive_by_rotations(obj.data.shape_keys, (_value_path(key), 0), armature, channels, ROTATION_MODE, text)
+        text = _write_value(reader, number)
+        _drive_by_rotations(obj.data.shape_keys, (_value_path(key), 0), armature, channels, mode, text)
 
 
 def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
@@ -161,6 +172,33 @@ def write_directions(reader: DirectionReader, number: int) -> str:
         if gain
     )
     return f"clamp({terms}-{scale * FLAT:.6g})*clamp((pi-c)/{np.pi - reader.fade:.6g})"
+
+
+def _write_value(reader: AngleReader | DirectionReader | RampReader, number: int) -> str:
+    if isinstance(reader, AngleReader):
+        return write_angle(reader, number)
+    return write_directions(reader, number) if isinstance(reader, DirectionReader) else write_ramps(reader, number)
+
+
+def write_ramps(reader: RampReader, number: int) -> str:
+    """What `RampReader.read` gives of a correction, as a driver's expression.
+
+    Parameters
+    ----------
+    number : int
+        Of the correction.
+
+    Returns
+    -------
+    str
+        Of the bones' quaternions, four variables each.
+    """
+    ramps = reader.ramps[number]
+    rises = []
+    for bone, ((t, x, y, z), fade) in enumerate(zip(ramps.tolist(), find_fades(ramps).tolist(), strict=True)):
+        a, b, c, d = VARIABLES[4 * bone : 4 * bone + 4]
+        rises.append(f"max(min({x:.8g}*{b}{y:+.8g}*{c}{z:+.8g}*{d}-{t:.8g},{fade:.8g}*{a}),0)")
+    return f"pow(clamp({'*'.join(rises)}),{RAMP_POWER:g})"
 
 
 def write_nearness(reader: RadialReader, number: int) -> str:

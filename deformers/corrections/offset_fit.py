@@ -50,13 +50,6 @@ class OffsetFit:
         for number in np.flatnonzero(values):
             self._products[number] += np.float32(weight * values[number]) * offsets.astype(np.float32)
 
-    def plus(self, other: OffsetFit, weight: float) -> OffsetFit:
-        """Add the examples of another fit with the same masks, multiplied by a weight."""
-        both = OffsetFit(self.masks)
-        both._gram = self._gram + weight * other._gram
-        both._products = self._products + np.float32(weight) * other._products
-        return both
-
     def solve(self) -> np.ndarray:
         """Solve for the offsets, float32, shape (K, V, 3)."""
         found = np.zeros((*self.masks.shape, 3), np.float32)

@@ -1,7 +1,7 @@
 """Readers compute values of shape keys from rotations of bones, as their drivers do.
 
 The value of a correction is 1 at its own pose, 0 at rest and at the poses of the others. It never jumps, neither at
-180 degrees nor with the sign of a quaternion.
+180 degrees nor with the sign of a quaternion. Ramps alone have no poses: their values add up, whatever the others are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import SkinningError
-from ..rig.joint_angles import evaluate_hat, split_swing_twist
+from ..rig.joint_angles import evaluate_hat, evaluate_ramps, split_swing_twist
 
 # Poses must be at least this far from rest and from one another.
 MIN_ANGLE = np.radians(2.0)
@@ -28,6 +28,9 @@ FLAT = 1e-3
 
 # The same for radial basis functions. They are small over wide ranges, and a key that is not 0 takes time.
 RADIAL_FLAT = 0.02
+
+# Of ramps, so that they begin without a kink
+RAMP_POWER = 1.25
 
 # More rotations do not fit into the expression of a driver.
 MAX_BONES = 3
@@ -133,7 +136,25 @@ class DirectionReader:
         return values * _fade(_whole(swings), self.fade)[:, None]
 
 
-Reader = AngleReader | DirectionReader | RadialReader
+@dataclass(frozen=True, eq=False)
+class RampReader:
+    """Reads how far bones turn beyond thresholds. Each value is a product over the bones, and none depends on others.
+
+    Attributes
+    ----------
+    ramps : float array, shape (K, J, 4)
+        Of each correction and bone, for `evaluate_ramps`.
+    """
+
+    ramps: np.ndarray
+
+    def read(self, rotations: np.ndarray) -> np.ndarray:
+        """Values of the corrections, (F, K), at rotations of the bones, (F, J, 4): see `AngleReader.read`."""
+        rises = [evaluate_ramps(rotations[:, bone], self.ramps[:, bone]) for bone in range(self.ramps.shape[1])]
+        return np.clip(np.prod(rises, axis=0), 0.0, 1.0) ** RAMP_POWER
+
+
+Reader = AngleReader | DirectionReader | RadialReader | RampReader
 
 
 def find_reader(rotations: np.ndarray, asked: Sequence[str], names: Sequence[str] = ()) -> Reader:

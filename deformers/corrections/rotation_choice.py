@@ -5,7 +5,6 @@ Rotations are unit quaternions (w, x, y, z) of a joint relative to its parent, i
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -131,33 +130,6 @@ def choose_by_axes(axes: np.ndarray, limits: Sequence[float], angles: Sequence[f
         for number, (axis, limit) in enumerate(zip(axes, limits, strict=True))
     ]
     return ChosenRotations(np.concatenate(found), len(axes) == 1)
-
-
-def choose_angles(angles: np.ndarray, products: np.ndarray, count: int) -> np.ndarray:
-    """Choose the angles of a hinge between which a change is interpolated best, starting at 0.
-
-    Parameters
-    ----------
-    angles : float array, shape (R,)
-        Ascending.
-    products : float array, shape (R, R)
-        Inner products of the changes at the angles.
-    count : int
-        Number of chosen angles, the last angle included.
-
-    Returns
-    -------
-    int array, shape (K,)
-        Indices of angles, ascending.
-    """
-    last, best = len(angles) - 1, (np.inf, np.empty(0, np.intp))
-    for others in itertools.combinations(range(last), min(count, len(angles)) - 1):
-        chosen = np.array([*others, last])
-        hats = np.array([np.interp(angles, [0.0, *angles[chosen]], row) for row in np.eye(len(chosen) + 1)[1:]])
-        missed = np.eye(len(angles))
-        missed[:, chosen] -= hats.T
-        best = min(best, (float(np.einsum("ij,jk,ik->", missed, products, missed)), chosen), key=lambda each: each[0])
-    return best[1]
 
 
 def find_axis(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+# Cosine of half of 165 degrees: from there on, ramps fall to 0 at 180, beyond which a quaternion changes its sign
+FADE_COSINE = float(np.cos(np.radians(82.5)))
+
 
 def split_swing_twist(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Split rotations of bones into a twist about the bone, axis Y, and the swing after it.
@@ -56,3 +59,28 @@ def evaluate_hat(angles: np.ndarray, hat: tuple[float | None, float, float | Non
     if end is not None:
         values = np.minimum(values, (end - angles) / max(end - top, 1e-9))
     return np.clip(values, 0.0, 1.0)
+
+
+def evaluate_ramps(rotations: np.ndarray, ramps: np.ndarray) -> np.ndarray:
+    """Values that rise with a rotation from 0 at rest: float64 array, shape (F, C).
+
+    Parameters
+    ----------
+    rotations : float array, shape (F, 4)
+        As for `split_swing_twist`.
+    ramps : float array, shape (C, 4)
+        A threshold t, not negative, and factors n of x, y and z for each.
+
+    Notes
+    -----
+    max(0, min(n . (x, y, z) - t, w (|n| - t) / FADE_COSINE)), w not negative.
+    """
+    rotations, ramps = np.asarray(rotations, np.float64), np.asarray(ramps, np.float64)
+    rotations = np.where(rotations[:, :1] < 0.0, -rotations, rotations)
+    heights = rotations[:, 1:] @ ramps[:, 1:].T - ramps[:, 0]
+    return np.maximum(np.minimum(heights, rotations[:, :1] * find_fades(ramps)), 0.0)
+
+
+def find_fades(ramps: np.ndarray) -> np.ndarray:
+    """Factors of w, (C,), by which `evaluate_ramps` falls to 0 at 180 degrees; `ramps` has the shape (C, 4)."""
+    return (np.linalg.norm(ramps[:, 1:], axis=1) - ramps[:, 0]) / FADE_COSINE

@@ -15,10 +15,10 @@ from ...bridge.animation.correction_drivers import describe_drivers, drive_keys,
 from ...bridge.meshes.data import mesh_of, read_key_points, write_key_points
 from ...bridge.names import free_name
 from ...deformers import SkinningError
-from ...deformers.corrections.readers import Reader, find_reader
+from ...deformers.corrections.readers import RampReader, Reader, find_reader
 from ...settings.corrections import CorrectionSettings
 from ...settings.objects import settings_of
-from ..subject.corrected import list_bones, read_rotations
+from ..subject.corrected import list_bones, read_ramps, read_rotations
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,8 @@ class Correction:
         Key of the method that deforms the mesh.
     source : str
         Key of the method it is made after; "" for a user's own.
+    ramps : float array, shape (J, 4), or None
+        Of these bones, for `RampReader`: they drive it instead of its pose, whatever other corrections there are.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Correction:
     reader: str
     method: str
     source: str = ""
+    ramps: np.ndarray | None = None
 
 
 def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correction) -> str:
@@ -72,7 +75,7 @@ def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correct
         If the pose cannot be told from rest, or from that of another correction; nothing was changed.
     """
     (correction,) = _with_free_names(obj, [correction])
-    group = list_group(obj, correction.bones)
+    group = list_group(obj, correction.bones, correction.ramps is not None)
     before = _read_values(obj, group, correction.rotations)
     reader, names = find_next_reader(obj, [correction])
     offsets = np.array(correction.offsets, np.float64)
@@ -127,7 +130,8 @@ def _drive(
 
 def _write(obj: bpy.types.Object, correction: Correction, offsets: np.ndarray) -> str:
     """Write the shape key of a correction, with these offsets, and its entry; its name."""
-    is_known = any(entry.name == correction.name for entry in list_group(obj, correction.bones))
+    group = list_group(obj, correction.bones, correction.ramps is not None)
+    is_known = any(entry.name == correction.name for entry in group)
     key = _ensure_key(obj, correction.name)
     write_key_points(key, read_key_points(key.relative_key) + np.asarray(offsets, np.float32))
     entry = find_correction(obj, key.name) if is_known else _add_entry(obj, key.name)
@@ -135,6 +139,7 @@ def _write(obj: bpy.types.Object, correction: Correction, offsets: np.ndarray) -
     entry.rotations = json.dumps(np.asarray(correction.rotations, float).tolist())
     entry.pose, entry.reader, entry.method = correction.pose, correction.reader, correction.method
     entry.source = correction.source
+    entry.ramps = "" if correction.ramps is None else json.dumps(np.asarray(correction.ramps, float).tolist())
     return key.name
 
 
@@ -146,7 +151,7 @@ def find_next_reader(
     Parameters
     ----------
     corrections : sequence of Correction
-        Of the same bones.
+        Of the same bones, all with ramps or none.
     replaced : sequence of str
         Corrections that will be removed.
 
@@ -162,17 +167,20 @@ def find_next_reader(
         If poses cannot be told apart.
     """
     new = {*replaced, *(correction.name for correction in corrections)}
-    others = [entry for entry in list_group(obj, corrections[0].bones) if entry.name not in new]
-    rotations = [*(read_rotations(entry) for entry in others), *(one.rotations for one in corrections)]
+    group = list_group(obj, corrections[0].bones, corrections[0].ramps is not None)
+    others = [entry for entry in group if entry.name not in new]
     names = [*(entry.name for entry in others), *(one.name for one in corrections)]
+    if corrections[0].ramps is not None:
+        return RampReader(np.array([*map(read_ramps, others), *(one.ramps for one in corrections)])), names
+    rotations = [*(read_rotations(entry) for entry in others), *(one.rotations for one in corrections)]
     asked = [*(entry.reader for entry in others), *(one.reader for one in corrections)]
     return find_reader(np.array(rotations), asked, names), names
 
 
 def _with_free_names(obj: bpy.types.Object, corrections: Sequence[Correction]) -> list[Correction]:
     """Corrections of some bones, renamed if corrections of other bones have their names."""
-    bones, found = corrections[0].bones, []
-    taken = {entry.name for entry in settings_of(obj).corrections if list_bones(entry) != bones}
+    kind, found = (corrections[0].bones, corrections[0].ramps is not None), []
+    taken = {entry.name for entry in settings_of(obj).corrections if (list_bones(entry), bool(entry.ramps)) != kind}
     for correction in corrections:
         found.append(replace(correction, name=free_name(correction.name, taken)))
         taken.add(found[-1].name)
@@ -184,23 +192,27 @@ def keys_of(obj: bpy.types.Object) -> bpy.types.Key:
     return cast(bpy.types.Key, mesh_of(obj).shape_keys)
 
 
-def list_group(obj: bpy.types.Object, bones: tuple[str, ...]) -> list[CorrectionSettings]:
-    """Corrections of a mesh that these bones bring in, and whose shape keys are there."""
+def list_group(obj: bpy.types.Object, bones: tuple[str, ...], by_ramps: bool = False) -> list[CorrectionSettings]:
+    """Corrections of a mesh that these bones bring in, by ramps or by poses, and whose shape keys are there."""
     keys = mesh_of(obj).shape_keys
     names = keys.key_blocks.keys() if keys is not None else ()
     joined = "\n".join(bones)
-    return [entry for entry in settings_of(obj).corrections if entry.bones == joined and entry.name in names]
+    own = [entry for entry in settings_of(obj).corrections if entry.bones == joined and bool(entry.ramps) == by_ramps]
+    return [entry for entry in own if entry.name in names]
 
 
 def _is_sound(entry: CorrectionSettings) -> bool:
     """Whether its rotations can be read; nothing can bring in a correction without them."""
     with suppress(SkinningError):
-        read_rotations(entry)
+        _ = read_ramps(entry) if entry.ramps else read_rotations(entry)
         return True
     return False
 
 
-def _find_group_reader(group: list[CorrectionSettings]) -> Reader:
+def find_group_reader(group: Sequence[CorrectionSettings]) -> Reader:
+    """The reader of corrections of `list_group`; raises SkinningError if their stored data is damaged."""
+    if group[0].ramps:
+        return RampReader(np.array([read_ramps(entry) for entry in group]))
     names, asked = [entry.name for entry in group], [entry.reader for entry in group]
     return find_reader(np.array([read_rotations(entry) for entry in group]), asked, names)
 
@@ -209,7 +221,7 @@ def _read_values(obj: bpy.types.Object, group: list[CorrectionSettings], rotatio
     """Values of a group's corrections where its bones have these rotations, shape (J, 4)."""
     if not group:
         return []
-    values = _find_group_reader(group).read(np.asarray(rotations, np.float64)[None])[0]
+    values = find_group_reader(group).read(np.asarray(rotations, np.float64)[None])[0]
     blocks = keys_of(obj).key_blocks
     return [0.0 if blocks[entry.name].mute else float(value) for entry, value in zip(group, values, strict=True)]
 
@@ -261,17 +273,18 @@ def remove(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) 
         If there is none of this name.
     """
     settings, keys = settings_of(obj), mesh_of(obj).shape_keys
-    bones = list_bones(find_correction(obj, name))
-    group = list_group(obj, bones)
+    entry = find_correction(obj, name)
+    bones, by_ramps = list_bones(entry), bool(entry.ramps)
+    group = list_group(obj, bones, by_ramps)
     if group:
         release_keys(obj, [other.name for other in group])
     settings.corrections.remove(settings.corrections.find(name))
     settings.active_correction = max(0, min(settings.active_correction, len(settings.corrections) - 1))
     if keys is not None and name in keys.key_blocks:
         obj.shape_key_remove(keys.key_blocks[name])
-    rest = [other for other in list_group(obj, bones) if _is_sound(other)]
+    rest = [other for other in list_group(obj, bones, by_ramps) if _is_sound(other)]
     if rest and armature is not None:
-        _drive(obj, armature, bones, [other.name for other in rest], _find_group_reader(rest))
+        _drive(obj, armature, bones, [other.name for other in rest], find_group_reader(rest))
     keys = mesh_of(obj).shape_keys
     if keys is not None and len(keys.key_blocks) == 1:
         obj.shape_key_clear()

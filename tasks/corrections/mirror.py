@@ -15,12 +15,15 @@ from ...bridge.meshes.data import mesh_of, read_rest_points, read_triangles
 from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers.corrections.mirroring import mirror_offsets, mirror_rotation
 from ..subject.character import object_to_armature
-from ..subject.corrected import read_rotations
+from ..subject.corrected import read_ramps, read_rotations
 from .keys import Correction, list_group, read_offsets
 from .poses import pack_numbers, parse_bone_pose
 
 # Angle between a pose and its mirror image up to which they are one
 SAME_POSE = np.radians(2.0)
+
+# Difference of ramps up to which they are one
+SAME_RAMP = 1e-3
 
 
 def flip_bones(armature: bpy.types.Object, bones: Sequence[str]) -> tuple[str, ...]:
@@ -31,20 +34,24 @@ def flip_bones(armature: bpy.types.Object, bones: Sequence[str]) -> tuple[str, .
 
 
 def find_other_side(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correction) -> Correction | None:
-    """The correction of the other side, still without offsets; None if its pose is its mirror image.
+    """The correction of the other side, still without offsets; None if it is its mirror image.
 
-    It takes the name of an existing correction in that pose.
+    It takes the name of an existing correction in that pose, or with these ramps.
     """
-    bones = flip_bones(armature, correction.bones)
-    rotations = np.array(
-        [
-            mirror_rotation(rotation, _read_axes(armature, bone), _read_axes(armature, other))
-            for bone, other, rotation in zip(correction.bones, bones, correction.rotations, strict=True)
-        ]
-    )
-    if bones == correction.bones and _is_same(rotations, correction.rotations):
+    bones, own = flip_bones(armature, correction.bones), correction.ramps
+    axes = [_read_axes(armature, *pair) for pair in zip(correction.bones, bones, strict=True)]
+    rotations = _mirror_all(correction.rotations, axes)
+    ramps = None if own is None else _mirror_all(own, axes)
+
+    def is_same(other: np.ndarray, other_ramps: np.ndarray | None) -> bool:
+        if ramps is None or other_ramps is None:
+            return _is_same(rotations, other)
+        return np.allclose(ramps, other_ramps, atol=SAME_RAMP)
+
+    if bones == correction.bones and is_same(correction.rotations, own):
         return None
-    known = (entry.name for entry in list_group(obj, bones) if _is_same(rotations, read_rotations(entry)))
+    group = list_group(obj, bones, ramps is not None)
+    known = (one.name for one in group if is_same(read_rotations(one), read_ramps(one) if one.ramps else None))
     return replace(
         correction,
         name=next(known, _flip_name(correction, bones)),
@@ -52,7 +59,13 @@ def find_other_side(obj: bpy.types.Object, armature: bpy.types.Object, correctio
         bones=bones,
         rotations=rotations,
         pose=mirror_bone_pose(armature, correction.pose),
+        ramps=ramps,
     )
+
+
+def _mirror_all(rows: np.ndarray, axes: Sequence[tuple[np.ndarray, ...]]) -> np.ndarray:
+    """Mirror rotations or ramps of bones, (J, 4), by the axes of each and of the other side's."""
+    return np.array([mirror_rotation(row, *both) for row, both in zip(rows, axes, strict=True)])
 
 
 def _is_same(first: np.ndarray, second: np.ndarray) -> bool:
@@ -85,9 +98,10 @@ def _flip_name(correction: Correction, bones: tuple[str, ...]) -> str:
     return flipped if flipped != correction.name else f"{name} Mirrored"
 
 
-def _read_axes(armature: bpy.types.Object, bone: str) -> np.ndarray:
-    """Axes of a bone at rest, columns, armature space, shape (3, 3)."""
-    return np.array(cast(Any, armature.data).bones[bone].matrix_local.to_3x3(), np.float64)
+def _read_axes(armature: bpy.types.Object, *bones: str) -> tuple[np.ndarray, ...]:
+    """Axes of bones at rest, columns, armature space, each of shape (3, 3)."""
+    known = cast(Any, armature.data).bones
+    return tuple(np.array(known[bone].matrix_local.to_3x3(), np.float64) for bone in bones)
 
 
 def mirror_bone_pose(armature: bpy.types.Object, stored: str) -> str:

@@ -16,8 +16,8 @@ from ...settings.objects import settings_of
 from .character import find_method_in_use, has_armature_modifier
 from .stack import find_deforming_modifier, resolve_skinned
 
-# Key of the method whose skin corrections that nobody sculpted are made after
-FLESH = "PARTICLES"
+# Source of the corrections that are flesh; that of earlier versions was made after Particles
+FLESH, FORMER_FLESH = "FLESH", "PARTICLES"
 
 
 def find_corrected(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -73,8 +73,9 @@ def find_deforming_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def list_flesh(objects: Iterable[bpy.types.Object]) -> list[tuple[bpy.types.Object, str]]:
-    """The corrections of meshes that were made after Particles."""
-    return [(obj, entry.name) for obj in objects for entry in settings_of(obj).corrections if entry.source == FLESH]
+    """The corrections of meshes that are flesh, or were made after Particles."""
+    sources = FLESH, FORMER_FLESH
+    return [(obj, entry.name) for obj in objects for entry in settings_of(obj).corrections if entry.source in sources]
 
 
 def find_key(obj: bpy.types.Object, name: str) -> bpy.types.ShapeKey | None:
@@ -111,8 +112,24 @@ def read_rotations(correction: Any) -> np.ndarray:
 
     Raises SkinningError if the file does not hold them.
     """
+    return _read_rows(correction, correction.rotations)
+
+
+def read_ramps(correction: Any) -> np.ndarray:
+    """Ramps of a correction's bones, shape (J, 4), that drive it instead of its pose.
+
+    Raises
+    ------
+    SkinningError
+        If the file does not hold them.
+    """
+    return _read_rows(correction, correction.ramps)
+
+
+def _read_rows(correction: Any, stored: str) -> np.ndarray:
+    """Four numbers of each bone of a correction, (J, 4)."""
     try:
-        return as_numbers(parse_json(correction.rotations), len(list_bones(correction)), 4)
+        return as_numbers(parse_json(stored), len(list_bones(correction)), 4)
     except ValueError as error:
         raise SkinningError(
             f"The stored data of correction '{correction.name}' is damaged: delete the correction, and make a new one"
@@ -138,6 +155,8 @@ def describe_problem(obj: bpy.types.Object, correction: Any) -> str:
         return f"Bone '{missing[0]}', which drives shape key '{correction.name}', was deleted: delete the correction"
     try:
         read_rotations(correction)
+        if correction.ramps:
+            read_ramps(correction)
     except SkinningError as error:
         return str(error)
     if not is_driven(obj, correction.name):

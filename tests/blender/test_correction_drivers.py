@@ -1,12 +1,14 @@
 """Drivers of corrections: Blender gives the values that readers give, in each pose, by any way into it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import bpy
 import numpy as np
 import pytest
 from mathutils import Quaternion
+from scenes_corrections import add_arms
 
 import scenes
 from supple.bridge.animation.correction_drivers import (
@@ -16,7 +18,15 @@ from supple.bridge.animation.correction_drivers import (
     read_local_rotations,
     release_keys,
 )
-from supple.deformers.corrections.readers import Reader, find_reader
+from supple.bridge.rigs.armatures import read_pose
+from supple.deformers.corrections.readers import RampReader, Reader, find_reader
+from supple.settings.objects import settings_of
+from supple.tasks.corrections.driven import read_driven
+from supple.tasks.corrections.keys import Correction, read_offsets, remove, store_all
+from supple.tasks.corrections.mirror import find_other_side, mirror_bone_pose
+from supple.tasks.corrections.poses import parse_bone_pose, read_bone_pose
+from supple.tasks.skin.poses import find_skeleton
+from supple.tasks.subject.corrected import describe_problem
 
 X, Y, Z, DIAGONAL = (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0, 0.8)
 REST = Quaternion()
@@ -151,6 +161,37 @@ def test_drivers_give_what_readers_give() -> None:
     for group in groups:
         assert read_driving_bones(obj, group.keys) == [tuple(group.bones)] * len(group.keys)
     assert read_driving_bones(obj, ["Basis", "none"]) == [(), ()]
+
+
+@pytest.mark.versions
+def test_ramps_are_read_as_by_their_drivers() -> None:
+    """To a millionth, also near half a turn, and without Python."""
+    obj, armature = scenes.add_tube()
+    obj.shape_key_add(name="Basis", from_mix=False)
+    drawn, groups = np.random.default_rng(7), []
+    for bones in (BONES[1:2], BONES[:2], BONES):
+        slopes = drawn.normal(size=(6, len(bones), 3))
+        slopes *= 1.6 / np.linalg.norm(slopes, axis=2, keepdims=True)
+        thresholds = drawn.uniform(-0.1, 0.4, (6, len(bones), 1)).clip(0.0)
+        reader = RampReader(np.concatenate([thresholds, slopes], axis=2))
+        keys = [obj.shape_key_add(name=f"{len(bones)} {number}", from_mix=False).name for number in range(6)]
+        drive_keys(obj, armature, bones, keys, reader)
+        groups.append(Group(bones, keys, reader, []))
+    rotations = draw_rotations(300, 3)
+    rotations[:100] = [[Quaternion((0.02 * one.w, *one[1:])).normalized() for one in each] for each in rotations[:100]]
+    active = 0
+    for each in rotations:
+        pose(armature, each, BONES)
+        for group in groups:
+            expected = expect_values(armature, group)
+            active += (expected > 0.0).sum()
+            assert read_values(obj, group) == pytest.approx(expected, abs=1e-6)
+    assert active > 1000
+    pose(armature, [REST] * 3, BONES)
+    assert not any(read_values(obj, group).any() for group in groups)
+    for curve in find_curves(obj):
+        assert curve.driver.is_simple_expression, curve.driver.expression
+        assert len(curve.driver.expression) <= 255, curve.driver.expression
 
 
 def test_a_pose_shows_its_own_correction_alone(subtests) -> None:
@@ -305,3 +346,80 @@ def test_the_control_bone_that_turns_is_read(subtests) -> None:
             assert find_reading_bone(evaluated, "DEF-lower", "DEF-upper") == expected
             assert find_reading_bone(evaluated, "DEF-lower", "") == "DEF-lower"
             assert find_reading_bone(evaluated, "lower", "upper") == "lower"
+
+
+# Stored
+
+
+def add_ramps() -> tuple[bpy.types.Object, bpy.types.Object, list[Correction]]:
+    """Arms with corrections of the left lower arm: two by ramps, one of both left bones, and one by its pose."""
+    obj, armature = add_arms()
+    offsets = np.random.default_rng(2).normal(size=(4, len(obj.data.vertices), 3))
+    lower, both, rest = ("bone.1.L",), ("bone.0.L", "bone.1.L"), (1.0, 0.0, 0.0, 0.0)
+    bent = np.array([np.array(Quaternion(X, 1.2))])
+    made = [
+        Correction("Low", offsets[0], lower, bent, "{}", "AUTO", "", ramps=np.array([[0.1, 1.5, 0.2, 0.0]])),
+        Correction("High", offsets[1], lower, bent, "{}", "AUTO", "", ramps=np.array([[0.3, 2.0, 0.0, 0.5]])),
+        Correction("Both", offsets[2], both, np.array([rest, *bent]), "{}", "AUTO", "",
+                   ramps=np.array([[0.0, 0.0, 0.0, 1.5], [0.1, 1.5, 0.0, 0.0]])),
+        Correction("Pose", offsets[3], lower, bent, "{}", "AUTO", ""),
+    ]  # fmt: skip
+    for group in (made[:1], made[1:2], made[2:3], made[3:]):
+        store_all(obj, armature, group)
+    scenes.update()
+    return obj, armature, made
+
+
+def read_keys(obj: bpy.types.Object) -> dict[str, float]:
+    return {key.name: key.value for key in obj.data.shape_keys.key_blocks[1:]}
+
+
+def assert_driven(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Without Blender, the stored corrections have the offsets that its keys have."""
+    skeleton = find_skeleton(armature)
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    matrices = read_pose(evaluated, skeleton).rest_to_pose
+    found = sum(one.find_offsets(matrices) for one in read_driven(obj, armature, skeleton))
+    expected = sum(value * read_offsets(obj, name) for name, value in read_keys(obj).items())
+    assert np.abs(found - expected).max() < 1e-5
+
+
+def test_ramps_that_are_stored_are_read_back_and_leave_others_alone() -> None:
+    obj, armature, _ = add_ramps()
+    bones = "bone.0.L", "bone.1.L"
+    pose(armature, [Quaternion(Z, 1.0), Quaternion(X, 1.2)], bones)
+    assert all(value > 0.1 for value in read_keys(obj).values())
+    assert read_keys(obj)["Pose"] == pytest.approx(1.0, abs=1e-6)
+    for rotations in draw_rotations(10, 2):
+        pose(armature, rotations, bones)
+        assert_driven(obj, armature)
+    assert not any(describe_problem(obj, entry) for entry in settings_of(obj).corrections)
+    before = read_keys(obj)
+    remove(obj, armature, "Low")
+    pose(armature, rotations, bones)
+    assert read_keys(obj) == {name: value for name, value in before.items() if name != "Low"}
+    assert_driven(obj, armature)
+    settings_of(obj).corrections["High"].ramps = "[[1, 2]]"
+    assert "damaged" in describe_problem(obj, settings_of(obj).corrections["High"])
+    assert len(read_driven(obj, armature, find_skeleton(armature))) == 2
+
+
+def test_ramps_are_mirrored_whatever_the_rolls() -> None:
+    obj, armature, made = add_ramps()
+    for one in made[:3]:
+        other = find_other_side(obj, armature, one)
+        assert other.bones == tuple(bone.replace(".L", ".R") for bone in one.bones)
+        (name,) = store_all(obj, armature, [replace(other, name=f"{one.name} Right", offsets=one.offsets)])
+        assert find_other_side(obj, armature, one).name == name
+        assert settings_of(obj).corrections[name].driven
+    left, right = ("bone.0.L", "bone.1.L"), ("bone.0.R", "bone.1.R")
+    for rotations in draw_rotations(20, 2):
+        pose(armature, rotations, left)
+        mirrored = mirror_bone_pose(armature, read_bone_pose(armature))
+        expected = read_keys(obj)
+        pose(armature, [REST] * 2, left)
+        pose(armature, [Quaternion(parse_bone_pose(mirrored)[bone][3:7]) for bone in right], right)
+        found = read_keys(obj)
+        for one in made[:3]:
+            assert found[f"{one.name} Right"] == pytest.approx(expected[one.name], abs=1e-6)
+        pose(armature, [REST] * 2, right)

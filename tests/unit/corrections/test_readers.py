@@ -11,11 +11,12 @@ from supple.deformers.corrections.readers import (
     AngleReader,
     DirectionReader,
     RadialReader,
+    RampReader,
     Reader,
     find_reader,
 )
 from supple.deformers.errors import SkinningError
-from supple.deformers.rig.joint_angles import split_swing_twist
+from supple.deformers.rig.joint_angles import FADE_COSINE, split_swing_twist
 
 from ..cases import each
 
@@ -233,6 +234,34 @@ def test_directions_by_hand() -> None:
     aside = both / np.sin(np.radians(40))
     expected = [[half, 0, 0, 0], [0, back, 0, 0], [1, 0, 0, 0], [both / np.sin(np.radians(45)), 0, aside, 0]]
     assert values == pytest.approx(np.array(expected), abs=2.0 * FLAT)
+
+
+RAMPS = RampReader(
+    np.array([[[0.0, 2.0, 0.0, 0.0], [0.25, 0.0, 0.0, 1.0]], [[0.5, 0.0, 0.0, -4.0], [0.0, 0.0, 1.0, 0.0]]])
+)
+
+
+def test_ramps_by_hand() -> None:
+    """Products of both bones' ramps, at most 1; the sign of a quaternion does not count."""
+    rotations = np.array([[turn("X", 30), turn("Z", 60)], [turn("Z", -90), turn("Y", 90)], [turn("X", 90), REST]])
+    first, second = 2 * np.sin(np.radians(15)) * 0.25, 1.0  # the second would be 1.65
+    expected = [[first**1.25, 0.0], [0.0, second], [0.0, 0.0]]
+    for sign in (1.0, -1.0):
+        assert RAMPS.read(sign * rotations) == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_ramps_fade_from_165_degrees_to_half_a_turn_and_do_not_jump() -> None:
+    single = RampReader(np.array([[[0.2, 1.2, 0.0, 0.0]]]))
+    values = single.read(np.array([[turn("X", angle)] for angle in (150, 165, 172, 180, 188, 195)]))[:, 0]
+    full = [(1.2 * np.sin(np.radians(angle / 2)) - 0.2) ** 1.25 for angle in (150, 165)]
+    assert values[:2] == pytest.approx(full)
+    assert full[1] > values[2] > values[3] == pytest.approx(0.0, abs=1e-9)
+    assert (values[4:] == 0.0).all()
+    drawn, step = draw(20000, 2, 3), 1e-6 * draw(20000, 2, 4)
+    drawn[:8000, :, 0] *= 1e-7
+    drawn, moved = (each / np.linalg.norm(each, axis=2, keepdims=True) for each in (drawn, drawn + step))
+    steepest = 1.25 * (4.0 * 1.0 + 1.0 * 4.0) / FADE_COSINE  # of the second value
+    assert np.abs(RAMPS.read(moved) - RAMPS.read(drawn)).max() < 1e-6 * steepest
 
 
 def test_poses_that_directions_do_not_tell_apart_are_read_by_whole_rotations() -> None:

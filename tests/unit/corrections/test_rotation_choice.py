@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from supple.deformers.corrections.rotation_choice import (
-    choose_angles,
     choose_by_actions,
     choose_by_axes,
     choose_farthest,
@@ -93,13 +92,3 @@ def test_the_farthest_come_first() -> None:
     assert choose_farthest(candidates, 2, 0.1) == pytest.approx(candidates[[2, 1]])
     assert len(choose_farthest(candidates, 4, np.radians(35.0))) == 2
     assert len(choose_farthest(candidates[:1], 4, np.radians(35.0))) == 1, "one, however near to rest"
-
-
-def test_a_change_that_sets_in_late_has_its_angles_there() -> None:
-    angles = np.radians(np.arange(15.0, 136.0, 15.0))
-    late = np.maximum(angles - np.radians(75.0), 0.0)[:, None] * [1.0, 2.0]
-    chosen = choose_angles(angles, late @ late.T, 2)
-    assert np.degrees(angles[chosen]) == pytest.approx([75.0, 135.0])
-    even = angles[:, None] * [3.0, 0.0]
-    assert choose_angles(angles, even @ even.T, 1).tolist() == [8], "the last is always one"
-    assert choose_angles(angles[:2], even[:2] @ even[:2].T, 3).tolist() == [0, 1], "no more than there are"
