@@ -34,6 +34,7 @@ from .options import (
     CheckOptions,
     CopyOptions,
     FitOptions,
+    FleshOptions,
     MotionOptions,
     SwingOptions,
     WeightOptions,
@@ -50,7 +51,6 @@ from .tasks.check.findings import describe_check, describe_fully, find_faults
 from .tasks.check.fix import Fixed, fix_faults
 from .tasks.check.run import Checked, check_character
 from .tasks.check.sheet import draw_sheet
-from .tasks.corrections.flesh import add_flesh
 from .tasks.corrections.from_method import CorrectedFrom
 from .tasks.corrections.from_source import correct_from
 from .tasks.engine_copy.hung import list_hung
@@ -58,6 +58,7 @@ from .tasks.engine_copy.report import Report as CopyReport
 from .tasks.engine_copy.run import make_engine_copy
 from .tasks.features import FEATURES
 from .tasks.fit.fit import as_json, describe, find_joints, make_skeleton
+from .tasks.flesh.add import add_flesh
 from .tasks.handles.add import add_handles
 from .tasks.installed import engine
 from .tasks.installed.feature import Subject
@@ -319,8 +320,16 @@ class Character:
         report = assign_weights(objects, chosen, self.armature, progress)[0]
         return replace(report, notes=(*notes, *report.notes))
 
-    def flesh(self, *, meshes: Meshes | None = None, progress: Progress | None = None) -> CorrectedFrom:
-        """Add flesh: shape keys with drivers at the joints that gain most by Particles. Replaces earlier flesh.
+    def flesh(self, *, meshes: Meshes | None = None, progress: Progress | None = None, **options: Any) -> CorrectedFrom:
+        """Add flesh: shape keys with drivers that give the skin at each joint the best of several shapes.
+
+        The shapes are the skin as it is, smoothed, and that of an elastic solid. Replaces earlier flesh.
+
+        Parameters
+        ----------
+        **options
+            As `FleshOptions`: `quality="QUICK"` for a first look, and `picked={"upperarm.L": "SMOOTH"}` for a shape of
+            your choice: "BASE", "SMOOTH" or "SOLID".
 
         Returns
         -------
@@ -332,7 +341,7 @@ class Character:
         SkinningError
             If the meshes cannot be corrected.
         """
-        return self.correct(meshes=meshes, progress=progress)
+        return take_all(add_flesh(self._choose(meshes), make_options(FleshOptions, **options)), progress)
 
     def correct(
         self,
@@ -350,8 +359,7 @@ class Character:
         source : str
             A method; or the name of a mesh with the same vertices, for the current pose.
         joints : sequence of str, optional
-            Bones: the joints at their heads are corrected. By default those that gain most by Particles, and elbows,
-            knees, hips and shoulders with other methods.
+            Bones: the joints at their heads are corrected. By default elbows, knees, hips and shoulders.
         angles : sequence of float, optional
             Radians by which each joint is bent; 40, 80 and 120 degrees by default.
 

@@ -75,6 +75,10 @@ LOOKS = {
 }  # fmt: skip
 
 
+# Shapes that skin may take at a joint, by their keys, with the words for them
+SHAPES = {"BASE": "as it is", "SMOOTH": "smoothed", "SOLID": "solid"}
+
+
 @dataclass(frozen=True)
 class TaskOptions:
     """Options of a task; raises SkinningError for a value that is not allowed."""
@@ -145,6 +149,27 @@ class CheckOptions(RangeOfMotion):
 
 
 @dataclass(frozen=True)
+class FleshOptions(TaskOptions):
+    """Options of flesh.
+
+    Attributes
+    ----------
+    picked : mapping of str to str
+        By bones: the shape of the skin there, a key of `SHAPES`, in place of the best.
+    """
+
+    quality: str = row(
+        "FULL", "Quality", "How closely flesh is computed",
+        items=(
+            ("QUICK", "Quick", "Joints bent one by one, in coarse flesh: a first look"),
+            ("FULL", "Full", "Joints also bent together, as the actions do, in fine flesh: takes some minutes"),
+        ),
+        help="how closely flesh is computed, quick or full; full by default", metavar="QUALITY",
+    )  # fmt: skip
+    picked: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class CopyOptions(RangeOfMotion):
     """Options of a copy for game engines.
 
@@ -169,7 +194,7 @@ class CopyOptions(RangeOfMotion):
     tolerance: float = row(
         0.003, "Tolerance",
         "Maximum distance between the copy's skin and the character's: keys are added where it is exceeded",
-        unit="DISTANCE", slider=(0.0005, 0.02), fine=(4, 0.1),
+        unit="DISTANCE", lowest=1e-6, slider=(0.0005, 0.02), fine=(4, 0.1),
         help="maximum error, such as 3mm or 0.3cm; 3mm by default", metavar="LENGTH", read=read_length,
     )  # fmt: skip
     influences: int = row(

@@ -31,12 +31,12 @@ from ..tasks.bake.inputs import open_with_inputs
 from ..tasks.check import run as checks
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.sheet import draw_sheet
-from ..tasks.corrections.flesh import add_flesh
 from ..tasks.corrections.from_source import correct_from
 from ..tasks.engine_copy.copies import is_copy
 from ..tasks.engine_copy.export import check_path
 from ..tasks.engine_copy.hung import list_hung
 from ..tasks.engine_copy.run import make_engine_copy
+from ..tasks.flesh.add import add_flesh
 from ..tasks.handles.add import add_handles
 from ..tasks.layers.mend import mend_at_rest
 from ..tasks.layers.present import remove_layers

@@ -1,7 +1,7 @@
 """All features, in the order in which they stand on each other: what all the others deform, the skin, comes first."""
 
-from .corrections.flesh import CORRECTIONS
 from .engine_copy.run import ENGINE_COPY
+from .flesh.add import CORRECTIONS
 from .handles.add import HANDLES
 from .layers.add import LAYERS
 from .patterns.follow import PATTERNS

@@ -26,7 +26,7 @@ FEATURES = {
     "[Bakes](binding.md#bakes)": r"/bak(e|ed|es|ing|e_arguments)($|/)|/point_caches$",
     "[Farm](farms.md)": r"/farm",
     "[Patterns](patterns.md)": r"pattern|/compression$|bridge/images/",
-    "[Corrections](corrections.md)": r"/correct|/posed_copies$",
+    "[Corrections](corrections.md)": r"/correct|/flesh/|/posed_copies$|measures/folds$",
     "[Check](checks.md)": r"(tasks|operators/character|settings|ui)/checks?($|/)|/measures/",
     "[Layers](layers.md)": r"/layer(s|ed)(/|$)|measures/crossings$",
     "[Side by Side](side-by-side.md)": r"/side_by_side|/ghosts$|/heat$|ui/compare$",

@@ -217,28 +217,24 @@ def _find_unit_space(rest: Rest) -> np.ndarray | None:
     None if one of the spaces is flat, or too small for the numbers of the other.
 
     An object that is scaled unevenly against its armature has other lengths there. Moving, rotating or evenly scaling
-    it does not matter: the particles are the same in every frame. If the character has a `frame`, unit space has its
-    axes, whatever the axes of object and armature.
+    it does not matter: the particles are the same in every frame.
     """
     smallest = 1.0 / LARGEST_NUMBER
-    shape, turn = np.eye(3), np.eye(3)
+    shape = np.eye(3)
     if rest.object_to_armature is not None:
-        left, scales, axes = np.linalg.svd(rest.object_to_armature[:3, :3])
-        turn = np.sign(np.linalg.det(left @ axes)) * (left @ axes)
+        _, scales, axes = np.linalg.svd(rest.object_to_armature[:3, :3])
         if scales.min() < max(smallest, 1e-6 * scales.max()):
             return None
         scales = scales / np.cbrt(np.prod(scales))
         if np.ptp(scales) > 1e-4:
             shape = np.round(axes.T @ np.diag(scales) @ axes, 4)
-    turn = np.eye(3) if rest.frame is None else rest.frame.T @ turn
-    points = rest.points @ turn.T
-    low, high = points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)
+    low, high = rest.points.min(axis=0, initial=np.inf), rest.points.max(axis=0, initial=-np.inf)
     size = float((high - low).max(initial=0.0)) or 1.0
     if size < smallest:
         return None
     matrix = np.eye(4)
-    matrix[:3, :3] = turn @ shape / size
-    matrix[:3, 3] = -matrix[:3, :3] @ turn.T @ (0.5 * (low + high)).astype(float)
+    matrix[:3, :3] = shape / size
+    matrix[:3, 3] = -matrix[:3, :3] @ (0.5 * (low + high)).astype(float)
     return matrix
 
 

@@ -180,8 +180,6 @@ class Rest:
     surfaces : tuple of WeightedSurface
         This mesh, and then all others that follow the joints, for methods that use the whole character. Empty: only
         this.
-    frame : float array, shape (3, 3), or None
-        Columns are the axes, armature space, along which the filling is laid out. None: the object's own.
     """
 
     points: np.ndarray
@@ -193,7 +191,6 @@ class Rest:
     solid: np.ndarray | None = None
     object_to_armature: np.ndarray | None = None
     surfaces: tuple[Any, ...] = ()
-    frame: np.ndarray | None = None
 
     @property
     def armature_points(self) -> np.ndarray:

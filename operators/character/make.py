@@ -13,10 +13,10 @@ from bpy.props import EnumProperty, StringProperty
 from ...bridge.held import find_again
 from ...bridge.rigs.carriers import is_hidden_object
 from ...deformers import METHODS, SkinningError
-from ...options import LOOKS, Look, WeightOptions
+from ...options import LOOKS, FleshOptions, Look, WeightOptions
 from ...settings.character import find_armature, find_holder, list_meshes, list_ticked
 from ...settings.objects import settings_of
-from ...tasks.corrections.flesh import add_flesh
+from ...tasks.flesh.add import add_flesh
 from ...tasks.layers.add import offer_layers
 from ...tasks.skin.bind import prepare_each, prepare_supple
 from ...tasks.skin.former import update_former
@@ -187,7 +187,7 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
         if self._is_watched:
             yield None
         try:
-            steps = add_flesh(meshes)
+            steps = add_flesh(meshes, FleshOptions("QUICK"))
             report = yield from (out_of_mode(bpy.context, steps) if self._is_watched else steps)
         except SkinningError as error:
             self.tell(str(error))

@@ -6,9 +6,11 @@ import bpy
 from bpy.props import StringProperty
 
 from ...deformers import SkinningError
+from ...options import FleshOptions
 from ...settings.character import find_armature
-from ...tasks.corrections.flesh import remove_flesh
+from ...settings.properties import read_options, with_options
 from ...tasks.corrections.from_source import correct_from
+from ...tasks.flesh.add import add_flesh, remove_flesh
 from ...tasks.steps import Steps
 from ...tasks.subject.chosen_bones import find_chosen_bones, split_names
 from ...tasks.subject.corrected import list_flesh
@@ -64,7 +66,8 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
         if self.source != PARTICLES:
             layout.prop_search(self, "source", context.view_layer, "objects", icon="OBJECT_DATA")
         is_mesh = self.source != PARTICLES
-        layout.prop(self, "joints", placeholder=translate("Where it differs" if is_mesh else "Those that gain most"))
+        unnamed = "Where it differs" if is_mesh else "Elbows, knees, hips, shoulders"
+        layout.prop(self, "joints", placeholder=translate(unnamed))
         if not is_mesh:
             layout.prop(self, "angles")
 
@@ -78,9 +81,10 @@ def needs_flesh(context: bpy.types.Context) -> str:
     return "" if is_there else "Select a mesh that has an Armature modifier and flesh, or press Add Flesh"
 
 
+@with_options(FleshOptions)
 class SUPPLE_OT_flesh_add(ComputingOperator, bpy.types.Operator):
-    """Bend each joint with Particles, which behave like flesh, and store the change as shape keys with drivers. They
-    play fast, also without Supple. Replaces earlier flesh"""
+    """Bend each joint, choose the best shape of its skin, such as that of elastic flesh, and store it as shape keys
+    with drivers. They play fast, also without Supple. Replaces earlier flesh"""
 
     bl_label = "Add Flesh"
     requires = (needs_none_under_way, needs_meshes_to_correct)
@@ -89,11 +93,11 @@ class SUPPLE_OT_flesh_add(ComputingOperator, bpy.types.Operator):
     canceled = "Flesh canceled: nothing was changed"
 
     def list_steps(self, context: bpy.types.Context) -> Steps:
-        return out_of_mode(context, correct_from(list_to_correct(context)))
+        return out_of_mode(context, add_flesh(list_to_correct(context), read_options(FleshOptions, self)))
 
 
 class SUPPLE_OT_flesh_remove(SuppleOperator, bpy.types.Operator):
-    """Remove the shape keys that were made from Particles; other corrections stay"""
+    """Remove the shape keys of flesh and those made from Particles; other corrections stay"""
 
     bl_label = "Remove Flesh"
     requires = (needs_none_under_way, needs_flesh)
@@ -102,7 +106,7 @@ class SUPPLE_OT_flesh_remove(SuppleOperator, bpy.types.Operator):
         with left_mode(context):
             count, left_out = remove_flesh(list_to_correct(context))
         self.tell_left_out(left_out)
-        return f"{count} corrections from Particles were removed"
+        return f"{count} keys of flesh were removed"
 
 
 def read_angles(text: str) -> tuple[float, ...]:

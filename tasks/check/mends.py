@@ -12,9 +12,9 @@ from ...bridge.meshes.data import mesh_of
 from ...bridge.meshes.weights import read_weights, write_weights
 from ...deformers import SkinningError
 from ...deformers.weight_editing.edits import find_bare
-from ...options import WeightOptions
-from ..corrections.flesh import find_flesh
+from ...options import FleshOptions, WeightOptions
 from ..corrections.posed_copy import check_correctable
+from ..flesh.add import find_flesh
 from ..layers.mend import move_beneath
 from ..layers.plan import plan_layers
 from ..layers.present import find_notice, list_layered
@@ -131,8 +131,8 @@ def _add_flesh(trial: Trial, finding: Finding) -> Steps[list[str]]:
         raise SkinningError(
             f"'{finding.mesh}' has flesh already: smooth the weights around '{finding.bone}', or use Correct This Pose"
         )
-    found = yield from trial.take(find_flesh(objects))
-    if not any(one.joints for one in found[1]):
+    found = yield from trial.take(find_flesh(objects, FleshOptions("QUICK")))
+    if not any(found.corrections.values()):
         raise SkinningError(f"Flesh does not change '{finding.mesh}': smooth the weights around '{finding.bone}'")
     trial.flesh = found
     return [f"Added flesh to '{finding.mesh}'."]

@@ -19,8 +19,8 @@ from ...deformers.rig.hinges import find_shoulders
 from ...deformers.rig.joint_angles import split_swing_twist
 from ...deformers.rig.rest import Joints
 from ...deformers.skinning.limb_roots import find_limb_hinges, find_limb_roots, find_limbs
-from ..corrections.flesh import MOST_END, TRUNK, find_largest_bend
 from ..corrections.from_joints import FOLLOWED, PARTS, BentJoint, find_axes, find_body
+from ..flesh.joints import MOST_END, TRUNK, find_largest_bend
 from ..subject.rig_presets import find_rig_of
 from .poses import CheckedPose
 

@@ -205,9 +205,8 @@ def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, .
         choices = Choices.read(skinned, method, is_blenders)
         skins[method] = UnboundSkin.of(SkinSource.of(skinned, choices, skeleton))
     driven = read_driven(skinned.obj, skinned.armature, skeleton)
-    planned = [one for one in (trial.flesh or ((), ()))[1] if one.mesh.skinned.obj == skinned.obj] if trial else []
-    for one in planned:
-        driven = plan_driven(skinned.obj, skeleton, list(zip(one.joints, one.offsets, strict=True)), driven)
+    if trial is not None and trial.flesh is not None:
+        driven += plan_driven(skinned.armature, skeleton, trial.flesh.corrections.get(skinned.obj.name, ()))
     return ReadMesh(skinned.obj.name, in_use, rest, skins, driven)
 
 

@@ -15,7 +15,7 @@ from ...bridge.meshes.weights import read_weights, write_weights
 from ...deformers import SkinningError
 from ...deformers.layers.keep import LayerPlan
 from ...deformers.weight_editing.mirror import pair_names
-from ..corrections.flesh import FoundFlesh, store_flesh
+from ..flesh.add import FoundFlesh, store_flesh
 from ..layers.mend import move_points
 from ..layers.read import Dressed
 from ..layers.write import write_layers
@@ -102,7 +102,7 @@ class Trial:
         for obj, names, weights, points in planned:
             self._write_mesh(obj, names, weights, points)
         if self.flesh is not None:
-            store_flesh(*self.flesh)
+            store_flesh(self.flesh)
         if self.layers is not None:
             write_layers(*self.layers, self.objects)
 

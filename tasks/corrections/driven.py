@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -12,13 +12,12 @@ import numpy as np
 from ...bridge.rigs.armatures import Skeleton
 from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
-from ...deformers.corrections.readers import Reader, find_reader
+from ...deformers.corrections.readers import RampReader, Reader
 from ...deformers.corrections.rotation_choice import read_joint_rotations
 from ...settings.objects import settings_of
-from ..subject.corrected import is_driven, list_bones, read_rotations
+from ..subject.corrected import is_driven, list_bones
 from .from_joints import find_joint
-from .from_method import JointKeys
-from .keys import keys_of, list_group, read_offsets
+from .keys import Correction, find_group_reader, keys_of, list_group, read_offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,34 +60,28 @@ def read_driven(obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Ske
     skeleton : Skeleton
     """
     found = []
-    for bones in dict.fromkeys(list_bones(entry) for entry in settings_of(obj).corrections):
-        group = [entry for entry in list_group(obj, bones) if is_driven(obj, entry.name)]
+    for bones, by_ramps in dict.fromkeys((list_bones(one), bool(one.ramps)) for one in settings_of(obj).corrections):
+        group = [entry for entry in list_group(obj, bones, by_ramps) if is_driven(obj, entry.name)]
         if not group:
             continue
         with suppress(SkinningError):  # damaged, or of bones that are gone
-            names, asked = [entry.name for entry in group], [entry.reader for entry in group]
-            reader = find_reader(np.array([read_rotations(entry) for entry in group]), asked, names)
-            offsets = _read_all(obj, names, len(obj.data.vertices))
+            reader = find_group_reader(group)
+            offsets = _read_all(obj, [entry.name for entry in group], len(obj.data.vertices))
             found.append(DrivenKeys(*_find_joints(armature, skeleton, bones), reader, offsets))
     return found
 
 
-def plan_driven(
-    obj: bpy.types.Object,
-    skeleton: Skeleton,
-    planned: Sequence[tuple[JointKeys, np.ndarray]],
-    known: Iterable[DrivenKeys],
-) -> list[DrivenKeys]:
-    """The corrections of a mesh once planned ones are stored, each with its offsets, (K, V, 3)."""
-    found = {keys.joints: keys for keys in known}
-    for keys, offsets in planned:
-        new = {*keys.replaced, *(one.name for one in keys.corrections)}
-        bones = keys.corrections[0].bones
-        others = [entry.name for entry in list_group(obj, bones) if entry.name not in new]
-        both = np.concatenate([_read_all(obj, others, offsets.shape[1]), offsets])
-        joints = (keys.joint.joint,)
-        found[joints] = DrivenKeys(joints, keys.joint.axes[None], skeleton.joints.parents, keys.reader, both)
-    return list(found.values())
+def plan_driven(armature: bpy.types.Object, skeleton: Skeleton, corrections: Sequence[Correction]) -> list[DrivenKeys]:
+    """Corrections with ramps, which depend on no others, as they will be once they are stored."""
+    groups: dict[tuple[str, ...], list[Correction]] = {}
+    for correction in corrections:
+        groups.setdefault(correction.bones, []).append(correction)
+    found = []
+    for bones, group in groups.items():
+        reader = RampReader(np.array([correction.ramps for correction in group]))
+        offsets = np.array([correction.offsets for correction in group], np.float32)
+        found.append(DrivenKeys(*_find_joints(armature, skeleton, bones), reader, offsets))
+    return found
 
 
 def _find_joints(

@@ -23,7 +23,6 @@ from ...deformers.corrections.inverses import pull_back
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
 from ...deformers.corrections.readers import Reader
 from ...deformers.corrections.rotation_choice import choose_farthest, measure_angles, pose_joint
-from ...deformers.particles.particles import MAX_STIFFNESS
 from ...settings.choices import BAKING
 from ..left_out import LeftOut, check_any, describe_left_out, sort_out
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
@@ -96,7 +95,7 @@ class CorrectedFrom:
         """All of it in sentences."""
         notes = [*self.notes, *self.left_out]
         if not self.keys:
-            return [f"No correction is needed: {self.source} do not change the skin at any joint", *notes]
+            return [f"No correction is needed: {self.source} does not change the skin at any joint", *notes]
         count, bones = len(self.keys), ", ".join(self.bones)
         lines = [f"{count} corrections from {self.source}, driven by {bones}"]
         if self.before:
@@ -259,8 +258,6 @@ class ReadBoth:
         skinned: SkinnedObject,
         skeleton: Skeleton,
         source: str,
-        firmness: float = 1.0,
-        frame: np.ndarray | None = None,
     ) -> ReadBoth:
         """A mesh as it is in the file. See `bind_both`."""
         if find_method_in_use(skinned) == source:
@@ -269,16 +266,12 @@ class ReadBoth:
                 "correct"
             )
         obj, by_source = skinned.obj, Choices.read(skinned, source)
-        if firmness != 1.0:
-            stiffness = min(firmness * by_source.params.stiffness, MAX_STIFFNESS)
-            by_source = replace(by_source, params=replace(by_source.params, stiffness=stiffness))
         by_own = Choices.read(skinned)
         by_own = replace(by_own, has_rolls=by_own.has_rolls and by_source.has_rolls)  # else they were taken back
         now, (unbound, quality) = (
             (UnboundSkin.of(SkinSource.of(skinned, choices, skeleton)), choices.read_quality(skinned.settings, BAKING))
             for choices in (by_own, by_source)
         )
-        unbound = replace(unbound, rest=replace(unbound.rest, frame=frame))
         points = np.array([corner[:] for corner in obj.bound_box])
         scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
         return cls(skinned, now, (unbound, quality), float(np.linalg.norm(np.ptp(points, axis=0))), 1000.0 * scale)
@@ -295,9 +288,6 @@ def bind_both(
     skeleton: Skeleton,
     source: str,
     share: float,
-    must_be_filled: bool = True,
-    firmness: float = 1.0,
-    frame: np.ndarray | None = None,
 ) -> Steps[tuple[list[ComparedMesh], tuple[str, ...]]]:
     """Meshes bound by the method in use and by another; and which are left out, a sentence on each.
 
@@ -306,12 +296,6 @@ def bind_both(
     skeleton : Skeleton
     share : float
         Of all that is done once they are read.
-    must_be_filled : bool
-        Whether a mesh that a method would fill is left out if there is nothing to fill.
-    firmness : float
-        Of Particles: how much stiffer than chosen.
-    frame : float array, shape (3, 3), or None
-        As of `Rest`, for the other method.
 
     Raises
     ------
@@ -321,7 +305,7 @@ def bind_both(
     read, left_out = [], LeftOut()
     for number, one in enumerate(objects):
         try:
-            read.append(ReadBoth.of(one, skeleton, source, firmness, frame))
+            read.append(ReadBoth.of(one, skeleton, source))
         except SkinningError as error:
             left_out.append((one.obj, error))
         yield share * (number + 1) / len(objects)
@@ -329,7 +313,7 @@ def bind_both(
     check_any(read, left_out)
     for mesh in (yield partial(_bind_all, read)):
         binding = mesh.source.binding
-        if must_be_filled and METHODS[source].fills_solid and not binding.count:
+        if METHODS[source].fills_solid and not binding.count:
             left_out.append((mesh.skinned.obj, SkinningError(" ".join(binding.messages))))
         else:
             meshes.append(mesh)

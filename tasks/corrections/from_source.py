@@ -17,8 +17,6 @@ from ...deformers.corrections.rotation_choice import ANGLES
 from ...settings.character import list_objects
 from ..steps import Steps
 from ..subject.character import has_armature_modifier
-from ..subject.corrected import FLESH
-from .flesh import add_flesh
 from .from_method import CorrectedFrom, correct_by_method
 from .keep import keep
 from .posed_copy import begin, discard
@@ -40,9 +38,8 @@ def correct_from(
         A key of `METHODS`: joints are bent one after the other, and the skin follows this method. Or the name of an
         object with the same vertices as one of the meshes: the mesh gets its shape in the current pose.
     joints : sequence of str
-        Bones: the joints that are bent; if none, after Particles those that gain most (`add_flesh`), else elbows,
-        knees, hips and shoulders. With an object, the bones that drive the correction; by default the joint at which
-        the shape differs.
+        Bones: the joints that are bent; if none, elbows, knees, hips and shoulders. With an object, the bones that
+        drive the correction; by default the joint at which the shape differs.
     angles : sequence of float
         Degrees, of a method and named joints.
 
@@ -58,8 +55,6 @@ def correct_from(
     objects = [obj for obj in objects if has_armature_modifier(obj)]
     if not objects:
         raise SkinningError("Nothing to correct: select a mesh that has an Armature modifier, or its armature")
-    if source.upper() == FLESH and not joints:
-        return (yield from add_flesh(objects))
     if source.upper() in METHODS:
         return (yield from correct_by_method(objects, source.upper(), joints, angles))
     yield 0.0

@@ -19,11 +19,11 @@ from supple.bridge.files import child, exchange
 from supple.bridge.files.child import Child
 from supple.bridge.files.temporary import temporary_folder
 from supple.deformers import SkinningError
-from supple.options import CheckOptions, WeightOptions
+from supple.options import CheckOptions, FleshOptions, WeightOptions
 from supple.tasks.check.run import check_character
-from supple.tasks.corrections.flesh import add_flesh
 from supple.tasks.corrections.from_source import correct_from
 from supple.tasks.corrections.keys import read_offsets
+from supple.tasks.flesh.add import add_flesh
 from supple.tasks.skin.bind import bind_each
 from supple.tasks.steps import take_all, within
 from supple.tasks.weights import automatic as weights
@@ -85,7 +85,7 @@ def test_flesh_is_the_same():
         reset()
         obj, _ = add_body()
         bind_each([obj], "DLBNT")
-        take(add_flesh([obj]))
+        take(add_flesh([obj], FleshOptions("QUICK")))
         found.append({key.name: read_offsets(obj, key.name) for key in obj.data.shape_keys.key_blocks[1:]})
     here, there = found
     assert here.keys() == there.keys() != set()

@@ -92,7 +92,7 @@ def walk() -> None:
 COMMANDS: dict[str, tuple[Callable[[], None], dict[str, Any]]] = {
     "make": (stand, {}),
     "bind": (stand, {"method": "DLBNT"}),
-    "flesh_add": (stand_bound, {}),
+    "flesh_add": (stand_bound, {"quality": "QUICK"}),
     "corrections_from": (stand_bound, {"joints": "bone.1", "angles": "60"}),
     "check": (dress, {}),
     "check_fix_all": (dress_checked, {}),

@@ -42,7 +42,7 @@ ANGLE = 70
 def test_what_is_linked_holds_up_nothing_that_is_not(tmp_path: Path, subtests, capfd) -> None:
     obj, _ = add_body()
     bind(obj, method="DLBNT", evaluate="BLENDER")
-    bpy.ops.supple.flesh_add()
+    bpy.ops.supple.flesh_add(quality="QUICK")
     add_own(obj)
     path = save(tmp_path / "library.blend", copy=True)
     linked, _ = link(path, "Tube", "Rig")

@@ -55,7 +55,7 @@ TRIED = {
     "cli/messages.py answer": ORDERS,
     "tasks/manifest.py read_manifest": OWN,
     "tasks/bake/parts.py Part.read": "tests/blender/test_bake_parts.py::test_only_what_is_whole_counts",
-    "tasks/subject/corrected.py read_rotations": CORRECTIONS("test_a_correction"),
+    "tasks/subject/corrected.py _read_rows": CORRECTIONS("test_a_correction"),
     "tasks/corrections/posed_copy.py State._unpack": CORRECTIONS("test_a_posed_copy"),
     "tasks/corrections/poses.py parse_bone_pose": CORRECTIONS("test_a_correction"),
     "tasks/engine_copy/export.py write_file": OWN,

@@ -62,6 +62,13 @@ MAY_IMPORT = {
         "deformers/rig",
         "deformers/measures",
     },
+    "deformers/flesh": {
+        "deformers/errors",
+        "deformers/geometry",
+        "deformers/algebra",
+        "deformers/rig",
+        "deformers/corrections",
+    },
     "deformers/posing": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
     "deformers/motion": {"deformers/errors", "deformers/geometry", "deformers/algebra"},
     "deformers/swing": {"deformers/errors", "deformers/algebra"},
@@ -123,6 +130,17 @@ MAY_IMPORT = {
         "tasks/subject",
         "tasks/skin",
     },
+    "tasks/flesh": {
+        "deformers",
+        "options",
+        "bridge",
+        "settings",
+        "tasks/",
+        "tasks/installed",
+        "tasks/subject",
+        "tasks/skin",
+        "tasks/corrections",
+    },
     "tasks/check": {
         "deformers",
         "options",
@@ -133,6 +151,7 @@ MAY_IMPORT = {
         "tasks/skin",
         "tasks/weights",
         "tasks/layers",
+        "tasks/flesh",
         "tasks/corrections",
     },
     "tasks/handles": {
@@ -149,7 +168,7 @@ MAY_IMPORT = {
     "tasks/motion": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/swing": {"deformers", "options", "bridge", "tasks/", "tasks/installed", "tasks/subject"},
     "tasks/features": {
-        "tasks/corrections",
+        "tasks/flesh",
         "tasks/engine_copy",
         "tasks/handles",
         "tasks/layers",

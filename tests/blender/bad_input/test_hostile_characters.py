@@ -189,6 +189,7 @@ ACTIONS: dict[str, Callable[[], Any]] = {
     "REMEDY": remedy,
 }  # fmt: skip
 OPTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "flesh_add": lambda _folder: {"quality": "QUICK"},
     "pattern_add": lambda _: {"preset": "BULGE_STEEP", "bone": find_bone()},
     "pattern_place": lambda _: {"location": (0.0, 0.1, 1.0)},
     "pattern_maps": lambda folder: {"directory": str(folder), "width": 16},

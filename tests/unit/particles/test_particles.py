@@ -326,22 +326,6 @@ def test_a_bone_scaled_by_a_hair_changes_no_more() -> None:
     assert np.abs(scaled - plain).max() < 1e-3 * ARM.diagonal
 
 
-def test_a_character_that_is_turned_is_filled_alike_along_its_own_axes() -> None:
-    turn = rotation((1, 1, 1), 120)
-    space = about(turn, np.zeros(3))
-    plain = method.bind(replace(REST, frame=np.eye(3)), FEW)
-    joints = Joints(transform(space, BOX.heads), BOX.parents, transform(space, BOX.tails))
-    pose = space @ BEND @ np.linalg.inv(space)
-    for points, into, object_pose in (
-        (transform(space, BOX.points), None, Pose(pose)),  # mesh and armature are turned
-        (BOX.points, space, Pose(pose, space)),  # the mesh is turned by its object
-    ):
-        turned = replace(REST, points=points, joints=joints, object_to_armature=into, frame=turn)
-        posed = method.deform(method.bind(turned, FEW), object_pose)
-        expected = method.deform(plain, Pose(BEND))
-        within(posed, expected if into is not None else transform(space, expected), 1e-5)
-
-
 def test_stiffness_leads_to_the_joints() -> None:
     matrices, apart = bend(70), []
     for stiffness in (0.1, 1.0, 10.0, 100.0):

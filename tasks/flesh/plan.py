@@ -1,0 +1,366 @@
+"""Which shape the skin takes at each joint, and the keys that give it: computed, without Blender's data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ...deformers import SkinningError
+from ...deformers.corrections.rotation_choice import measure_angles
+from ...deformers.flesh.choice import choose_skin, measure_change
+from ...deformers.flesh.limbs import Limb, find_limbs, pose_all
+from ...deformers.flesh.ramps import KEYS, MIN_MOVE, Ramps, choose_ramps, fit_offsets, measure_left, measure_products
+from ...deformers.flesh.solid import Binding, Params, bind, mirror, solve
+from ...deformers.geometry.solid import vertex_areas
+from ...deformers.measures.folds import FoldMeter, find_near
+from ...deformers.rig.rest import Joints, Weights
+from ...deformers.skinning.limb_roots import find_limbs as find_limb_joints
+from ...options import SHAPES
+from ..steps import Progress
+from .character import FleshyCharacter, Posed
+
+# The shapes that skin may take: as it is, smoothed, and that of the solid
+BASE, SMOOTH, SOLID = range(3)
+LABELS = tuple(SHAPES.values())
+
+# Most that a pose of a joint whose skin changes little counts beside others
+MAX_WEIGHT = 4.0
+
+# Offsets below this, in heights of the character, are not worth a vertex of a key: .2 mm of 1.8 m
+TINY = 1e-4
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How much is computed.
+
+    Attributes
+    ----------
+    solid : Params
+    step : float
+        Degrees from one pose of a joint to the next, at most.
+    mixed, played : int
+        Poses of several joints, and frames of actions, of each limb.
+    """
+
+    solid: Params
+    step: float
+    mixed: int
+    played: int
+
+
+QUICK = Quality(Params(fineness=1.8, most_cells=2500, steps=4, iterations=6, least=30, most=50), 90.0, 0, 2)
+FULL = Quality(Params(fineness=3.0), 45.0, 6, 6)
+QUALITIES = {"QUICK": QUICK, "FULL": FULL}
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMesh:
+    """Keys of a limb on one mesh.
+
+    Attributes
+    ----------
+    kept : int array, shape (M,)
+        Functions that have keys.
+    shapes : float32 array, shape (M, n, 3)
+        Offsets at value 1, space of the character.
+    """
+
+    number: int
+    kept: np.ndarray
+    shapes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSide:
+    """Keys of a limb, or of its mirror image.
+
+    Attributes
+    ----------
+    bones : tuple of str, length J
+    ramps : Ramps
+        Of the rotations of these bones.
+    peaks : float array, shape (N, J, 4)
+        Rotations at which each function is largest.
+    left : float
+        Share of the distance to the chosen shapes that remains, rms over all samples.
+    """
+
+    bones: tuple[str, ...]
+    ramps: Ramps
+    peaks: np.ndarray
+    meshes: list[FittedMesh]
+    left: float
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLimb:
+    """The keys of a limb, and the shapes that were chosen.
+
+    Attributes
+    ----------
+    chosen : list of (str, tuple of int, float)
+        Of each joint: the bone, the shape in each way, and how far it moves the skin at most.
+    choice : dict of (int, int) to int
+        The shape by joint and way.
+    """
+
+    sides: list[FittedSide]
+    chosen: list[tuple[str, tuple[int, ...], float]]
+    choice: dict[tuple[int, int], int]
+
+
+@dataclass(eq=False)
+class _Sample:
+    """A pose of a limb, with the offsets of each side, (V, 3)."""
+
+    rotations: np.ndarray
+    offsets: list[np.ndarray]
+
+
+@dataclass(eq=False)
+class _Tried:
+    """One joint bent alone in one way: its poses, measures (C, P, 2), changes (C, P), offsets [pose][side][shape]."""
+
+    joint: int
+    way: int
+    rotations: np.ndarray
+    measures: list[list[tuple[float, float]]] = field(default_factory=lambda: [[], [], []])
+    changes: list[list[float]] = field(default_factory=lambda: [[], [], []])
+    offsets: list[list[list[np.ndarray]]] = field(default_factory=list)
+
+
+def list_limbs(character: FleshyCharacter, bends: Sequence, joints: Joints) -> list[Limb]:
+    """The limbs of a character, and its trunk."""
+    return find_limbs(bends, joints, find_limb_joints(joints), character.mirrored, character.to_own[:3, :3])
+
+
+def fit_limb(
+    character: FleshyCharacter, limb: Limb, joints: Joints, quality: Quality, picked: dict, progress: Progress
+) -> FittedLimb:
+    """Choose the shapes of a limb's joints, and fit keys to them.
+
+    Parameters
+    ----------
+    picked : dict
+        Shapes that the user has picked, by bone.
+    progress : callable
+        Told the share that is done.
+    """
+    return Fitting(character, limb, joints, quality, picked).run(progress)
+
+
+class Fitting:
+    """The poses of a limb and of its mirror image."""
+
+    def __init__(self, character: FleshyCharacter, limb: Limb, joints: Joints, quality: Quality, picked: dict) -> None:
+        self.character, self.limb, self.joints, self.quality, self.picked = character, limb, joints, quality, picked
+        self.sides = [limb.bends, limb.others] if limb.others else [limb.bends]
+        self.bindings = dict[tuple[int, ...], list[Binding]]()
+
+    def run(self, progress: Progress) -> FittedLimb:
+        singles = [_Tried(*each) for each in self.limb.list_single(np.radians(self.quality.step))]
+        several = [*self.limb.mix(self.quality.mixed), *self.limb.list_played(self.quality.played)]
+        total = sum(len(tried.rotations) for tried in singles) + 2 * len(several)
+        done = 0
+        for tried in singles:
+            for rotations in tried.rotations:
+                self.try_shapes(tried, rotations, lambda share, done=done: progress((done + share) / total))
+                done += 1
+        choice = {(tried.joint, tried.way): self.choose(tried) for tried in singles}
+        samples = [
+            _Sample(rotations, [shapes[choice[tried.joint, tried.way]] for shapes in offsets])
+            for tried in singles
+            for rotations, offsets in zip(tried.rotations, tried.offsets, strict=True)
+        ]
+        chosen = [
+            (
+                bend.bone,
+                tuple(choice[number, way] for way in range(len(bend.ways))),
+                max(max(tried.changes[choice[number, tried.way]]) for tried in singles if tried.joint == number),
+            )
+            for number, bend in enumerate(self.limb.bends)
+        ]
+        if not any(choice.values()):
+            return FittedLimb([], chosen, choice)
+        singles.clear()
+        for rotations in several:
+            blended = self.blend(rotations, choice, lambda share, done=done: progress((done + 2.0 * share) / total))
+            samples.append(_Sample(rotations, blended))
+            done += 2
+        return FittedLimb(list(self.fit(samples)), chosen, choice)
+
+    def pose(self, rotations: np.ndarray) -> Iterator[tuple[Posed, np.ndarray]]:
+        """Both sides in a pose, (J, 4), with the matrices of the character's space."""
+        for number, bends in enumerate(self.sides):
+            own = self.limb.mirror(rotations[None])[0] if number else rotations
+            matrices = pose_all(self.joints, bends, own)
+            yield self.character.pose(matrices), self.character.turn(matrices)
+
+    def solve(
+        self, rotations: np.ndarray, matrices: np.ndarray, progress: Progress
+    ) -> tuple[list[Binding], np.ndarray] | None:
+        """The bindings of both sides and the solid in a pose; None if no joint of it moves flesh."""
+        turned = tuple(np.flatnonzero(measure_angles(rotations) > np.radians(3.0)).tolist())
+        if turned not in self.bindings:
+            body, partners = self.character.body, self.character.mirrored
+            try:
+                found = [bind(body, matrices, self.quality.solid)]
+            except SkinningError:
+                return None
+            if len(self.sides) > 1:
+                found.append(mirror(found[0], np.where(partners < 0, np.arange(len(partners)), partners)))
+            if len(turned) == 1:  # the next joint is bent alone, and this no more
+                self.bindings.clear()
+            self.bindings[turned] = found
+        return self.bindings[turned], solve(self.bindings[turned][0], matrices, progress)[0]
+
+    def list_shapes(
+        self, rotations: np.ndarray, needed: Sequence[int], progress: Progress
+    ) -> Iterator[tuple[Posed, np.ndarray, dict[int, np.ndarray]]]:
+        """Of each side in a pose: the base, the matrices, and all vertices in each shape that is needed, (V, 3)."""
+        character, solved = self.character, None
+        for side, (posed, matrices) in enumerate(self.pose(rotations)):
+            shapes = {BASE: posed.points} | dict.fromkeys(needed, posed.points)
+            if SMOOTH in needed:
+                smooth = character.smooth(posed.points[character.firsts])
+                shapes[SMOOTH] = character.tuck(smooth[character.body.vertices])
+            if SOLID in needed and not side:
+                solved = self.solve(rotations, matrices, progress)
+            if SOLID in needed and solved is not None:
+                bindings, nodes = solved
+                shapes[SOLID] = character.tuck(character.carry(bindings[side], nodes, posed.points))
+            yield posed, matrices, shapes
+
+    def try_shapes(self, tried: _Tried, rotations: np.ndarray, progress: Progress) -> None:
+        """Measure the shapes in one pose."""
+        firsts = self.character.firsts
+        offsets = list[list[np.ndarray]]()
+        for side, (posed, matrices, shapes) in enumerate(self.list_shapes(rotations, (SMOOTH, SOLID), progress)):
+            meter = self.meters[tried.joint][side]
+            for shape, points in shapes.items():
+                tried.measures[shape].append(meter.measure(points[firsts], matrices))
+                tried.changes[shape].append(measure_change(posed.points[firsts], points[firsts], meter.near))
+            moved = [self.character.find_offsets(posed, shapes[shape]) for shape in (SMOOTH, SOLID)]
+            offsets.append([np.zeros_like(moved[0]), *moved])
+        tried.offsets.append(offsets)
+
+    @cached_property
+    def meters(self) -> list[list[FoldMeter]]:
+        """What measures each joint, on both sides."""
+        body, found = self.character.body, []
+        weights = Weights.from_dense(body.weights)
+        for row in zip(*self.sides, strict=True):
+            own = []
+            for bend in row:
+                center, radius = body.joints.centers[bend.joint], float(body.radii[0][bend.joint])
+                near = find_near(body.points, center[None], np.array([radius]))
+                own.append(FoldMeter(body.points, body.triangles, weights, body.joints, near, radius))
+            found.append(own)
+        return found
+
+    def choose(self, tried: _Tried) -> int:
+        """The shape for a joint bent in one way: the user's, or else the best."""
+        bend = self.limb.bends[tried.joint]
+        if bend.bone in self.picked:
+            return self.picked[bend.bone]
+        return choose_skin(np.array(tried.measures), np.array(tried.changes), self.character.body.height)
+
+    def blend(self, rotations: np.ndarray, choice: dict[tuple[int, int], int], progress: Progress) -> list[np.ndarray]:
+        """Offsets of both sides in a pose of several joints: each part of the skin as its joint was chosen."""
+        shares = np.zeros((len(self.limb.bends), 3))
+        for number, bend in enumerate(self.limb.bends):
+            for way, share in enumerate(bend.share_ways(rotations[number][None])[0]):
+                shares[number, choice[number, way]] += share
+        turned = measure_angles(rotations)
+        needed = [shape for shape in (SMOOTH, SOLID) if shares[turned > 0.0, shape].any()]
+        found = []
+        for side, (posed, _, shapes) in enumerate(self.list_shapes(rotations, needed, progress)):
+            part = self.parts[side] * np.square(turned)
+            part = part / np.maximum(part.sum(axis=1, keepdims=True), 1e-30) @ shares
+            moved = posed.points.copy()
+            for shape in needed:
+                moved += part[:, shape, None] * (shapes[shape] - posed.points)
+            found.append(self.character.find_offsets(posed, moved))
+        return found
+
+    @cached_property
+    def parts(self) -> list[np.ndarray]:
+        """How near each vertex is to each joint, of both sides, (V, J)."""
+        body, found = self.character.body, []
+        for bends in self.sides:
+            own = [bend.joint for bend in bends]
+            away = np.linalg.norm(body.points[:, None] - body.joints.centers[own], axis=2) / body.radii[0][own]
+            found.append((1.0 / (0.1 + away**4))[body.vertices])
+        return found
+
+    def fit(self, samples: list[_Sample]) -> Iterator[FittedSide]:
+        """Keys of each side, by functions that both share."""
+        character, height = self.character, self.character.body.height
+        rotations = np.array([sample.rotations for sample in samples])
+        weights = self.weigh(samples)
+        empty = np.zeros((int(character.starts[-1]), 3), np.float32)
+        offsets = [np.array([sample.offsets[side] for sample in samples]) for side in range(len(self.sides))]
+        roots = self.roots[:, None]
+        products = np.sum([measure_products(own * roots) for own in offsets], axis=0)
+        played = np.stack([bend.played for bend in self.limb.bends], axis=1)
+        ramps = choose_ramps(rotations, products, weights, played, KEYS)
+        peaks = rotations[ramps.read(rotations).argmax(axis=0)] if len(ramps) else rotations[:0]
+        for side, (bends, own) in enumerate(zip(self.sides, offsets, strict=True)):
+            bones = tuple(bend.bone for bend in bends)
+            functions, shown = ramps, peaks
+            if side:
+                functions, shown = ramps.mirror(*self.limb.axes), self.limb.mirror(peaks)
+            meshes, whole = [], np.zeros((len(ramps), *empty.shape), np.float32)
+            for number in range(len(character.meshes)):
+                part = character.slice(number)
+                reached = np.linalg.norm(own[:, part], axis=2).max(axis=0) > TINY * height
+                kept, shapes = fit_offsets(ramps, rotations, own[:, part], weights, MIN_MOVE * height, reached)
+                whole[kept, part] = shapes
+                if len(kept):
+                    meshes.append(FittedMesh(number, kept, shapes))
+            left = measure_left(ramps.read(rotations), whole, own, weights)
+            yield FittedSide(bones, functions, shown, meshes, left)
+
+    @cached_property
+    def roots(self) -> np.ndarray:
+        """Weights of all vertices whose squares count, float32, (V,): areas in squares of the joint's radius there."""
+        character = self.character
+        points = character.body.points[character.body.vertices]
+        areas = [
+            vertex_areas(points[character.slice(number)], mesh.triangles)
+            for number, mesh in enumerate(character.meshes)
+        ]
+        radii = character.body.radii[0][[bend.joint for bend in self.limb.bends]]
+        nearest = np.max(self.parts, axis=0).argmax(axis=1)
+        return (np.sqrt(np.concatenate(areas)) / radii[nearest]).astype(np.float32)
+
+    def weigh(self, samples: list[_Sample]) -> np.ndarray:
+        """Weights of samples: where one joint alone is bent, its small changes count beside those of other joints."""
+        turned = measure_angles(np.array([sample.rotations for sample in samples])) > 0.0
+        sizes = np.array(
+            [sum(float(np.square(own * self.roots[:, None]).sum()) for own in sample.offsets) for sample in samples]
+        )
+        weights = np.ones(len(samples))
+        for number in range(len(self.limb.bends)):
+            alone = turned[:, number] & (turned.sum(axis=1) == 1)
+            if sizes[alone].any():
+                weights[alone] = np.sqrt(sizes.max() / sizes[alone].max())
+        return np.minimum(weights, MAX_WEIGHT)
+
+
+def describe(limbs: Sequence[FittedLimb], millimeters: float) -> Iterator[str]:
+    """The corrected joints, with the shape of the skin there and the millimeters by which it moves the bent skin."""
+    for limb in limbs:
+        for bone, shapes, largest in limb.chosen:
+            names = dict.fromkeys(LABELS[shape] for shape in shapes if shape)
+            if names:
+                yield f"{bone}: {' and '.join(names)}, up to {millimeters * largest:.0f} mm"
+
+
+def list_unchanged(limbs: Sequence[FittedLimb]) -> list[str]:
+    """Bones whose joints keep the skin as it is in all ways."""
+    return [bone for limb in limbs for bone, shapes, _ in limb.chosen if not any(shapes)]
