@@ -261,7 +261,7 @@ class FleshyCharacter:
             depths[own] = distances_to_bones(body.points[own], body.joints.centers[bone], body.tails[bone])
         volumes = vertex_areas(body.points, body.triangles) * depths
         shares = volumes @ (4.0 * sides * (1.0 - sides)) / max(volumes.sum(), 1e-30)
-        shares[~find_continuous(body.points, body.triangles, sides, depths)] = 0.0
+        shares[~find_continuous(body.points, body.triangles, sides, body.radii[0][body.bones])] = 0.0
         order = np.argsort(-shares.round(9), kind="stable")
         return order[shares[order] >= MIN_FLESH]
 

@@ -52,7 +52,7 @@ class Quality:
     played: int
 
 
-QUICK = Quality(Params(fineness=1.8, most_cells=2500, steps=4, iterations=6, least=30, most=50), 90.0, 0, 2)
+QUICK = Quality(Params(fineness=1.8, most_cells=2500, steps=4, iterations=6, least=30, most=50), 90.0, 0, 4)
 FULL = Quality(Params(fineness=3.0), 45.0, 6, 6)
 QUALITIES = {"QUICK": QUICK, "FULL": FULL}
 
