@@ -86,4 +86,6 @@ class Option:
             if value is None or value not in (*self.keys, self.default):
                 raise SkinningError(f"{name} is {value!r}: choose one of {', '.join(map(str, self.keys))}")
         elif isinstance(value, int | float) and not self.lowest <= value <= self.highest:
+            if self.lowest > -UNLIMITED and self.highest == UNLIMITED:
+                raise SkinningError(f"{name} is {value}: choose {self.lowest:g} or more")
             raise SkinningError(f"{name} is {value}: choose {self.lowest:g} to {self.highest:g}")
