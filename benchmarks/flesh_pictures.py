@@ -1,4 +1,4 @@
-"""The picture of docs/particles.md: poses by linear blending, Preserve Volume, and what Make Supple makes.
+"""The picture of docs/flesh.md: poses by linear blending, Preserve Volume, and what Make Supple makes.
 
     python benchmarks/flesh_pictures.py [--output DIR]
 

@@ -13,6 +13,15 @@ MAX_RIGID_ERROR = 1e-5
 MIN_SCALE = 1e-5
 
 
+def move_rigidly(points: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Move points by the rigid motion that fits them best to others, shape (n, 3) each (Kabsch 1976)."""
+    points = np.asarray(points, np.float64)
+    before, after = points.mean(axis=0), others.mean(axis=0, dtype=np.float64)
+    left, _, right = np.linalg.svd((points - before).T @ (others - after))
+    left[:, 2] *= np.sign(np.linalg.det(left @ right))
+    return (points - before) @ (left @ right) + after
+
+
 def find_rigid(linear: np.ndarray, tolerance: float = MAX_RIGID_ERROR) -> np.ndarray:
     """Whether each matrix is a rotation: bool array, (B,). `linear`, float array, shape (B, 3, 3)."""
     entries = np.ascontiguousarray(linear.transpose(1, 2, 0))  # all joints beside each other

@@ -157,24 +157,27 @@ def turn_about(axes: np.ndarray, angles: Sequence[float] | np.ndarray) -> np.nda
 
 
 def choose_farthest(candidates: np.ndarray, count: int, apart: float) -> np.ndarray:
-    """Pick at most `count` rotations by farthest-point sampling, starting from rest.
+    """Pick at most `count` rotations, or poses, by farthest-point sampling, starting from rest.
 
     Parameters
     ----------
-    candidates : float array, shape (N, 4)
+    candidates : float array, shape (N, 4) or (N, J, 4)
     apart : float
-        Smallest angle between two of them, in radians. The first is picked however near it is to rest.
+        Smallest angle between two of them, in radians; of poses, the root of the sum of the squares of all joints'
+        angles. The first is picked however near it is to rest.
 
     Returns
     -------
-    float array, shape (K, 4)
+    float array, shape (K, 4) or (K, J, 4)
     """
-    nearest, chosen = measure_angles(candidates), []
+    poses = candidates.reshape(len(candidates), -1, 4)
+    nearest, chosen = np.linalg.norm(measure_angles(poses), axis=1), []
     while len(chosen) < count:
         best = int(nearest.argmax())
         if chosen and nearest[best] < apart:
             break
         chosen.append(best)
-        between = 2.0 * np.arccos(np.clip(np.abs(candidates @ candidates[best]), 0.0, 1.0))
-        nearest = np.minimum(nearest, between)
+        between = np.abs(np.einsum("nji,ji->nj", poses, poses[best]))
+        away = 2.0 * np.arccos(np.clip(between, 0.0, 1.0))
+        nearest = np.minimum(nearest, np.linalg.norm(away, axis=1))
     return candidates[chosen]

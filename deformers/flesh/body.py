@@ -9,6 +9,7 @@ import numpy as np
 
 from ..algebra.rotations import from_matrices, matrices_from_vectors, to_vectors
 from ..errors import SkinningError
+from ..geometry.mesh_laplacian import drop_degenerate
 from ..geometry.neighbors import find_nearest
 from ..geometry.solid import MAX_HOLE, Surface, read_surface, weld
 from ..geometry.vectors import sum_by
@@ -188,7 +189,7 @@ def _round(points: np.ndarray) -> np.ndarray:
 
 def _sort_triangles(triangles: np.ndarray) -> np.ndarray:
     """Triangles of three points, shape (T, 3), in ascending order, each from its smallest point on."""
-    triangles = triangles[(triangles != np.roll(triangles, 1, axis=1)).all(axis=1)]
+    triangles = drop_degenerate(triangles)
     starts = triangles.argmin(axis=1)[:, None]
     triangles = np.take_along_axis(triangles, (starts + np.arange(3)) % 3, axis=1)
     return triangles[np.lexsort(triangles.T[::-1])]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..corrections.mirroring import mirror_rotation
-from ..corrections.rotation_choice import measure_angles, pose_joint, turn_about
+from ..corrections.rotation_choice import choose_farthest, measure_angles, pose_joint, turn_about
 from ..geometry.vectors import normalize
 from ..rig.rest import Joints
 
@@ -18,8 +18,8 @@ REST = np.array([1.0, 0.0, 0.0, 0.0])
 # Share of a bend by which a joint is bent at least where several are
 MIN_SHARE = 0.3
 
-# Frames that are nearer than this to another, or to rest, tell nothing new: degrees
-MIN_APART = 15.0
+# Frames that are nearer than this to another, or to rest, tell nothing new
+MIN_APART = np.radians(15.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,8 @@ class Limb:
         if self.others:
             theirs = np.stack([bend.played for bend in self.others], axis=1)
             played = np.concatenate([played, _mirror(theirs, *self.axes[::-1])])
-        return choose_apart(played, count)
+        far = np.linalg.norm(measure_angles(played), axis=1) > MIN_APART
+        return choose_farthest(played[far], count, MIN_APART) if far.any() else played[:0]
 
     def mirror(self, rotations: np.ndarray) -> np.ndarray:
         """Rotations of the mirror images, for rotations (K, J, 4) of these joints."""
@@ -119,18 +120,6 @@ def _mirror(rotations: np.ndarray, axes: np.ndarray, others: np.ndarray) -> np.n
     return np.array(
         [[mirror_rotation(*each) for each in zip(row, axes, others, strict=True)] for row in rotations]
     ).reshape(rotations.shape)
-
-
-def choose_apart(rotations: np.ndarray, count: int) -> np.ndarray:
-    """Choose poses (K, J, 4) by farthest-point sampling, from rest: the distance of two is that of all joints."""
-    chosen = list[int]()
-    nearest = np.linalg.norm(measure_angles(rotations), axis=1) if len(rotations) else np.zeros(0)
-    while len(chosen) < min(count, len(rotations)) and nearest.max() > np.radians(MIN_APART):
-        chosen.append(int(nearest.argmax()))
-        between = np.abs(np.einsum("fji,ji->fj", rotations, rotations[chosen[-1]]))
-        away = 2.0 * np.arccos(np.clip(between, 0.0, 1.0))
-        nearest = np.minimum(nearest, np.linalg.norm(away, axis=1))
-    return rotations[chosen]
 
 
 def pose_all(joints: Joints, bends: Sequence[Bend], rotations: np.ndarray) -> np.ndarray:

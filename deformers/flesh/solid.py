@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..algebra.nested_dissection import NestedDissectionFactor, factorize
+from ..algebra.polar import move_rigidly
 from ..errors import SkinningError
 from ..geometry.vectors import measure_lengths, smooth_step, transform_points
 from .body import Body, scale_rotations
@@ -316,16 +317,8 @@ def deform(binding: Binding, nodes: np.ndarray, base: np.ndarray) -> np.ndarray:
     order = np.argsort(parts, kind="stable")
     for own in np.split(order, np.flatnonzero(np.diff(parts[order])) + 1):
         if parts[own[0]] >= 0 and (binding.follows[vertices[own]] > 0.0).any():
-            result[own] = _fit_rigid(rest[own], result[own])
+            result[own] = move_rigidly(rest[own], result[own])
     return sides * result
-
-
-def _fit_rigid(rest: np.ndarray, posed: np.ndarray) -> np.ndarray:
-    """Points at rest, shape (n, 3), moved rigidly to be nearest to posed ones, shape (n, 3)."""
-    first, second = rest.mean(axis=0), posed.mean(axis=0)
-    left, _, right = np.linalg.svd((rest - first).T @ (posed - second))
-    left[:, 2] *= np.sign(np.linalg.det(left @ right))
-    return (rest - first) @ left @ right + second
 
 
 def mirror(binding: Binding, partners: np.ndarray) -> Binding:

@@ -109,8 +109,7 @@ def fill_character(
     points = transform_points(to_unit, rest.points)
     surface = read_surface(points, triangles)
     messages = _describe_surface(surface)
-    dense = np.zeros((len(rest.points), len(joints.parents)), np.float32)
-    np.add.at(dense, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
+    dense = rest.weights.to_dense(len(rest.points), len(joints.parents)).astype(np.float32)
     heads, tails = _find_bones(rest, to_unit)
     flesh = find_flesh(surface, dense, heads, tails)
     if not flesh.any() and surface.solid.any():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..algebra.polar import move_rigidly
 from ..geometry.neighbors import find_nearest
 from ..geometry.solid import label_islands
 
@@ -87,15 +88,6 @@ class FleshLayers:
 def _ramp(bounds: tuple[float, float], values: np.ndarray) -> np.ndarray:
     low, high = bounds
     return np.clip((values - low) / (high - low), 0.0, 1.0)
-
-
-def move_rigidly(points: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Move points by the rigid motion that fits them best to others, shape (n, 3) each (Kabsch 1976)."""
-    points = np.asarray(points, np.float64)
-    before, after = points.mean(axis=0), others.mean(axis=0, dtype=np.float64)
-    left, _, right = np.linalg.svd((points - before).T @ (others - after))
-    left[:, 2] *= np.sign(np.linalg.det(left @ right))
-    return (points - before) @ (left @ right) + after
 
 
 def find_flesh_layers(

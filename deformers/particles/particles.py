@@ -217,8 +217,7 @@ def _bind_skin(rest: Rest, skeleton: Joints) -> blending.Binding:
 
 def _bind_flesh(rest: Rest, skeleton: Joints, solid: FilledSolid, stiffness: float) -> Flesh:
     points, triangles = np.asarray(rest.points, np.float64), np.asarray(rest.triangles)
-    dense = np.zeros((len(points), len(rest.joints.parents)))
-    np.add.at(dense, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
+    dense = rest.weights.to_dense(len(points), len(rest.joints.parents))
     welded = weld(transform_points(solid.to_unit, points))
     back = np.eye(4) if rest.object_to_armature is None else np.linalg.inv(rest.object_to_armature)
     centers = transform_points(back, np.asarray(skeleton.centers, np.float64))

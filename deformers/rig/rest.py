@@ -44,6 +44,12 @@ class Weights:
         order = np.argsort(self.vertices, kind="stable")
         return Weights(self.vertices[order], self.joints[order], self.values[order])
 
+    def to_dense(self, vertex_count: int, joint_count: int) -> np.ndarray:
+        """The weights as they are, float64, shape (V, B)."""
+        dense = np.zeros((vertex_count, joint_count))
+        np.add.at(dense, (self.vertices, self.joints), self.values)
+        return dense
+
     @classmethod
     def from_dense(cls, dense: np.ndarray) -> Weights:
         """Make from an array of shape (V, B)."""

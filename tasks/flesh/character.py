@@ -18,6 +18,7 @@ from ...deformers.flesh.body import Body, read_body
 from ...deformers.flesh.smoothing import Smoothing, list_corners
 from ...deformers.flesh.solid import Binding, deform
 from ...deformers.geometry.solid import label_islands, vertex_areas
+from ...deformers.geometry.vectors import transform_points
 from ...deformers.particles.continuity import find_continuous
 from ...deformers.particles.layers import Riders, find_riders
 from ...deformers.particles.tuck import Tuck, find_tuck
@@ -151,14 +152,19 @@ class FleshyCharacter:
         mirrored, axis, middle = find_mirrored(Joints(next(upright), joints.parents, next(upright)))
         to_own[:3, :3] = np.roll(frame.T, -axis, axis=0)
         to_own[0, 3] = -middle
-        points = [_move(to_own, mesh.unbound.rest.armature_points) for mesh in meshes]
+        points = [transform_points(to_own, mesh.unbound.rest.armature_points) for mesh in meshes]
         size = max(float(np.ptp(np.concatenate(points), axis=0).max(initial=0.0)), 1e-30)
         to_own[:3] /= size
         points = [each / size for each in points]
         weights = [_read_weights(mesh) for mesh in meshes]
         starts = np.cumsum([0, *map(len, points)])
         triangles = np.concatenate([mesh.triangles + start for mesh, start in zip(meshes, starts, strict=False)])
-        own = replace(joints, centers=_move(to_own, joints.centers), tails=_move(to_own, tails), orientations=None)
+        own = replace(
+            joints,
+            centers=transform_points(to_own, joints.centers),
+            tails=transform_points(to_own, tails),
+            orientations=None,
+        )
         body = read_body(np.concatenate(points), triangles, np.concatenate(weights), own)
         main = int(np.argmax([int((each.max(axis=0, initial=0.0) > HELD).sum()) for each in weights]))
         rows = np.arange(starts[main], starts[main + 1])
@@ -203,7 +209,7 @@ class FleshyCharacter:
         for number, (skin, space) in enumerate(zip(self.skins, self.spaces, strict=True)):
             pose, own = Pose(matrices).seen_from(np.array(skin.bound_space, np.float64)), self.slice(number)
             axes = space[:3, :3]
-            points[own] = _move(space, skin.pose(pose))
+            points[own] = transform_points(space, skin.pose(pose))
             linear[own] = axes @ skin.transforms(pose)[:, :3, :3] @ np.linalg.inv(axes)
         return Posed(points, linear)
 
@@ -266,15 +272,10 @@ class FleshyCharacter:
         return order[shares[order] >= MIN_FLESH]
 
 
-def _move(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    return np.asarray(points, np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
-
-
 def _read_weights(mesh: ReadMesh) -> np.ndarray:
     """Weights of a mesh, (V, B)."""
     rest = mesh.unbound.rest
-    weights = np.zeros((len(rest.points), len(rest.joints.parents)))
-    np.add.at(weights, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
+    weights = rest.weights.to_dense(len(rest.points), len(rest.joints.parents))
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
 
 

@@ -302,7 +302,6 @@ class Fitting:
         character, height = self.character, self.character.body.height
         rotations = np.array([sample.rotations for sample in samples])
         weights = self.weigh(samples)
-        empty = np.zeros((int(character.starts[-1]), 3), np.float32)
         offsets = [np.array([sample.offsets[side] for sample in samples]) for side in range(len(self.sides))]
         roots = self.roots[:, None]
         products = np.sum([measure_products(own * roots) for own in offsets], axis=0)
@@ -314,7 +313,7 @@ class Fitting:
             functions, shown = ramps, peaks
             if side:
                 functions, shown = ramps.mirror(*self.limb.axes), self.limb.mirror(peaks)
-            meshes, whole = [], np.zeros((len(ramps), *empty.shape), np.float32)
+            meshes, whole = [], np.zeros((len(ramps), *own.shape[1:]), np.float32)
             for number in range(len(character.meshes)):
                 part = character.slice(number)
                 reached = np.linalg.norm(own[:, part], axis=2).max(axis=0) > TINY * height

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deformers.corrections.rotation_choice import measure_angles, turn_about
-from deformers.flesh.limbs import REST, Bend, choose_apart, find_limbs, pose_all
+from deformers.flesh.limbs import REST, Bend, find_limbs, pose_all
 from deformers.rig.rest import Joints
 
 X, Y, Z = np.eye(3)
@@ -65,7 +65,7 @@ def test_frames_are_those_of_both_sides_that_are_far_apart() -> None:
     )
     chosen = arm.list_played(10)
     assert np.degrees(measure_angles(chosen)).round().tolist() == [[0.0, 80.0], [61.0, 0.0]]
-    assert len(choose_apart(np.empty((0, 2, 4)), 3)) == 0
+    assert len(limbs()[1].list_played(10)) == 0
 
 
 def test_a_mirrored_pose_is_the_mirror_image() -> None:

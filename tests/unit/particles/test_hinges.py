@@ -5,9 +5,10 @@ import pytest
 
 from benchmarks.surfaces import make_capsule
 from supple.deformers import Joints, Pose
+from supple.deformers.algebra.polar import move_rigidly
 from supple.deformers.geometry.solid import vertex_normals
 from supple.deformers.particles.hinges import COLLAPSE_RAMP, DISTANCE_FADE, MAX_POINT, Hinges, find_hinges_of_skin
-from supple.deformers.particles.layers import find_flesh_layers, find_riders, move_rigidly
+from supple.deformers.particles.layers import find_flesh_layers, find_riders
 from supple.deformers.particles.tuck import GIVE, find_tuck
 from supple.deformers.skinning.limb_roots import find_limb_hinges
 

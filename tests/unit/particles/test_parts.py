@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks.shapes import Shape
 from supple.deformers import Pose, Rest, Weights
+from supple.deformers.algebra.polar import move_rigidly
 from supple.deformers.measures.stretch import edge_stretches, mesh_edges
 from supple.deformers.particles import particles as method
-from supple.deformers.particles.layers import move_rigidly
 from supple.deformers.particles.particles import Binding, Params
 
 from ..cases import each
