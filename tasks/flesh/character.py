@@ -195,9 +195,19 @@ class FleshyCharacter:
         return [self.to_own @ np.array(skin.bound_space, np.float64) for skin in self.skins]
 
     @property
+    def scale(self) -> float:
+        """Of the own space: one over the size of the character in armature space."""
+        return float(np.linalg.norm(self.to_own[0, :3]))
+
+    @property
+    def frame(self) -> np.ndarray:
+        """From armature space to the own, without its scale: a rotation, (3, 3)."""
+        return self.to_own[:3, :3] / self.scale
+
+    @property
     def millimeters(self) -> float:
         """In the size of the character."""
-        return self.meshes[0].millimeters / float(np.linalg.norm(self.to_own[0, :3]))
+        return self.meshes[0].millimeters / self.scale
 
     def slice(self, number: int) -> slice:
         """Vertices of a mesh."""

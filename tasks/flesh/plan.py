@@ -135,7 +135,7 @@ class _Tried:
 
 def list_limbs(character: FleshyCharacter, bends: Sequence, joints: Joints) -> list[Limb]:
     """The limbs of a character, and its trunk."""
-    return find_limbs(bends, joints, find_limb_joints(joints), character.mirrored, character.to_own[:3, :3])
+    return find_limbs(bends, joints, find_limb_joints(joints), character.mirrored, character.frame)
 
 
 def fit_limb(

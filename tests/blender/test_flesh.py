@@ -10,16 +10,18 @@ import bpy
 import bmesh
 import numpy as np
 import pytest
-from mathutils import Matrix
+from mathutils import Euler, Matrix, Quaternion
 from scenes_cli import DONE, main
 from scenes_corrections import shown
 from scenes_particles import add_body, remove_faces
 from scenes_state import refuse
 
 import scenes
+import scenes_hostile
 from supple.bridge.meshes.data import read_edges, read_face_corners
 from supple.bridge.rigs.armatures import read_pose
 from supple.deformers import Joints
+from supple.deformers.corrections.mirroring import mirror_rotation
 from supple.deformers.corrections.rotation_choice import read_joint_rotations, turn_about
 from supple.deformers.flesh.smoothing import Smoothing, list_corners
 from supple.options import FleshOptions
@@ -122,6 +124,32 @@ def test_what_is_picked_stays(scene: bpy.types.Scene) -> None:
     assert "The skin stays as it is at bone.1, bone.2" in report.describe()
     assert obj.data.shape_keys is None
     refuse("There is no shape 'WOOD' to pick", make, obj, picked={"bone.1": "WOOD"})
+
+
+def test_both_sides_have_the_same_flesh(scene: bpy.types.Scene, tmp_path: Path) -> None:
+    """Whatever the character's size is, as functions of one side are mirrored."""
+    figure = scenes_hostile.add_figure(tmp_path)
+    armature, body = figure.armature, figure.body
+    bpy.data.objects.remove(figure.shirt)
+    armature.animation_data_clear()
+    for bone in armature.pose.bones:
+        scenes.turn(armature, bone.name)
+    scenes.bind(body, method="DLBNT")
+    report = make(body, picked={bone: "SMOOTH" for bone in ("arm.L", "forearm.L", "leg.L", "shin.L")})
+    assert set(report.bones) >= {"forearm.L", "forearm.R", "shin.L", "shin.R"}
+    bones = armature.data.bones
+    for turned in ({"forearm": (-1.2, 0.0, 0.0), "shin": (-1.3, 0.0, 0.0)}, {"arm": (0.3, 0.0, 0.8)}):
+        for bone, angles in turned.items():
+            left, right = (np.array(bones[f"{bone}.{side}"].matrix_local)[:3, :3] for side in "LR")
+            rotation = Euler(angles).to_quaternion()
+            scenes.turn(armature, f"{bone}.L", angles)
+            mirrored = Quaternion(mirror_rotation(np.array(rotation), left, right))
+            scenes.turn(armature, f"{bone}.R", mirrored.to_euler())
+        for is_muted in (True, False):
+            mute(body, is_muted)
+            points = shown(body)
+            apart = np.linalg.norm(points[:, None] - points * (-1.0, 1.0, 1.0), axis=2).min(axis=1)
+            assert apart.max() < 1e-4 * scenes.diagonal(points)
 
 
 def test_smoothing_is_that_of_blenders_modifier(scene: bpy.types.Scene) -> None:
