@@ -76,7 +76,7 @@ LOOKS = {
 
 
 # Shapes that skin may take at a joint, by their keys, with the words for them
-SHAPES = {"BASE": "as it is", "SMOOTH": "smoothed", "SOLID": "solid"}
+SHAPES, BEST = {"BASE": "as it is", "SMOOTH": "smoothed", "SOLID": "solid"}, "BEST"
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,9 @@ class FleshOptions(TaskOptions):
 
     Attributes
     ----------
-    picked : mapping of str to str
-        By bones: the shape of the skin there, a key of `SHAPES`, in place of the best.
+    picked : mapping of str to str, or to sequence of str
+        By bones: the shape of the skin there, a key of `SHAPES`, or "BEST" for what measures best; one for all ways in
+        which the joint bends, or one for each. What was picked before stays otherwise.
     """
 
     quality: str = row(
@@ -166,7 +167,7 @@ class FleshOptions(TaskOptions):
         ),
         help="how closely flesh is computed, quick or full; full by default", metavar="QUALITY",
     )  # fmt: skip
-    picked: Mapping[str, str] = field(default_factory=dict)
+    picked: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

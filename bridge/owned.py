@@ -36,6 +36,7 @@ class Tag(StrEnum):
     RIGID_ARMATURE = "supple_rigid_armature"
     SEGMENTS = "supple_segments"
     TURNS = "supple_turns"
+    SHAPES = "supple_shapes"  # of the skin, picked for the joint
 
     # On actions: a digest of what the swing was computed from, "" if nothing swings; the linked action behind a copy
     SWING = "supple_swing"

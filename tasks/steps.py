@@ -23,6 +23,10 @@ Progress = Callable[[float], None]
 Steps = Generator[Any, Any, T]
 
 
+def ignore_progress(_share: float) -> None:
+    """A `Progress` for work that nobody waits for."""
+
+
 def computed(function: Callable[[], T]) -> Steps[T]:
     """One step, computed; `function` cannot tell the share that is done."""
     return (yield partial(without_progress, function))
@@ -51,7 +55,7 @@ def take_all(steps: Steps, progress: Progress | None = None) -> Any:
     object
         What they return.
     """
-    progress = progress or (lambda share: None)
+    progress = progress or ignore_progress
     with closing(steps):  # what they have begun is taken back, whatever ends them
         try:
             step = next(steps)
@@ -183,7 +187,7 @@ class _Here:
         self._function = function
 
     def take(self) -> Any:
-        return self._function(lambda share: None)
+        return self._function(ignore_progress)
 
     def end(self) -> None:
         pass

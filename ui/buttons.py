@@ -20,7 +20,7 @@ CORRECTIONS = {
     "supple.correction_edit": "SHAPEKEY_DATA", "supple.correction_pose": "POSE_HLT",
     "supple.correction_select": "BONE_DATA", "supple.correction_remove": "TRASH",
 }  # fmt: skip
-FLESH = {"supple.flesh_add": "MOD_PHYSICS", "supple.flesh_remove": "TRASH"}
+FLESH = {"supple.flesh_add": "MOD_PHYSICS", "supple.flesh_pick": "RENDERLAYERS", "supple.flesh_remove": "TRASH"}
 COPIES = {
     "supple.engine_copy": "DUPLICATE", "supple.engine_copy_export": "EXPORT",
     "supple.engine_copy_show": "HIDE_OFF", "supple.engine_copy_frame": "TIME",

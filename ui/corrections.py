@@ -6,16 +6,20 @@ from typing import Any, cast
 
 import bpy
 
+from ..options import BEST, SHAPES
 from ..settings.corrections import READER_ITEMS
 from ..settings.objects import settings_of
 from ..tasks.subject.corrected import (
+    FLESH,
     describe_problem,
     find_corrected,
+    find_deforming_armature,
     find_key,
     list_bones,
     list_under_way,
     measure_angle,
 )
+from ..tasks.subject.shown_joint import ShownJoint, find_icon, find_shown
 from ..translations import translate
 from .buttons import draw_button
 from .lists import SuppleList
@@ -83,6 +87,25 @@ def draw_under_way(layout: bpy.types.UILayout, context: bpy.types.Context) -> No
     draw_button(row, "supple.correction_discard")
 
 
+def draw_shapes(layout: bpy.types.UILayout, shown: ShownJoint) -> None:
+    """The shapes of a joint as pictures, a row for each way in which it bends: a click takes one."""
+    box = layout.box()
+    row = box.row()
+    row.label(text=shown.bone, icon="BONE_DATA", translate=False)
+    row.operator("supple.flesh_close", text="", icon="X", emboss=False)
+    for way, chosen in enumerate(shown.chosen):
+        row = box.row(align=True)
+        for number, (shape, label) in enumerate(SHAPES.items()):
+            column = row.column(align=True)
+            column.template_icon(find_icon(way, shape), scale=5.0)
+            take = column.operator(
+                "supple.flesh_take", text=translate(label).capitalize(), translate=False, depress=number == chosen
+            )
+            take.bone, take.way, take.shape, take.quality = shown.bone, way, shape, shown.quality
+    take = box.operator("supple.flesh_take", text="Best", icon="LOOP_BACK")
+    take.bone, take.way, take.shape, take.quality = shown.bone, -1, BEST, shown.quality
+
+
 class VIEW3D_PT_supple_corrections(PartPanel, bpy.types.Panel):
     """Shape keys driven by poses"""
 
@@ -108,6 +131,8 @@ class VIEW3D_PT_supple_corrections(PartPanel, bpy.types.Panel):
         else:
             draw_hint(layout, context, HINT)
         layout.menu(VIEW3D_MT_supple_correct.__name__, icon="ADD")
+        if (shown := find_shown(find_deforming_armature(obj))) is not None:
+            draw_shapes(layout, shown)
 
     def draw_active(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
         """Draw the problem and the buttons of the active correction."""
@@ -118,6 +143,8 @@ class VIEW3D_PT_supple_corrections(PartPanel, bpy.types.Panel):
             draw_message(self.layout, context, problem)
         else:
             draw_hint(self.layout, context, describe_pose(active))
+        if active.source == FLESH:
+            draw_button(self.layout, "supple.flesh_pick")
         row = self.layout.row(align=True)
         row.operator("supple.correction_edit", icon="SCULPTMODE_HLT")
         draw_button(row, "supple.correction_pose", text="Pose")

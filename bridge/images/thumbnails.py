@@ -1,4 +1,4 @@
-"""Thumbnails of the library's patterns, for menus."""
+"""Pictures as icons: thumbnails of the library's patterns, and shapes of skin."""
 
 from __future__ import annotations
 
@@ -20,14 +20,25 @@ _shown: Any = None
 
 def find(key: str, draw: Any) -> int:
     """Icon of a height map: `draw(columns)` gives its gray values, shape (H, W), if the icon does not exist yet."""
+    if _shown is None or key not in _shown:
+        show(key, shade(fit(draw(SIZE))))
+    return _shown[key].icon_id
+
+
+def show(key: str, picture: np.ndarray) -> None:
+    """Make an icon of a picture, RGBA, shape (H, W, 4), from the lowest row on, in place of that of the same key."""
     global _shown
     if _shown is None:
         _shown = bpy.utils.previews.new()
-    if key not in _shown:
-        preview = _shown.new(key)
-        preview.image_size = (SIZE, SIZE)
-        preview.image_pixels_float = shade(fit(draw(SIZE))).ravel().tolist()
-    return _shown[key].icon_id
+    forget(key)
+    preview = _shown.new(key)
+    preview.image_size = picture.shape[1::-1]
+    preview.image_pixels_float = picture.ravel().tolist()
+
+
+def find_shown(key: str) -> int:
+    """Icon of a picture that is shown."""
+    return NONE if _shown is None or key not in _shown else _shown[key].icon_id
 
 
 def forget(key: str) -> None:

@@ -77,6 +77,11 @@ class Limb:
     frame: np.ndarray
 
     @property
+    def bones(self) -> tuple[str, ...]:
+        """Of the first side."""
+        return tuple(bend.bone for bend in self.bends)
+
+    @property
     def axes(self) -> tuple[np.ndarray, np.ndarray]:
         """Axes of the bones and of their mirror images, (J, 3, 3), as `mirror_rotation` takes them."""
         own, others = (np.array([self.frame @ bend.axes for bend in bends]) for bends in (self.bends, self.others))

@@ -12,5 +12,8 @@ CLASSES = (
     sculpted.SUPPLE_OT_correction_remove,
     computed.SUPPLE_OT_corrections_from,
     computed.SUPPLE_OT_flesh_add,
+    computed.SUPPLE_OT_flesh_pick,
+    computed.SUPPLE_OT_flesh_take,
+    computed.SUPPLE_OT_flesh_close,
     computed.SUPPLE_OT_flesh_remove,
 )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
-from bpy.props import StringProperty
+from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ...deformers import SkinningError
-from ...options import FleshOptions
+from ...options import BEST, SHAPES, FleshOptions, rows_of
 from ...settings.character import find_armature
-from ...settings.properties import read_options, with_options
+from ...settings.objects import settings_of
+from ...settings.properties import make_property, read_options, with_options
+from ...tasks.corrections.from_method import CorrectedFrom
 from ...tasks.corrections.from_source import correct_from
 from ...tasks.flesh.add import add_flesh, remove_flesh
+from ...tasks.flesh.pick import pick_shape, show_joint
 from ...tasks.steps import Steps
 from ...tasks.subject.chosen_bones import find_chosen_bones, split_names
-from ...tasks.subject.corrected import list_flesh
+from ...tasks.subject.corrected import find_corrected, list_bones, list_flesh
+from ...tasks.subject.shown_joint import ShownJoint, find_shown, show
 from ...translations import translate
 from ..base import SKIP, SuppleOperator
 from ..computing import ComputingOperator
@@ -24,9 +30,19 @@ from .sculpted import (
     needs_meshes_to_correct,
     needs_none_under_way,
     out_of_mode,
+    suggest_bones,
 )
 
 PARTICLES = "PARTICLES"
+
+BONE = StringProperty(
+    name="Bone",
+    description="Whose joint it is; the selected one, or that of the active correction, if empty",
+    search=suggest_bones,
+    search_options={"SUGGESTION"},
+    options=SKIP,
+)
+QUALITY = make_property(next(each for each in rows_of(FleshOptions) if each.name == "quality"), is_stored=False)
 
 
 class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
@@ -94,6 +110,86 @@ class SUPPLE_OT_flesh_add(ComputingOperator, bpy.types.Operator):
 
     def list_steps(self, context: bpy.types.Context) -> Steps:
         return out_of_mode(context, add_flesh(list_to_correct(context), read_options(FleshOptions, self)))
+
+
+def find_bone(context: bpy.types.Context, given: str) -> str:
+    """The given bone, the first chosen one, or that of the active correction; raises SkinningError for none."""
+    if given:
+        return given
+    armature, corrected = find_armature(context), find_corrected(context)
+    if armature is not None and armature.mode == "POSE" and (chosen := find_chosen_bones(armature)):
+        return chosen[0]
+    settings = None if corrected is None else settings_of(corrected)
+    if settings is None or not settings.corrections:
+        raise SkinningError("Select a bone in Pose Mode, or a correction of the list, and press Pick Flesh")
+    return list_bones(settings.corrections[min(settings.active_correction, len(settings.corrections) - 1)])[0]
+
+
+class SUPPLE_OT_flesh_pick(ComputingOperator, bpy.types.Operator):
+    """Show the shapes that the skin of this joint can have, bent as far as it goes: click one to take it. What was
+    computed before is at hand, the rest is computed first"""
+
+    bl_label = "Pick Flesh"
+    bl_options = {"REGISTER"}
+    requires = (needs_none_under_way, needs_meshes_to_correct)
+
+    bone: BONE
+    quality: QUALITY
+
+    subject = "the shapes"
+    canceled = "Pick Flesh canceled: nothing was changed"
+
+    def list_steps(self, context: bpy.types.Context) -> Steps:
+        return out_of_mode(context, show_joint(list_to_correct(context), find_bone(context, self.bone), self.quality))
+
+    def finish(self, _context: bpy.types.Context, result: ShownJoint) -> ShownJoint:
+        show(result)
+        return result
+
+
+class SUPPLE_OT_flesh_take(ComputingOperator, bpy.types.Operator):
+    """Give the skin of the joint this shape when it bends this way. It stays when flesh is added again"""
+
+    bl_label = "Take Shape"
+    requires = (needs_none_under_way, needs_meshes_to_correct)
+
+    bone: BONE
+    way: IntProperty(
+        name="Way", description="Which way of bending, from 0 on; -1 for all", default=-1, min=-1, options=SKIP
+    )
+    shape: EnumProperty(
+        name="Shape",
+        description="Of the skin there",
+        items=(*((key, label.capitalize(), "") for key, label in SHAPES.items()), (BEST, "Best", "What measures best")),
+        default=BEST,
+        options=SKIP,
+    )
+    quality: QUALITY
+
+    subject = "the flesh"
+    canceled = "Take Shape canceled: nothing was changed"
+
+    def list_steps(self, context: bpy.types.Context) -> Steps:
+        bone = find_bone(context, self.bone)
+        steps = pick_shape(list_to_correct(context), bone, self.way, self.shape, self.quality)
+        return out_of_mode(context, steps)
+
+    def finish(self, context: bpy.types.Context, result: tuple[CorrectedFrom, list[int]]) -> CorrectedFrom:
+        report, chosen = result
+        shown = find_shown(find_armature(context))
+        if shown is not None and shown.bone == find_bone(context, self.bone):
+            show(replace(shown, chosen=chosen))
+        return report
+
+
+class SUPPLE_OT_flesh_close(SuppleOperator, bpy.types.Operator):
+    """Close the pictures"""
+
+    bl_label = "Close"
+    bl_options = {"INTERNAL"}
+
+    def run(self, _context: bpy.types.Context) -> None:
+        show(None)
 
 
 class SUPPLE_OT_flesh_remove(SuppleOperator, bpy.types.Operator):

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import bpy
 import numpy as np
 
 from ...bridge.meshes.data import mesh_of
 from ...bridge.names import free_name, name_within
+from ...bridge.owned import digest
+from ...bridge.rigs.armatures import Skeleton
 from ...deformers import SkinningError
 from ...deformers.flesh.limbs import Limb
 from ...deformers.rig.rest import Joints
-from ...options import SHAPES, FleshOptions
+from ...options import BEST, FleshOptions
+from ...settings.objects import settings_of
 from ..corrections.from_method import CorrectedFrom, find_correctable
 from ..corrections.keys import Correction, remove, store_all
 from ..corrections.names import follow
@@ -24,13 +28,23 @@ from ..corrections.poses import pack_numbers
 from ..installed.feature import Feature, Subject
 from ..left_out import LeftOut, choose_usable, describe_left_out
 from ..skin.poses import find_skeleton
-from ..steps import Progress, Steps
+from ..steps import Progress, Steps, ignore_progress
 from ..subject.character import find_method_in_use
-from ..subject.corrected import FLESH, find_deforming_armature, list_flesh
+from ..subject.corrected import FLESH, find_deforming_armature, list_bones, list_flesh
 from ..subject.stack import check_not_linked
 from .character import FleshyCharacter, ReadMesh, read_meshes
 from .joints import find_bends
-from .plan import QUALITIES, FittedLimb, FittedSide, Quality, describe, fit_limb, list_limbs, list_unchanged
+from .picks import Words, find_pair, find_shapes, parse_picked, read_picks, write_picks
+from .plan import (
+    QUALITIES,
+    FittedLimb,
+    FittedSide,
+    Fitting,
+    Quality,
+    describe,
+    list_limbs,
+    list_unchanged,
+)
 
 # Keys of a character, about, and vertices that all of them may have together
 MOST_KEYS, MOST_OFFSETS = 40, 12_000_000
@@ -49,11 +63,62 @@ class FoundFlesh:
         By names of meshes.
     notes, left_out : tuple of str
         Sentences on the joints, and on meshes that are left out.
+    picks : dict of str to tuple of str
+        What was picked now, by bones: see `write_picks`.
+    kept : KeptFlesh
+        What the next pick is computed from.
+    bones : set of str
+        Those of the limbs that were computed: other flesh stays. Empty for all limbs.
     """
 
     corrections: dict[str, list[Correction]]
     notes: tuple[str, ...]
     left_out: tuple[str, ...]
+    picks: dict[str, Words]
+    kept: KeptFlesh
+    bones: set[str]
+
+
+@dataclass(frozen=True, eq=False)
+class KeptFlesh:
+    """Shapes that were computed, until the flesh of another character is.
+
+    Attributes
+    ----------
+    made_of : str
+        A digest of all that they depend on.
+    limbs : dict of (tuple of str) to FittedLimb
+        By the bones of the first side.
+    """
+
+    made_of: str
+    quality: str
+    limbs: dict[tuple[str, ...], FittedLimb]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadCharacter:
+    """A character that flesh is computed for.
+
+    Attributes
+    ----------
+    names : list of str
+        Of its meshes.
+    kept : KeptFlesh or None
+        What is kept of its flesh.
+    """
+
+    armature: bpy.types.Object
+    names: list[str]
+    skeleton: Skeleton
+    character: FleshyCharacter
+    limbs: list[Limb]
+    left_out: tuple[str, ...]
+    made_of: str
+    kept: KeptFlesh | None
+
+
+_kept: KeptFlesh | None = None
 
 
 def add_flesh(objects: Sequence[bpy.types.Object], options: FleshOptions | None = None) -> Steps[CorrectedFrom]:
@@ -67,7 +132,13 @@ def add_flesh(objects: Sequence[bpy.types.Object], options: FleshOptions | None 
 def find_flesh(objects: Sequence[bpy.types.Object], options: FleshOptions | None = None) -> Steps[FoundFlesh]:
     """Find what `add_flesh` stores; nothing is changed."""
     options = options or FleshOptions()
-    picked = _read_picked(options.picked)
+    parse_picked(options.picked)
+    read = yield from read_character(objects)
+    return (yield from fit_limbs(read, read.limbs, options.quality, parse_picked(options.picked)))
+
+
+def read_character(objects: Sequence[bpy.types.Object]) -> Steps[ReadCharacter]:
+    """Read what flesh is computed from; raises SkinningError if there is no flesh."""
     skinned, left_out = find_correctable(objects)
     armature = skinned[0].armature
     skeleton = find_skeleton(armature)
@@ -76,30 +147,48 @@ def find_flesh(objects: Sequence[bpy.types.Object], options: FleshOptions | None
         raise SkinningError(f"{vertices:,} vertices are too many for flesh: correct single joints with From Particles")
     meshes, unbound = read_meshes(skinned, skeleton)
     names = [mesh.skinned.obj.name for mesh in meshes]
-    left_out = (*left_out, *unbound)
-    character, fleshy = yield partial(_bind, meshes, skeleton.unrolled.joints, skeleton.frame)
+    made_of = digest(*(part for mesh in meshes for part in mesh.list_parts()), skeleton.joints.centers, skeleton.frame)
+    kept = _kept if _kept is not None and _kept.made_of == made_of else None
+    bind = partial(_bind, meshes, skeleton.unrolled.joints, skeleton.frame)
+    character, fleshy = (yield bind) if kept is None else bind(ignore_progress)
     bends = yield from find_bends(armature, skeleton, fleshy)
     limbs = list_limbs(character, bends, skeleton.joints)
-    fitted = list[FittedLimb]()
+    return ReadCharacter(armature, names, skeleton, character, limbs, (*left_out, *unbound), made_of, kept)
+
+
+def fit_limbs(
+    read: ReadCharacter, limbs: Sequence[Limb], quality: str, picks: Mapping[str, Words]
+) -> Steps[FoundFlesh]:
+    """Choose shapes for limbs, and fit keys to them: at once where all shapes are known."""
+    character, kept = read.character, read.kept
+    given = dict.fromkeys(picks, (BEST,))
+    for bone, words in picks.items():
+        limb, number = find_pair(read.limbs, bone)
+        given |= {bends[number].bone: (BEST,) for bends in (limb.bends, limb.others) if bends} | {bone: words}
+    all_picks = read_picks(read.armature) | given
+    known = kept.limbs if kept is not None and kept.quality == quality else {}
+    fitted = dict[tuple[str, ...], FittedLimb]()
     for number, limb in enumerate(limbs):
+        before, picked = known.get(limb.bones), find_shapes(limb, all_picks)
         share = 0.1 + 0.9 * number / len(limbs), 0.9 / len(limbs)
-        asked = QUALITIES[options.quality], picked, share
-        fitted.append((yield partial(_fit, character, limb, skeleton.joints, *asked)))
-    notes = [*describe(fitted, character.millimeters)]
-    if unchanged := list_unchanged(fitted):
+        fit = partial(_fit, character, limb, read.skeleton.joints, QUALITIES[quality], picked, before, share)
+        fitted[limb.bones] = (yield fit) if before is None else fit(ignore_progress)
+    notes = [*describe(fitted.values(), character.millimeters)]
+    if unchanged := list_unchanged(fitted.values()):
         notes.append("The skin stays as it is at " + ", ".join(unchanged))
-    sides = [side for limb in fitted for side in limb.sides]
-    found = {name: _list_corrections(character, sides, number) for number, name in enumerate(names)}
-    return FoundFlesh(found, tuple(notes), left_out)
+    sides = [side for limb in fitted.values() for side in limb.sides]
+    found = {name: _list_corrections(character, sides, number) for number, name in enumerate(read.names)}
+    own = {bend.bone for limb in limbs for bend in chain(limb.bends, limb.others)}
+    if len(limbs) == len(read.limbs):
+        own.clear()
+    new = KeptFlesh(read.made_of, quality, known | {bones: replace(limb, sides=[]) for bones, limb in fitted.items()})
+    return FoundFlesh(found, tuple(notes), read.left_out, given, new, own)
 
 
-def _read_picked(picked: Mapping[str, str]) -> dict[str, int]:
-    """The numbers of picked shapes, by bones; raises SkinningError for a shape that there is not."""
-    keys = list(SHAPES)
-    for bone, shape in picked.items():
-        if shape.upper() not in keys:
-            raise SkinningError(f"There is no shape '{shape}' to pick for '{bone}': use {', '.join(keys)}")
-    return {bone: keys.index(shape.upper()) for bone, shape in picked.items()}
+def keep(kept: KeptFlesh | None) -> None:
+    """Keep shapes for the next pick, in place of those that were kept before."""
+    global _kept
+    _kept = kept
 
 
 def _bind(
@@ -110,10 +199,11 @@ def _bind(
 
 
 def _fit(
-    character: FleshyCharacter, limb: Limb, joints: Joints, quality: Quality, picked: dict,
+    character: FleshyCharacter, limb: Limb, joints: Joints, quality: Quality, picked: dict, before: FittedLimb | None,
     share: tuple[float, float], progress: Progress,
 ) -> FittedLimb:  # fmt: skip
-    return fit_limb(character, limb, joints, quality, picked, lambda done: progress(share[0] + share[1] * done))
+    fitting = Fitting(character, limb, joints, quality, picked, before)
+    return fitting.run(lambda done: progress(share[0] + share[1] * done))
 
 
 def _list_corrections(character: FleshyCharacter, sides: Sequence[FittedSide], number: int) -> list[Correction]:
@@ -125,9 +215,8 @@ def _list_corrections(character: FleshyCharacter, sides: Sequence[FittedSide], n
                 continue
             offsets = character.to_objects(number, fitted.shapes)
             for row, function in enumerate(fitted.kept.tolist()):
-                own = [bone for bone in side.ramps.bones[function].tolist() if bone >= 0]
-                bones, peak = tuple(side.bones[bone] for bone in own), side.peaks[function]
-                name = free_name(name_within(bones[-1], " Flesh"), used)
+                own, peak = int(side.ramps.bones[function]), side.peaks[function]
+                name = free_name(name_within(side.bones[own], " Flesh"), used)
                 used.add(name)
                 pose = {
                     bone: pack_numbers((0.0, 0.0, 0.0, *rotation, 1.0, 1.0, 1.0))
@@ -137,13 +226,13 @@ def _list_corrections(character: FleshyCharacter, sides: Sequence[FittedSide], n
                     Correction(
                         name=name,
                         offsets=offsets[row],
-                        bones=bones,
-                        rotations=peak[own],
+                        bones=(side.bones[own],),
+                        rotations=peak[[own]],
                         pose=json.dumps(pose),
                         reader="AUTO",
                         method=find_method_in_use(mesh.skinned),
                         source=FLESH,
-                        ramps=side.ramps.ramps[function, : len(own)],
+                        ramps=side.ramps.ramps[[function]],
                     )
                 )
     return found
@@ -166,7 +255,8 @@ def store_flesh(found: FoundFlesh) -> CorrectedFrom:
             raise SkinningError(f"'{name}' was deleted, renamed or changed meanwhile: add the flesh again")
         objects[name] = obj, armature
     for obj, name in list_flesh(obj for obj, _ in objects.values()):
-        remove(obj, find_deforming_armature(obj), name)
+        if not found.bones or found.bones.issuperset(list_bones(settings_of(obj).corrections[name])):
+            remove(obj, find_deforming_armature(obj), name)
     stored, bones = list[tuple[str, str]](), dict[str, None]()
     for name, (obj, armature) in objects.items():
         groups = dict[tuple[str, ...], list[Correction]]()
@@ -175,6 +265,9 @@ def store_flesh(found: FoundFlesh) -> CorrectedFrom:
             bones |= dict.fromkeys(correction.bones)
         for group in groups.values():
             stored += [(name, key) for key in store_all(obj, armature, group)]
+    for armature in {armature for _, armature in objects.values()}:
+        write_picks(armature, found.picks)
+    keep(found.kept)
     return CorrectedFrom(LABEL, tuple(stored), tuple(bones), notes=found.notes, left_out=found.left_out)
 
 

@@ -72,6 +72,12 @@ class ReadMesh:
         surface = read_triangles(mesh), read_edges(mesh), *read_face_corners(mesh)
         return cls(skinned, unbound, quality, *surface, 1000.0 * scale)
 
+    def list_parts(self) -> tuple[object, ...]:
+        """All that the skin depends on, for a digest."""
+        unbound, weights = self.unbound, self.unbound.rest.weights
+        arrays = unbound.rest.points, weights.vertices, weights.joints, weights.values, self.edges, self.triangles
+        return self.skinned.obj.name, unbound.choices, self.quality, unbound.bound_space[:], *arrays
+
 
 def read_meshes(objects: Sequence[SkinnedObject], skeleton: Skeleton) -> tuple[list[ReadMesh], tuple[str, ...]]:
     """Read meshes, and say which are left out; raises SkinningError if all are."""
@@ -98,6 +104,10 @@ class Posed:
 
     points: np.ndarray
     linear: np.ndarray
+
+    def move(self, offsets: np.ndarray) -> np.ndarray:
+        """The points, (V, 3), with offsets at rest, (V, 3)."""
+        return self.points + np.einsum("vij,vj->vi", self.linear, offsets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +198,12 @@ class FleshyCharacter:
     def firsts(self) -> np.ndarray:
         """A vertex of each point of the body, int array, shape (P,)."""
         return np.unique(self.body.vertices, return_index=True)[1]
+
+    @property
+    def triangles(self) -> np.ndarray:
+        """Of all meshes, between points of the body, (T, 3)."""
+        own = [mesh.triangles + start for mesh, start in zip(self.meshes, self.starts, strict=False)]
+        return self.body.vertices[np.concatenate(own)]
 
     @cached_property
     def spaces(self) -> list[np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from ...deformers import SkinningError
 from ...deformers.corrections.rotation_choice import measure_angles
 from ...deformers.flesh.choice import choose_skin, measure_change
 from ...deformers.flesh.limbs import Limb, find_limbs, pose_all
-from ...deformers.flesh.ramps import KEYS, MIN_MOVE, Ramps, choose_ramps, fit_offsets, measure_left, measure_products
+from ...deformers.flesh.ramps import MIN_MOVE, Ramps, choose_ramps, fit_offsets, measure_left, measure_products
 from ...deformers.flesh.solid import Binding, Params, bind, mirror, solve
 from ...deformers.geometry.solid import vertex_areas
+from ...deformers.geometry.vectors import normalize, transform_points
 from ...deformers.measures.folds import FoldMeter, find_near
+from ...deformers.measures.pictures import draw_skin
 from ...deformers.rig.rest import Joints, Weights
 from ...deformers.skinning.limb_roots import find_limbs as find_limb_joints
 from ...options import SHAPES
@@ -31,6 +33,13 @@ MAX_WEIGHT = 4.0
 
 # Offsets below this, in heights of the character, are not worth a vertex of a key: .2 mm of 1.8 m
 TINY = 1e-4
+
+
+# Half of a picture's width: in radii of the joint, and at least in heights of the character
+VIEWED, LEAST_VIEWED = 3.0, 0.09
+
+# How far pictures of a hinge are seen from outside of the body, beside its axis
+TILT = 0.4
 
 
 @dataclass(frozen=True)
@@ -52,8 +61,8 @@ class Quality:
     played: int
 
 
-QUICK = Quality(Params(fineness=1.8, most_cells=2500, steps=4, iterations=6, least=30, most=50), 90.0, 0, 4)
-FULL = Quality(Params(fineness=3.0), 45.0, 6, 6)
+QUICK = Quality(Params(fineness=1.8, most_cells=2500, steps=4, iterations=6, least=30, most=50), 90.0, 4, 6)
+FULL = Quality(Params(fineness=3.0), 45.0, 8, 10)
 QUALITIES = {"QUICK": QUICK, "FULL": FULL}
 
 
@@ -106,31 +115,49 @@ class FittedLimb:
         Of each joint: the bone, the shape in each way, and how far it moves the skin at most.
     choice : dict of (int, int) to int
         The shape by joint and way.
+    best : dict of (int, int) to int
+        The shape that measures best, where this was looked for.
+    known : KnownShapes
+        All shapes that were computed.
     """
 
     sides: list[FittedSide]
     chosen: list[tuple[str, tuple[int, ...], float]]
     choice: dict[tuple[int, int], int]
+    best: dict[tuple[int, int], int]
+    known: KnownShapes
 
 
-@dataclass(eq=False)
-class _Sample:
-    """A pose of a limb, with the offsets of each side, (V, 3)."""
+class KnownShapes:
+    """Offsets of the shapes of a limb's skin in poses, by side: half as exact as numbers can be, to keep them all."""
 
-    rotations: np.ndarray
-    offsets: list[np.ndarray]
+    def __init__(self) -> None:
+        self._found = dict[tuple[bytes, int, int], tuple[np.ndarray, np.ndarray]]()
+
+    def add(self, rotations: np.ndarray, side: int, shape: int, offsets: np.ndarray) -> None:
+        """Add offsets, (V, 3), in sizes of the character, of a shape in a pose, (J, 4)."""
+        rows = np.flatnonzero(np.abs(offsets).max(axis=1) > TINY).astype(np.int32)
+        self._found[rotations.tobytes(), side, shape] = rows, offsets[rows].astype(np.float16)
+
+    def find(self, rotations: np.ndarray, side: int, shape: int, count: int) -> np.ndarray | None:
+        """Offsets, float32, (count, 3); None if the shape is not known in this pose."""
+        found = self._found.get((rotations.tobytes(), side, shape))
+        if found is None:
+            return None
+        offsets = np.zeros((count, 3), np.float32)
+        offsets[found[0]] = found[1]
+        return offsets
 
 
 @dataclass(eq=False)
 class _Tried:
-    """One joint bent alone in one way: its poses, measures (C, P, 2), changes (C, P), offsets [pose][side][shape]."""
+    """One joint bent alone in one way: its poses, (P, J, 4), and of each shape its measures, (P, 2), and changes, P."""
 
     joint: int
     way: int
     rotations: np.ndarray
     measures: list[list[tuple[float, float]]] = field(default_factory=lambda: [[], [], []])
     changes: list[list[float]] = field(default_factory=lambda: [[], [], []])
-    offsets: list[list[list[np.ndarray]]] = field(default_factory=list)
 
 
 def list_limbs(character: FleshyCharacter, bends: Sequence, joints: Joints) -> list[Limb]:
@@ -138,30 +165,34 @@ def list_limbs(character: FleshyCharacter, bends: Sequence, joints: Joints) -> l
     return find_limbs(bends, joints, find_limb_joints(joints), character.mirrored, character.frame)
 
 
-def fit_limb(
-    character: FleshyCharacter, limb: Limb, joints: Joints, quality: Quality, picked: dict, progress: Progress
-) -> FittedLimb:
-    """Choose the shapes of a limb's joints, and fit keys to them.
+class Fitting:
+    """The poses of a limb and of its mirror image: its shapes are chosen, and keys fitted to them.
 
     Parameters
     ----------
-    picked : dict
-        Shapes that the user has picked, by bone.
-    progress : callable
-        Told the share that is done.
+    picked : dict of (int, int) to int
+        Shapes that the user has picked, by joint and way.
+    before : FittedLimb, optional
+        What was computed of it before.
     """
-    return Fitting(character, limb, joints, quality, picked).run(progress)
 
-
-class Fitting:
-    """The poses of a limb and of its mirror image."""
-
-    def __init__(self, character: FleshyCharacter, limb: Limb, joints: Joints, quality: Quality, picked: dict) -> None:
+    def __init__(
+        self,
+        character: FleshyCharacter,
+        limb: Limb,
+        joints: Joints,
+        quality: Quality,
+        picked: dict[tuple[int, int], int],
+        before: FittedLimb | None = None,
+    ) -> None:
         self.character, self.limb, self.joints, self.quality, self.picked = character, limb, joints, quality, picked
+        self.known = KnownShapes() if before is None else before.known
+        self.best = {} if before is None else dict(before.best)
         self.sides = [limb.bends, limb.others] if limb.others else [limb.bends]
         self.bindings = dict[tuple[int, ...], list[Binding]]()
 
     def run(self, progress: Progress) -> FittedLimb:
+        """All of it; `progress` is told the share that is done."""
         singles = [_Tried(*each) for each in self.limb.list_single(np.radians(self.quality.step))]
         several = [*self.limb.mix(self.quality.mixed), *self.limb.list_played(self.quality.played)]
         total = sum(len(tried.rotations) for tried in singles) + 2 * len(several)
@@ -171,11 +202,6 @@ class Fitting:
                 self.try_shapes(tried, rotations, lambda share, done=done: progress((done + share) / total))
                 done += 1
         choice = {(tried.joint, tried.way): self.choose(tried) for tried in singles}
-        samples = [
-            _Sample(rotations, [shapes[choice[tried.joint, tried.way]] for shapes in offsets])
-            for tried in singles
-            for rotations, offsets in zip(tried.rotations, tried.offsets, strict=True)
-        ]
         chosen = [
             (
                 bend.bone,
@@ -185,13 +211,25 @@ class Fitting:
             for number, bend in enumerate(self.limb.bends)
         ]
         if not any(choice.values()):
-            return FittedLimb([], chosen, choice)
-        singles.clear()
+            return FittedLimb([], chosen, choice, self.best, self.known)
+        poses, offsets = [], list[list[np.ndarray]]()
+        for tried in singles:
+            for rotations in tried.rotations:
+                poses.append(rotations)
+                offsets.append(self.find_known(rotations, choice[tried.joint, tried.way]))
         for rotations in several:
-            blended = self.blend(rotations, choice, lambda share, done=done: progress((done + 2.0 * share) / total))
-            samples.append(_Sample(rotations, blended))
+            poses.append(rotations)
+            offsets.append(
+                self.blend(rotations, choice, lambda share, done=done: progress((done + 2.0 * share) / total))
+            )
             done += 2
-        return FittedLimb(list(self.fit(samples)), chosen, choice)
+        return FittedLimb(list(self.fit(np.array(poses), offsets)), chosen, choice, self.best, self.known)
+
+    def find_known(self, rotations: np.ndarray, shape: int) -> list[np.ndarray]:
+        """Offsets of both sides in a pose in which the shape is known."""
+        count = int(self.character.starts[-1])
+        found = [self.known.find(rotations, side, shape, count) for side in range(len(self.sides))]
+        return [np.zeros((count, 3), np.float32) if each is None else each for each in found]
 
     def pose(self, rotations: np.ndarray) -> Iterator[tuple[Posed, np.ndarray]]:
         """Both sides in a pose, (J, 4), with the matrices of the character's space."""
@@ -221,32 +259,40 @@ class Fitting:
     def list_shapes(
         self, rotations: np.ndarray, needed: Sequence[int], progress: Progress
     ) -> Iterator[tuple[Posed, np.ndarray, dict[int, np.ndarray]]]:
-        """Of each side in a pose: the base, the matrices, and all vertices in each shape that is needed, (V, 3)."""
+        """Of each side in a pose: the base, the matrices, and the offsets of each shape that is needed, (V, 3)."""
         character, solved = self.character, None
         for side, (posed, matrices) in enumerate(self.pose(rotations)):
-            shapes = {BASE: posed.points} | dict.fromkeys(needed, posed.points)
-            if SMOOTH in needed:
-                smooth = character.smooth(posed.points[character.firsts])
-                shapes[SMOOTH] = character.tuck(smooth[character.body.vertices])
-            if SOLID in needed and not side:
-                solved = self.solve(rotations, matrices, progress)
-            if SOLID in needed and solved is not None:
-                bindings, nodes = solved
-                shapes[SOLID] = character.tuck(character.carry(bindings[side], nodes, posed.points))
-            yield posed, matrices, shapes
+            found, count = dict[int, np.ndarray](), len(posed.points)
+            for shape in needed:
+                if (own := self.known.find(rotations, side, shape, count)) is None:
+                    moved = posed.points
+                    if shape == SMOOTH:
+                        smooth = character.smooth(posed.points[character.firsts])
+                        moved = character.tuck(smooth[character.body.vertices])
+                    if shape == SOLID and not side:
+                        solved = self.solve(rotations, matrices, progress)
+                    if shape == SOLID and solved is not None:
+                        bindings, nodes = solved
+                        moved = character.tuck(character.carry(bindings[side], nodes, posed.points))
+                    self.known.add(rotations, side, shape, character.find_offsets(posed, moved))
+                    own = self.known.find(rotations, side, shape, count)
+                found[shape] = own
+            yield posed, matrices, found
 
     def try_shapes(self, tried: _Tried, rotations: np.ndarray, progress: Progress) -> None:
-        """Measure the shapes in one pose."""
-        firsts = self.character.firsts
-        offsets = list[list[np.ndarray]]()
-        for side, (posed, matrices, shapes) in enumerate(self.list_shapes(rotations, (SMOOTH, SOLID), progress)):
+        """Measure the shapes that may be chosen in one pose."""
+        firsts, decided = self.character.firsts, (self.best | self.picked).get((tried.joint, tried.way))
+        needed = [shape for shape in (SMOOTH, SOLID) if decided in (None, shape)]
+        for side, (posed, matrices, shapes) in enumerate(self.list_shapes(rotations, needed, progress)):
             meter = self.meters[tried.joint][side]
-            for shape, points in shapes.items():
-                tried.measures[shape].append(meter.measure(points[firsts], matrices))
-                tried.changes[shape].append(measure_change(posed.points[firsts], points[firsts], meter.near))
-            moved = [self.character.find_offsets(posed, shapes[shape]) for shape in (SMOOTH, SOLID)]
-            offsets.append([np.zeros_like(moved[0]), *moved])
-        tried.offsets.append(offsets)
+            tried.changes[BASE].append(0.0)
+            if decided is None:
+                tried.measures[BASE].append(meter.measure(posed.points[firsts], matrices))
+            for shape, offsets in shapes.items():
+                points = posed.move(offsets)[firsts]
+                tried.changes[shape].append(measure_change(posed.points[firsts], points, meter.near))
+                if decided is None:
+                    tried.measures[shape].append(meter.measure(points, matrices))
 
     @cached_property
     def meters(self) -> list[list[FoldMeter]]:
@@ -264,10 +310,11 @@ class Fitting:
 
     def choose(self, tried: _Tried) -> int:
         """The shape for a joint bent in one way: the user's, or else the best."""
-        bend = self.limb.bends[tried.joint]
-        if bend.bone in self.picked:
-            return self.picked[bend.bone]
-        return choose_skin(np.array(tried.measures), np.array(tried.changes), self.character.body.height)
+        way = tried.joint, tried.way
+        if way not in self.picked and way not in self.best:
+            height = self.character.body.height
+            self.best[way] = choose_skin(np.array(tried.measures), np.array(tried.changes), height)
+        return self.picked[way] if way in self.picked else self.best[way]
 
     def blend(self, rotations: np.ndarray, choice: dict[tuple[int, int], int], progress: Progress) -> list[np.ndarray]:
         """Offsets of both sides in a pose of several joints: each part of the skin as its joint was chosen."""
@@ -275,16 +322,16 @@ class Fitting:
         for number, bend in enumerate(self.limb.bends):
             for way, share in enumerate(bend.share_ways(rotations[number][None])[0]):
                 shares[number, choice[number, way]] += share
-        turned = measure_angles(rotations)
+        turned = measure_angles(rotations) / [bend.limits.max() for bend in self.limb.bends]
         needed = [shape for shape in (SMOOTH, SOLID) if shares[turned > 0.0, shape].any()]
         found = []
         for side, (posed, _, shapes) in enumerate(self.list_shapes(rotations, needed, progress)):
             part = self.parts[side] * np.square(turned)
             part = part / np.maximum(part.sum(axis=1, keepdims=True), 1e-30) @ shares
-            moved = posed.points.copy()
-            for shape in needed:
-                moved += part[:, shape, None] * (shapes[shape] - posed.points)
-            found.append(self.character.find_offsets(posed, moved))
+            blended = np.zeros((len(posed.points), 3), np.float32)
+            for shape, offsets in shapes.items():
+                blended += part[:, shape, None].astype(np.float32) * offsets
+            found.append(blended)
         return found
 
     @cached_property
@@ -297,16 +344,15 @@ class Fitting:
             found.append((1.0 / (0.1 + away**4))[body.vertices])
         return found
 
-    def fit(self, samples: list[_Sample]) -> Iterator[FittedSide]:
-        """Keys of each side, by functions that both share."""
+    def fit(self, rotations: np.ndarray, samples: list[list[np.ndarray]]) -> Iterator[FittedSide]:
+        """Keys of each side, by functions that both share, for offsets [pose][side], (V, 3), in poses (K, J, 4)."""
         character, height = self.character, self.character.body.height
-        rotations = np.array([sample.rotations for sample in samples])
-        weights = self.weigh(samples)
-        offsets = [np.array([sample.offsets[side] for sample in samples]) for side in range(len(self.sides))]
+        weights = self.weigh(rotations, samples)
+        offsets = [np.array(own) for own in zip(*samples, strict=True)]
         roots = self.roots[:, None]
         products = np.sum([measure_products(own * roots) for own in offsets], axis=0)
         played = np.stack([bend.played for bend in self.limb.bends], axis=1)
-        ramps = choose_ramps(rotations, products, weights, played, KEYS)
+        ramps = choose_ramps(rotations, products, weights, played)
         peaks = rotations[ramps.read(rotations).argmax(axis=0)] if len(ramps) else rotations[:0]
         for side, (bends, own) in enumerate(zip(self.sides, offsets, strict=True)):
             bones = tuple(bend.bone for bend in bends)
@@ -337,12 +383,10 @@ class Fitting:
         nearest = np.max(self.parts, axis=0).argmax(axis=1)
         return (np.sqrt(np.concatenate(areas)) / radii[nearest]).astype(np.float32)
 
-    def weigh(self, samples: list[_Sample]) -> np.ndarray:
+    def weigh(self, rotations: np.ndarray, samples: list[list[np.ndarray]]) -> np.ndarray:
         """Weights of samples: where one joint alone is bent, its small changes count beside those of other joints."""
-        turned = measure_angles(np.array([sample.rotations for sample in samples])) > 0.0
-        sizes = np.array(
-            [sum(float(np.square(own * self.roots[:, None]).sum()) for own in sample.offsets) for sample in samples]
-        )
+        turned, roots = measure_angles(rotations) > 0.0, self.roots[:, None]
+        sizes = np.array([sum(float(np.square(own * roots).sum()) for own in sides) for sides in samples])
         weights = np.ones(len(samples))
         for number in range(len(self.limb.bends)):
             alone = turned[:, number] & (turned.sum(axis=1) == 1)
@@ -363,3 +407,35 @@ def describe(limbs: Sequence[FittedLimb], millimeters: float) -> Iterator[str]:
 def list_unchanged(limbs: Sequence[FittedLimb]) -> list[str]:
     """Bones whose joints keep the skin as it is in all ways."""
     return [bone for limb in limbs for bone, shapes, _ in limb.chosen if not any(shapes)]
+
+
+def draw_shapes(fitting: Fitting, number: int, size: int, progress: Progress) -> list[np.ndarray]:
+    """Pictures of the skin of a joint in each shape, bent as far as it goes in each way: float32, (3, size, size, 4).
+
+    Parameters
+    ----------
+    number : int
+        Of the joint, in its limb.
+    """
+    character, bend, found = fitting.character, fitting.limb.bends[number], list[np.ndarray]()
+    body = character.body
+    triangles = character.triangles
+    triangles = triangles[~character.loose[triangles].any(axis=1)]
+    radius = max(VIEWED * float(body.radii[0][bend.joint]), LEAST_VIEWED * body.height)
+    axes = character.frame @ bend.axes
+    singles = [each for each in fitting.limb.list_single(np.radians(fitting.quality.step)) if each[0] == number]
+    for step, (_, way, rotations) in enumerate(singles):
+        part = partial(_share, progress, step / len(singles), 1.0 / len(singles))
+        posed, matrices, shapes = next(fitting.list_shapes(rotations[-1], (SMOOTH, SOLID), part))
+        center = transform_points(matrices[bend.joint], body.joints.centers[bend.joint])
+        view = axes @ bend.ways[way]
+        outward = center - body.points.mean(axis=0)
+        view = view * np.where(view @ outward < 0.0, -1.0, 1.0) + TILT * normalize(outward)
+        skins = [posed.points, *(posed.move(shapes[shape]) for shape in (SMOOTH, SOLID))]
+        drawn = [draw_skin(skin[character.firsts], triangles, center, radius, view, size) for skin in skins]
+        found.append(np.stack(drawn))
+    return found
+
+
+def _share(progress: Progress, start: float, share: float, done: float) -> None:
+    progress(start + share * done)

@@ -10,6 +10,7 @@ import bpy
 import bmesh
 import numpy as np
 import pytest
+import scenes_hostile
 from mathutils import Euler, Matrix, Quaternion
 from scenes_cli import DONE, main
 from scenes_corrections import shown
@@ -17,7 +18,6 @@ from scenes_particles import add_body, remove_faces
 from scenes_state import refuse
 
 import scenes
-import scenes_hostile
 from supple.bridge.meshes.data import read_edges, read_face_corners
 from supple.bridge.rigs.armatures import read_pose
 from supple.deformers import Joints
@@ -32,11 +32,13 @@ from supple.tasks.flesh import add, plan
 from supple.tasks.flesh.add import add_flesh, remove_flesh
 from supple.tasks.flesh.character import FleshyCharacter, read_meshes
 from supple.tasks.flesh.joints import BALL, COLLAR, MOST_END, find_bends, find_largest_bend
+from supple.tasks.flesh.picks import read_picks
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 from supple.tasks.subject.character import find_skinned
 from supple.tasks.subject.corrected import list_flesh
 from supple.tasks.subject.looks import read_look, shows_flesh
+from supple.tasks.subject.shown_joint import find_shown
 
 CHAIN = Joints(np.array([[0.0, 0, 0], [0, 0, 1]]), np.array([-1, 0]), np.array([[0.0, 0, 1], [0, 0, 2]]))
 BENT = {"bone.1": (np.radians(40.0), 0.0, 0.0), "bone.2": (0.0, 0.0, np.radians(30.0))}
@@ -82,10 +84,10 @@ def measure(obj: bpy.types.Object, fitting: plan.Fitting) -> float:
     rotations = np.concatenate(
         [read_joint_rotations(poses, joints.parents, bend.joint, bend.axes) for bend in fitting.limb.bends]
     )
-    ((_, _, shapes),) = fitting.list_shapes(rotations, [plan.SOLID], lambda _share: None)
+    ((posed, _, shapes),) = fitting.list_shapes(rotations, [plan.SOLID], lambda _share: None)
     (space,) = fitting.character.spaces
     own = shown(obj) @ space[:3, :3].T + space[:3, 3]
-    return float(np.sqrt(np.square(own - shapes[plan.SOLID]).sum(axis=1).mean()))
+    return float(np.sqrt(np.square(own - posed.move(shapes[plan.SOLID])).sum(axis=1).mean()))
 
 
 def mute(obj: bpy.types.Object, is_muted: bool) -> None:
@@ -126,6 +128,40 @@ def test_what_is_picked_stays(scene: bpy.types.Scene) -> None:
     refuse("There is no shape 'WOOD' to pick", make, obj, picked={"bone.1": "WOOD"})
 
 
+def test_a_shape_is_picked_by_its_picture(scene: bpy.types.Scene) -> None:
+    """From what flesh has computed, and anew where that is not at hand; it stays when flesh is added again."""
+    obj, armature = add_body()
+    scenes.bind(obj, method="DLBNT")
+    make(obj)
+    scenes.select(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.supple.flesh_pick(bone="bone.1", quality="QUICK") == {"FINISHED"}
+    shown_joint = find_shown(armature)
+    assert shown_joint is not None
+    assert len(shown_joint.pictures) == len(shown_joint.chosen) == 4
+    base, smooth, solid = shown_joint.pictures[0]
+    assert np.abs(base - smooth).max() > 0.1 < np.abs(smooth - solid).max()
+    assert base[..., 3].min() == 1.0
+    for is_known in (True, False):
+        if not is_known:
+            add.keep(None)
+        for shape, number in (("BASE", 0), ("SOLID", 2)):
+            assert bpy.ops.supple.flesh_take(bone="bone.1", shape=shape, quality="QUICK") == {"FINISHED"}
+            assert find_shown(armature).chosen == [number] * 4
+            keys = {entry.name for entry in settings_of(obj).corrections if entry.bones == "bone.1"}
+            assert bool(keys) == bool(number)
+    assert bpy.ops.supple.flesh_take(bone="bone.1", way=2, shape="SMOOTH", quality="QUICK") == {"FINISHED"}
+    assert find_shown(armature).chosen == [2, 2, 1, 2]
+    assert read_picks(armature) == {"bone.1": ("SOLID", "SOLID", "SMOOTH", "SOLID")}
+    assert any(line.startswith("bone.1: solid and smoothed") for line in make(obj).describe())
+    refuse("'bone.0' bends no joint that has flesh: choose one of bone.1", make, obj, picked={"bone.0": "SOLID"})
+    refuse("'bone.1' bends in no way 4: choose 0 to 3", bpy.ops.supple.flesh_take, bone="bone.1", way=4, shape="BASE")
+    assert bpy.ops.supple.flesh_take(bone="bone.1") == {"FINISHED"}
+    assert read_picks(armature) == {}
+    assert bpy.ops.supple.flesh_close() == {"FINISHED"}
+    assert find_shown(armature) is None
+
+
 def test_both_sides_have_the_same_flesh(scene: bpy.types.Scene, tmp_path: Path) -> None:
     """Whatever the character's size is, as functions of one side are mirrored."""
     figure = scenes_hostile.add_figure(tmp_path)
@@ -135,7 +171,7 @@ def test_both_sides_have_the_same_flesh(scene: bpy.types.Scene, tmp_path: Path) 
     for bone in armature.pose.bones:
         scenes.turn(armature, bone.name)
     scenes.bind(body, method="DLBNT")
-    report = make(body, picked={bone: "SMOOTH" for bone in ("arm.L", "forearm.L", "leg.L", "shin.L")})
+    report = make(body, picked=dict.fromkeys(("arm.L", "forearm.L", "leg.L", "shin.L"), "SMOOTH"))
     assert set(report.bones) >= {"forearm.L", "forearm.R", "shin.L", "shin.R"}
     bones = armature.data.bones
     for turned in ({"forearm": (-1.2, 0.0, 0.0), "shin": (-1.3, 0.0, 0.0)}, {"arm": (0.3, 0.0, 0.8)}):
