@@ -162,8 +162,8 @@ class FleshOptions(TaskOptions):
     quality: str = row(
         "FULL", "Quality", "How closely flesh is computed",
         items=(
-            ("QUICK", "Quick", "Joints bent one by one, in coarse flesh: a first look"),
-            ("FULL", "Full", "Joints also bent together, as the actions do, in fine flesh: takes some minutes"),
+            ("QUICK", "Quick", "Few poses, in coarse flesh: a first look"),
+            ("FULL", "Full", "More poses, in fine flesh: takes some minutes"),
         ),
         help="how closely flesh is computed, quick or full; full by default", metavar="QUALITY",
     )  # fmt: skip

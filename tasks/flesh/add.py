@@ -34,7 +34,7 @@ from ..subject.corrected import FLESH, find_deforming_armature, list_bones, list
 from ..subject.stack import check_not_linked
 from .character import FleshyCharacter, ReadMesh, read_meshes
 from .joints import find_bends
-from .picks import Words, find_pair, find_shapes, parse_picked, read_picks, write_picks
+from .picks import Words, find_pair, find_shapes, forget_picks, parse_picked, read_picks, write_picks
 from .plan import (
     QUALITIES,
     FittedLimb,
@@ -277,7 +277,10 @@ def remove_flesh(objects: Sequence[bpy.types.Object]) -> tuple[int, LeftOut]:
     free, left_out = choose_usable(fleshy, check_not_linked, check_own_mesh)
     found = list_flesh(free)
     for obj, name in found:
-        remove(obj, find_deforming_armature(obj), name)
+        armature = find_deforming_armature(obj)
+        remove(obj, armature, name)
+        if armature is not None:
+            forget_picks(armature)
     return len(found), left_out
 
 

@@ -49,6 +49,12 @@ def write_picks(armature: bpy.types.Object, picks: Mapping[str, Words]) -> None:
             unmark(posed, Tag.SHAPES)
 
 
+def forget_picks(armature: bpy.types.Object) -> None:
+    """Forget what was picked."""
+    for bone in list_marked(armature.pose.bones, Tag.SHAPES):
+        unmark(bone, Tag.SHAPES)
+
+
 def find_pair(limbs: Sequence[Limb], bone: str) -> tuple[Limb, int]:
     """The limb of a bone, and which of its joints the bone bends, on either side.
 

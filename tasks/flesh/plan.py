@@ -62,7 +62,7 @@ class Quality:
 
 
 QUICK = Quality(Params(fineness=1.8, most_cells=2500, steps=4, iterations=6, least=30, most=50), 90.0, 4, 6)
-FULL = Quality(Params(fineness=3.0), 45.0, 8, 10)
+FULL = Quality(Params(fineness=3.0), 45.0, 6, 8)
 QUALITIES = {"QUICK": QUICK, "FULL": FULL}
 
 

@@ -191,4 +191,23 @@ def edit_again(stage: Stage) -> Iterator[float]:
     yield from stage.press(KEEP_ROW, "TOOLS", DISCARD)
     take_picture("corrections-discarded")
     check("Discard shows the mesh", stage.tube.visible_get() and stage.tube.supple.posed_copy is None)
+    yield from pick_flesh(stage)
     yield from stage.window.open_panel("corrections")
+
+
+def pick_flesh(stage: Stage) -> Iterator[float]:
+    """The shapes of the selected joint as pictures in the panel: one is taken, and taken back."""
+    window, shown = stage.window, part("tasks.subject.shown_joint")
+    window.call(bpy.ops.supple.flesh_pick, False, quality="QUICK")
+    yield from until(lambda: shown.find_shown(stage.armature) and not window.running)
+    take_picture("corrections-shapes")
+    check("Pick Flesh shows the shapes of the selected joint", shown.find_shown(stage.armature).bone == "lower.L")
+    keys = len(stage.tube.supple.corrections)
+    window.call(bpy.ops.supple.flesh_take, True, shape="SOLID", quality="QUICK")
+    yield from until(lambda: len(stage.tube.supple.corrections) > keys and not window.running)
+    check("... and one is taken", set(shown.find_shown(stage.armature).chosen) == {2})
+    take_picture("corrections-taken")
+    yield from press("ctrl+z")
+    yield WAIT
+    check("... and undone", len(stage.tube.supple.corrections) == keys)
+    window.call(bpy.ops.supple.flesh_close, False)

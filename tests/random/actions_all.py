@@ -22,7 +22,8 @@ OPERATORS = {
     "close_report": HERE, "correct_pose": HERE, "correction_discard": HERE, "correction_edit": HERE,
     "correction_keep": HERE, "correction_pose": HERE, "correction_remove": HERE, "correction_select": HERE,
     "corrections_from": HERE, "drag_skin": HERE, "engine_copy": HERE, "engine_copy_export": HERE,
-    "engine_copy_frame": HERE, "engine_copy_show": HERE, "flesh_add": HERE, "flesh_remove": HERE,
+    "engine_copy_frame": HERE, "engine_copy_show": HERE, "flesh_add": HERE, "flesh_pick": HERE,
+    "flesh_take": HERE, "flesh_close": HERE, "flesh_remove": HERE,
     "fit_skeleton": HERE, "handles_add": HERE, "handles_remove": HERE, "layers_add": HERE, "layers_limbs": HERE,
     "layers_mend": HERE,
     "layers_remove": HERE, "make": HERE, "example_add": HERE,
@@ -38,6 +39,7 @@ OPERATORS = {
 """By which action each operator is used."""
 BEFORE = {
     "check": ("check",), "correction": ("correct_pose", "correction_keep"), "engine": ("engine_copy",),
+    "flesh": ("flesh_add",),
     "handles": ("handles_add",), "layers": ("layers_add",), "pattern": ("pattern_add",), "swing": ("swing_add",),
 }  # fmt: skip
 """Operators that make what the others of their family go on with."""

@@ -61,7 +61,7 @@ CHAINS: dict[str, Chain] = {
     "independent": Chain("bind make_independent", 15),
     "keys": Chain("bind bake_shape_keys clear_bake unbind", 12, True),
     "cache": Chain("bind bake_cache send_to_farm clear_bake unbind", 12, True),
-    "flesh": Chain("flesh_add flesh_remove", 15, True),
+    "flesh": Chain("flesh_add flesh_pick flesh_take flesh_close flesh_remove", 15, True),
     "correct": Chain("MOVE correct_pose SCULPT correction_keep correction_pose correction_select correction_remove", 8),
     "discard": Chain("MOVE correct_pose SCULPT correction_discard", 12, True),
     "edit": Chain("corrections_from correction_edit SCULPT correction_keep correction_remove", 15),
@@ -190,6 +190,8 @@ ACTIONS: dict[str, Callable[[], Any]] = {
 }  # fmt: skip
 OPTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "flesh_add": lambda _folder: {"quality": "QUICK"},
+    "flesh_pick": lambda _folder: {"bone": find_bone(), "quality": "QUICK"},
+    "flesh_take": lambda _folder: {"bone": find_bone(), "shape": "SMOOTH", "quality": "QUICK"},
     "pattern_add": lambda _: {"preset": "BULGE_STEEP", "bone": find_bone()},
     "pattern_place": lambda _: {"location": (0.0, 0.1, 1.0)},
     "pattern_maps": lambda folder: {"directory": str(folder), "width": 16},
