@@ -39,6 +39,9 @@ MIN_CORE_DEPTH = 1.2
 # Difference of a node's two largest weights from which on the bone holds it weakly
 MIN_SURE = 0.93
 
+# Cells from a bone up to which it holds all nodes, however thin the body is, so far from all joints that turn, in radii
+THIN_CORE, FAR = 0.7, 1.8
+
 # Radius of the ball that rotates by half at a joint just under the skin, in radii
 SHALLOW_CONDYLE = 0.25
 
@@ -165,7 +168,7 @@ def bind(body: Body, rest_to_pose: np.ndarray, params: Params | None = None) -> 
     lattice = fill_lattice(body, centers, params.reach * wide, step)
     away = (np.linalg.norm(lattice.nodes[:, None] - centers, axis=2) / wide).min(axis=1)
     share = smooth_step((params.reach - away) / (params.fade * params.reach)) * _find_thick(lattice)
-    cores, condyles = _find_anchors(body, lattice, params)
+    cores, condyles = _find_anchors(body, lattice, params, away > FAR)
     largest = np.sort(lattice.weights, axis=1)
     weak = params.weak * np.clip((largest[:, -1] - largest[:, -2] - MIN_SURE) / (1.0 - MIN_SURE), 0.0, 1.0)
     springs = np.where((cores >= 0) | (condyles >= 0) | (share == 0.0), params.hold, weak) + 1e-4
@@ -191,8 +194,8 @@ def _find_thick(lattice: Lattice) -> np.ndarray:
     return thick
 
 
-def _find_anchors(body: Body, lattice: Lattice, params: Params) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes in rigid cores and in condyles, as in `Binding`.
+def _find_anchors(body: Body, lattice: Lattice, params: Params, is_far: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes in rigid cores and in condyles, as in `Binding`; `is_far`: nodes far from all joints that turn, bool (N,).
 
     Bones are segments to the joint of each child, so that pelvis and shoulders are bones, or else to the tail.
     """
@@ -212,8 +215,9 @@ def _find_anchors(body: Body, lattice: Lattice, params: Params) -> tuple[np.ndar
                 continue
             along = np.clip((nodes - start) @ (end - start) / max((end - start) @ (end - start), 1e-12), 0.0, 1.0)
             depths = np.interp(along, samples, body.measure_depths(line))
-            ratios = measure_lengths(nodes - start - along[:, None] * (end - start)) / (params.core * depths + 1e-9)
-            own = (ratios < nearness) & (depths > MIN_CORE_DEPTH * lattice.step)
+            wide = np.where(is_far, np.maximum(params.core * depths, THIN_CORE * lattice.step), params.core * depths)
+            ratios = measure_lengths(nodes - start - along[:, None] * (end - start)) / (wide + 1e-9)
+            own = (ratios < nearness) & (is_far | (depths > MIN_CORE_DEPTH * lattice.step))
             cores[own], nearness[own] = bone, ratios[own]
     sizes = np.where(is_shallow, SHALLOW_CONDYLE, params.condyle) * radii
     for bone in np.flatnonzero(holds & (parents >= 0) & holds[parents] & (radii > MIN_CORE_DEPTH * lattice.step)):
