@@ -204,6 +204,18 @@ def test_far_points_and_thin_sheets_keep_the_base() -> None:
     assert np.abs(skin - base)[: len(LIMB.points)].max() > 0.02
 
 
+def test_a_thin_end_is_held_by_its_bone_though_cells_are_large() -> None:
+    points, triangles = make_tube(RADIUS, 33, 16, LENGTH)
+    narrow = points.copy()
+    narrow[:, :2] *= np.interp(points[:, 2], [0.52 * LENGTH, 0.62 * LENGTH], [1.0, 0.4])[:, None]
+    limb = make_limb((narrow, triangles))
+    posed = solid.bind(limb.read(), bend(100), solid.Params(fineness=1.2))
+    moved = solid.deform(posed, solid.solve(posed, bend(100))[0], limb.blend(bend(100)))
+    apart = np.linalg.norm(moved - limb.blend(bend(100)), axis=1)[points[:, 2] > 0.7 * LENGTH]
+    assert apart.max() < 0.11 * RADIUS
+    assert (posed.cores == 1).any()
+
+
 def test_a_joint_under_the_skin_has_the_radius_of_its_limb() -> None:
     limb = make_limb()
     heads = limb.joints.centers + np.array([[0.0, 0.0, 0.0], [0.0, -0.9 * RADIUS, 0.0]])
