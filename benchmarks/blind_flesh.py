@@ -22,7 +22,7 @@ SAME = 1e-4  # Share of a part's size by which Blender's points may differ from 
 
 def add_flesh(objects: Sequence[bpy.types.Object]) -> None:
     """Make the corrections that the sheets' FLESH is judged by."""
-    api().Character(objects[0].find_armature()).flesh(meshes=objects, quality="QUICK")
+    api().Character(objects[0].find_armature()).flesh(meshes=objects)
 
 
 def play_flesh(

@@ -27,6 +27,7 @@ from ...tasks.subject.corrected import list_flesh
 from ...tasks.subject.looks import has_settings_of_look, shows_flesh
 from ...tasks.subject.stack import armature_modifiers, find_armature_modifier, list_former
 from ...tasks.weights import automatic as weights
+from ...tasks.weights.checks import list_doubts
 from ...tasks.weights.reports import Report
 from ..base import SKIP, SuppleOperator
 from ..computing import ComputingOperator
@@ -149,6 +150,8 @@ class SUPPLE_OT_make(ComputingOperator, bpy.types.Operator):
             parts += [f"weights were made for {', '.join(made_for)}"] if made_for else []
             bpy.context.view_layer.update()
         objects = [obj for uid in uids if (obj := find_again(uid)) is not None]
+        for doubt in list_doubts([obj for obj in objects if obj not in unweighted]):
+            self.tell(doubt)
         prepared = yield from prepare_supple(objects, look.method)
         made = bind_now(bpy.context, prepared)
         self._bound += len(made)

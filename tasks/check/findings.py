@@ -30,7 +30,7 @@ def find_faults(checked: Checked, objects: Iterable[bpy.types.Object]) -> list[F
     """All faults of a character, the worst first. `objects`: the meshes."""
     known = {mesh.name for mesh in checked.meshes}
     found_in, _ = find_mistakes([obj for obj in objects if obj.name in known], is_read_only=True)
-    mistakes = {part.obj.name: (part, found, names) for part, found, names in found_in}
+    mistakes = {part.obj.name: (part, found, skin.names) for part, found, skin in found_in}
     faults: list[Finding] = []
     for mesh in checked.meshes:
         known = mistakes.get(mesh.name)

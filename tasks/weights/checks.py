@@ -11,12 +11,13 @@ import numpy as np
 from ...bridge.meshes.data import mesh_of, read_hard_edges
 from ...bridge.meshes.selection import write_selected
 from ...bridge.rigs.armatures import Skeleton
+from ...deformers import SkinningError
 from ...deformers.weight_editing import checks
 from ...deformers.weight_editing.checks import Findings
 from ...deformers.weight_editing.stiff_parts import find_stiff_parts
 from ...settings.objects import settings_of
 from ..left_out import LeftOut, describe_left_out
-from .parts import SkinPart, read_skins
+from .parts import SkinPart, WeightedSkin, read_skins
 from .reports import count, end_sentence
 
 # Limit of a report on one mesh
@@ -53,8 +54,8 @@ def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[s
     """
     mistakes, left_out = find_mistakes(objects, limit)
     messages = []
-    for part, found, names in mistakes:
-        lines = [end_sentence(line) for line in checks.describe(found, names)]
+    for part, found, skin in mistakes:
+        lines = [end_sentence(line) for line in checks.describe(found, skin.names)]
         if len(lines) > MAX_SENTENCES:
             lines[MAX_SENTENCES - 1 :] = [f"{len(lines) - MAX_SENTENCES + 1} more of this kind."]
         lines = [f"'{part.obj.name}', {count(len(part.points), 'vertex')}:", *lines]
@@ -62,6 +63,23 @@ def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[s
             settings_of(obj).weights_report = "\n".join(lines)
         messages += lines
     return [*messages, *map(end_sentence, describe_left_out(left_out))]
+
+
+def list_doubts(objects: Iterable[bpy.types.Object]) -> list[str]:
+    """What no method makes good of weights, and what mends it, to be told before meshes are bound: sentences."""
+    doubts = list[str]()
+    try:
+        mistakes, _ = find_mistakes(objects, is_read_only=True)
+    except SkinningError:  # binding says why
+        return doubts
+    for part, found, skin in mistakes:
+        if far := len(np.unique(found.far[:, 0])):
+            doubts.append(
+                f"'{part.obj.name}': {count(far, 'vertex')} far from the bone: Select, Far From Bone, shows them"
+            )
+        if stiff := len(find_stiff(part, skin.skeleton)):
+            doubts.append(f"'{part.obj.name}': {count(stiff, 'stiff part')} would bend: Stiffen mends that")
+    return doubts
 
 
 def find_vertices(
@@ -104,8 +122,8 @@ def show_selection(context: bpy.types.Context, objects: Iterable[bpy.types.Objec
 
 def find_mistakes(
     objects: Iterable[bpy.types.Object], limit: int = 0, is_read_only: bool = False
-) -> tuple[list[tuple[SkinPart, Findings, tuple[str, ...]]], LeftOut]:
-    """The mistakes of each part, and the names of its bones; the parts of one armature are checked together.
+) -> tuple[list[tuple[SkinPart, Findings, WeightedSkin]], LeftOut]:
+    """The mistakes of each part, and its skin; the parts of one armature are checked together.
 
     `is_read_only`: whether nothing is to be written on the meshes, which may be linked then.
     """
@@ -115,7 +133,7 @@ def find_mistakes(
         bones = skin.skeleton.envelopes
         found = checks.check_weights(skin.points, skin.triangles, skin.weights, bones.heads, bones.tails, limit)
         for part, rows in zip(skin.parts, skin.rows, strict=True):
-            mistakes.append((part, _cut(found, rows), skin.names))
+            mistakes.append((part, _cut(found, rows), skin))
     return mistakes, left_out
 
 

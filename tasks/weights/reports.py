@@ -13,6 +13,7 @@ from ...deformers.automatic_weights import METHODS
 COUNTED = {
     "bone": ("{} bone", "{} bones"),
     "empty group": ("{} empty group", "{} empty groups"),
+    "stiff part": ("{} stiff part", "{} stiff parts"),
     "vertex": ("{} vertex", "{} vertices"),
     "weight": ("{} weight", "{} weights"),
 }

@@ -54,6 +54,21 @@ def test_check_tells_and_changes_nothing():
     assert any("bone.0: 1 vertex far from the bone" in line for line in lines)
 
 
+def test_make_supple_tells_before_it_binds(capfd):
+    """Of far weights, and of stiff parts that would bend; not of weights that it makes itself."""
+    obj, armature = scenes_weights.add_small_tube()
+    make_mistakes(obj)
+    select(armature)
+    assert bpy.ops.supple.make(look="FAST") == {"FINISHED"}
+    told = capfd.readouterr().out
+    assert "'Tube': 1 vertex far from the bone: Select, Far From Bone, shows them" in told
+    assert told.index("far from the bone") < told.index("1 mesh is bound")
+    obj.vertex_groups.clear()
+    bpy.ops.supple.unbind()
+    assert bpy.ops.supple.make(look="FAST") == {"FINISHED"}
+    assert "far from the bone" not in capfd.readouterr().out
+
+
 def test_check_tells_of_each_object_apart():
     obj, _ = scenes_weights.add_small_tube()
     twin, sharer = add_twin(obj), link(obj.copy())
