@@ -77,9 +77,9 @@ class Limb:
     frame: np.ndarray
 
     @property
-    def bones(self) -> tuple[str, ...]:
-        """Of the first side."""
-        return tuple(bend.bone for bend in self.bends)
+    def key(self) -> tuple[object, ...]:
+        """Bones of the first side, and how they bend: what the choice of shapes depends on."""
+        return tuple((one.bone, *(part.tobytes() for part in (one.axes, one.ways, one.limits))) for one in self.bends)
 
     @property
     def axes(self) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import bpy
 from bpy.props import EnumProperty, IntProperty, StringProperty
@@ -19,7 +20,7 @@ from ...tasks.flesh.pick import pick_shape, show_joint
 from ...tasks.steps import Steps
 from ...tasks.subject.chosen_bones import find_chosen_bones, split_names
 from ...tasks.subject.corrected import find_corrected, list_bones, list_flesh
-from ...tasks.subject.shown_joint import ShownJoint, find_shown, show
+from ...tasks.subject.shown_joint import ShownJoint, close, find_shown, show
 from ...translations import translate
 from ..base import SKIP, SuppleOperator
 from ..computing import ComputingOperator
@@ -142,8 +143,8 @@ class SUPPLE_OT_flesh_pick(ComputingOperator, bpy.types.Operator):
     def list_steps(self, context: bpy.types.Context) -> Steps:
         return out_of_mode(context, show_joint(list_to_correct(context), find_bone(context, self.bone), self.quality))
 
-    def finish(self, _context: bpy.types.Context, result: ShownJoint) -> ShownJoint:
-        show(result)
+    def finish(self, context: bpy.types.Context, result: ShownJoint) -> ShownJoint:
+        show(cast(bpy.types.Object, find_armature(context)), result)
         return result
 
 
@@ -176,9 +177,10 @@ class SUPPLE_OT_flesh_take(ComputingOperator, bpy.types.Operator):
 
     def finish(self, context: bpy.types.Context, result: tuple[CorrectedFrom, list[int]]) -> CorrectedFrom:
         report, chosen = result
-        shown = find_shown(find_armature(context))
-        if shown is not None and shown.bone == find_bone(context, self.bone):
-            show(replace(shown, chosen=chosen))
+        armature = find_armature(context)
+        shown = find_shown(armature)
+        if armature is not None and shown is not None and shown.bone == find_bone(context, self.bone):
+            show(armature, replace(shown, chosen=chosen))
         return report
 
 
@@ -189,7 +191,7 @@ class SUPPLE_OT_flesh_close(SuppleOperator, bpy.types.Operator):
     bl_options = {"INTERNAL"}
 
     def run(self, _context: bpy.types.Context) -> None:
-        show(None)
+        close()
 
 
 class SUPPLE_OT_flesh_remove(SuppleOperator, bpy.types.Operator):

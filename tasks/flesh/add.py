@@ -14,6 +14,7 @@ import numpy as np
 from ...bridge.meshes.data import mesh_of
 from ...bridge.names import free_name, name_within
 from ...bridge.owned import digest
+from ...bridge.per_object import PerObject
 from ...bridge.rigs.armatures import Skeleton
 from ...deformers import SkinningError
 from ...deformers.flesh.limbs import Limb
@@ -87,13 +88,13 @@ class KeptFlesh:
     ----------
     made_of : str
         A digest of all that they depend on.
-    limbs : dict of (tuple of str) to FittedLimb
-        By the bones of the first side.
+    limbs : dict of tuple to FittedLimb
+        By `Limb.key`.
     """
 
     made_of: str
     quality: str
-    limbs: dict[tuple[str, ...], FittedLimb]
+    limbs: dict[tuple[object, ...], FittedLimb]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +119,7 @@ class ReadCharacter:
     kept: KeptFlesh | None
 
 
-_kept: KeptFlesh | None = None
+_kept: PerObject[KeptFlesh] = PerObject()  # of one armature alone
 
 
 def add_flesh(objects: Sequence[bpy.types.Object], options: FleshOptions | None = None) -> Steps[CorrectedFrom]:
@@ -148,7 +149,9 @@ def read_character(objects: Sequence[bpy.types.Object]) -> Steps[ReadCharacter]:
     meshes, unbound = read_meshes(skinned, skeleton)
     names = [mesh.skinned.obj.name for mesh in meshes]
     made_of = digest(*(part for mesh in meshes for part in mesh.list_parts()), skeleton.joints.centers, skeleton.frame)
-    kept = _kept if _kept is not None and _kept.made_of == made_of else None
+    kept = _kept.find(armature)
+    if kept is not None and kept.made_of != made_of:
+        kept = None
     bind = partial(_bind, meshes, skeleton.unrolled.joints, skeleton.frame)
     character, fleshy = (yield bind) if kept is None else bind(ignore_progress)
     bends = yield from find_bends(armature, skeleton, fleshy)
@@ -160,35 +163,33 @@ def fit_limbs(
     read: ReadCharacter, limbs: Sequence[Limb], quality: str, picks: Mapping[str, Words]
 ) -> Steps[FoundFlesh]:
     """Choose shapes for limbs, and fit keys to them: at once where all shapes are known."""
-    character, kept = read.character, read.kept
+    character, kept, is_pick = read.character, read.kept, len(limbs) < len(read.limbs)
     given = dict.fromkeys(picks, (BEST,))
     for bone, words in picks.items():
         limb, number = find_pair(read.limbs, bone)
         given |= {bends[number].bone: (BEST,) for bends in (limb.bends, limb.others) if bends} | {bone: words}
     all_picks = read_picks(read.armature) | given
     known = kept.limbs if kept is not None and kept.quality == quality else {}
-    fitted = dict[tuple[str, ...], FittedLimb]()
+    fitted = dict[tuple[object, ...], FittedLimb]()
     for number, limb in enumerate(limbs):
-        before, picked = known.get(limb.bones), find_shapes(limb, all_picks)
+        before, picked = known.get(limb.key), find_shapes(limb, all_picks)
         share = 0.1 + 0.9 * number / len(limbs), 0.9 / len(limbs)
         fit = partial(_fit, character, limb, read.skeleton.joints, QUALITIES[quality], picked, before, share)
-        fitted[limb.bones] = (yield fit) if before is None else fit(ignore_progress)
+        fitted[limb.key] = (yield fit) if before is None or not is_pick else fit(ignore_progress)
     notes = [*describe(fitted.values(), character.millimeters)]
     if unchanged := list_unchanged(fitted.values()):
         notes.append("The skin stays as it is at " + ", ".join(unchanged))
     sides = [side for limb in fitted.values() for side in limb.sides]
     found = {name: _list_corrections(character, sides, number) for number, name in enumerate(read.names)}
-    own = {bend.bone for limb in limbs for bend in chain(limb.bends, limb.others)}
-    if len(limbs) == len(read.limbs):
-        own.clear()
-    new = KeptFlesh(read.made_of, quality, known | {bones: replace(limb, sides=[]) for bones, limb in fitted.items()})
+    own = {bend.bone for limb in limbs for bend in chain(limb.bends, limb.others)} if is_pick else set()
+    new = KeptFlesh(read.made_of, quality, known | {key: replace(limb, sides=[]) for key, limb in fitted.items()})
     return FoundFlesh(found, tuple(notes), read.left_out, given, new, own)
 
 
-def keep(kept: KeptFlesh | None) -> None:
+def keep(armature: bpy.types.Object, kept: KeptFlesh) -> None:
     """Keep shapes for the next pick, in place of those that were kept before."""
-    global _kept
-    _kept = kept
+    _kept.clear()
+    _kept.keep(armature, kept)
 
 
 def _bind(
@@ -267,7 +268,7 @@ def store_flesh(found: FoundFlesh) -> CorrectedFrom:
             stored += [(name, key) for key in store_all(obj, armature, group)]
     for armature in {armature for _, armature in objects.values()}:
         write_picks(armature, found.picks)
-    keep(found.kept)
+        keep(armature, found.kept)
     return CorrectedFrom(LABEL, tuple(stored), tuple(bones), notes=found.notes, left_out=found.left_out)
 
 

@@ -34,8 +34,8 @@ def show_joint(objects: Sequence[bpy.types.Object], bone: str, quality: str = "F
     draw = partial(_draw, read.character, limb, number, read.skeleton.joints, QUALITIES[quality], picked, before)
     fitted, pictures = (yield draw) if before is None else draw(ignore_progress)
     kept = read.kept.limbs if read.kept is not None and read.kept.quality == quality else {}
-    keep(KeptFlesh(read.made_of, quality, kept | {limb.bones: replace(fitted, sides=[])}))
-    return ShownJoint(read.armature.name, bone, quality, pictures, _list_chosen(fitted, number, len(pictures)))
+    keep(read.armature, KeptFlesh(read.made_of, quality, kept | {limb.key: replace(fitted, sides=[])}))
+    return ShownJoint(bone, quality, pictures, _list_chosen(fitted, number, len(pictures)))
 
 
 def pick_shape(
@@ -60,7 +60,7 @@ def pick_shape(
     words = [list(SHAPES)[before[number, one]] if (number, one) in before else BEST for one in range(count)]
     words[slice(None) if way < 0 else slice(way, way + 1)] = [shape] * (count if way < 0 else 1)
     found = yield from fit_limbs(read, [limb], quality, {bone: tuple(words)})
-    return store_flesh(found), _list_chosen(found.kept.limbs[limb.bones], number, count)
+    return store_flesh(found), _list_chosen(found.kept.limbs[limb.key], number, count)
 
 
 def _draw(
@@ -75,9 +75,9 @@ def _draw(
 
 def _find_kept(read: ReadCharacter, limb: Limb, quality: str) -> tuple[str, FittedLimb | None]:
     """The quality in which a limb was computed before, or else the given one, and what was computed of it."""
-    if read.kept is None or limb.bones not in read.kept.limbs:
+    if read.kept is None or limb.key not in read.kept.limbs:
         return quality, None
-    return read.kept.quality, read.kept.limbs[limb.bones]
+    return read.kept.quality, read.kept.limbs[limb.key]
 
 
 def _list_chosen(fitted: FittedLimb, number: int, count: int) -> list[int]:

@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 
 from ...bridge.images import thumbnails
+from ...bridge.per_object import PerObject
 from ...options import SHAPES
 
 
@@ -23,7 +24,6 @@ class ShownJoint:
         The shape in each way.
     """
 
-    armature: str
     bone: str
     quality: str
     pictures: list[np.ndarray]
@@ -34,19 +34,24 @@ class ShownJoint:
         return [f"{self.bone}: {' and '.join(dict.fromkeys(list(SHAPES.values())[shape] for shape in self.chosen))}"]
 
 
-_shown: ShownJoint | None = None
+_shown: PerObject[ShownJoint] = PerObject()  # of one armature alone
 
 
 def find_shown(armature: bpy.types.Object | None) -> ShownJoint | None:
     """The joint of an armature whose shapes are shown."""
-    return _shown if _shown is not None and armature is not None and _shown.armature == armature.name else None
+    return None if armature is None else _shown.find(armature)
 
 
-def show(joint: ShownJoint | None) -> None:
+def close() -> None:
+    """Show no shapes any more."""
+    _shown.clear()
+
+
+def show(armature: bpy.types.Object, joint: ShownJoint) -> None:
     """Show the shapes of a joint, in place of those that are shown."""
-    global _shown
-    _shown = joint
-    for way, pictures in enumerate(() if joint is None else joint.pictures):
+    close()
+    _shown.keep(armature, joint)
+    for way, pictures in enumerate(joint.pictures):
         for shape, picture in zip(SHAPES, pictures, strict=True):
             thumbnails.show(f"{way} {shape}", picture)
 
