@@ -76,7 +76,7 @@ LOOKS = {
 
 
 # Shapes that skin may take at a joint, by their keys, with the words for them
-SHAPES, BEST = {"BASE": "as it is", "SMOOTH": "smoothed", "SOLID": "solid"}, "BEST"
+SHAPES, BEST = {"BASE": "as it is", "SMOOTH": "smoothed", "SOLID": "solid", "SMOOTH_SOLID": "smoothed solid"}, "BEST"
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ _shown: Any = None
 
 def find(key: str, draw: Any) -> int:
     """Icon of a height map: `draw(columns)` gives its gray values, shape (H, W), if the icon does not exist yet."""
-    if _shown is None or key not in _shown:
+    if find_shown(key) == NONE:
         show(key, shade(fit(draw(SIZE))))
-    return _shown[key].icon_id
+    return find_shown(key)
 
 
 def show(key: str, picture: np.ndarray) -> None:

@@ -76,3 +76,8 @@ def from_matrices(rotations: np.ndarray) -> np.ndarray:
 def matrices_from_vectors(vectors: np.ndarray) -> np.ndarray:
     """Convert rotation vectors, radians, shape (..., 3), to rotation matrices, shape (..., 3, 3)."""
     return to_matrices(from_vectors(vectors))
+
+
+def scale_rotations(rotations: np.ndarray, share: float) -> np.ndarray:
+    """Rotations, shape (B, 3, 3), about the same axes by a share of their angles."""
+    return matrices_from_vectors(share * to_vectors(from_matrices(rotations)))

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..algebra.rotations import from_matrices, matrices_from_vectors, to_vectors
+from ..algebra.rotations import from_matrices, scale_rotations, to_vectors
 from ..errors import SkinningError
 from ..geometry.mesh_laplacian import drop_degenerate
 from ..geometry.neighbors import find_nearest
@@ -51,6 +51,8 @@ class Body:
         The point of each vertex that was given.
     rigid : int array, shape (P,)
         The rigid part of each point, -1 for flesh and cloth.
+    hinges : bool array, shape (B,)
+        Joints such as elbows and knees.
     """
 
     surface: Surface
@@ -58,6 +60,7 @@ class Body:
     joints: Joints
     vertices: np.ndarray
     rigid: np.ndarray
+    hinges: np.ndarray
 
     @property
     def points(self) -> np.ndarray:
@@ -142,12 +145,9 @@ class Body:
         return joints[np.argsort(chains.below.sum(axis=1)[joints], kind="stable")]
 
 
-def scale_rotations(rotations: np.ndarray, share: float) -> np.ndarray:
-    """Rotations, shape (B, 3, 3), about the same axes by a share of their angles."""
-    return matrices_from_vectors(share * to_vectors(from_matrices(rotations)))
-
-
-def read_body(points: np.ndarray, triangles: np.ndarray, weights: np.ndarray, joints: Joints) -> Body:
+def read_body(
+    points: np.ndarray, triangles: np.ndarray, weights: np.ndarray, joints: Joints, hinges: np.ndarray | None = None
+) -> Body:
     """Read a character at rest.
 
     Parameters
@@ -156,6 +156,8 @@ def read_body(points: np.ndarray, triangles: np.ndarray, weights: np.ndarray, jo
         Of the body and of all that it wears, in armature space, moved so that x = 0 is the plane between both sides.
     triangles : int array, shape (T, 3)
     weights : float array, shape (V, B)
+    hinges : bool array, shape (B,), optional
+        As of `Body`; none if not given.
 
     Raises
     ------
@@ -177,7 +179,8 @@ def read_body(points: np.ndarray, triangles: np.ndarray, weights: np.ndarray, jo
     filled = surface.triangles[rigid[surface.triangles[:, 0]] < 0]
     if not len(filled):
         raise SkinningError(NO_SOLID)
-    return Body(replace(surface, triangles=filled), weights, joints, vertices, rigid)
+    hinges = np.zeros(len(joints.parents), bool) if hinges is None else hinges
+    return Body(replace(surface, triangles=filled), weights, joints, vertices, rigid, hinges)
 
 
 def _round(points: np.ndarray) -> np.ndarray:

@@ -1,11 +1,11 @@
-"""Choose among several skins of a joint by the measures of `measures.folds`."""
+"""Choose among several skins of a joint by the measures of `measures.folds` and `outer`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-# What a thickness counts beside a crease: 2 to 8 choose nearly alike.
-THICKNESS_WEIGHT = 4.0
+# What a thickness counts beside a crease: 2 to 8 choose nearly alike; and what a flat outer side counts
+THICKNESS_WEIGHT, OUTER_WEIGHT = 4.0, 1.0
 
 # A skin that moves no point as far from the base, in heights of the character, is the base: 2 mm of 1.8 m.
 MIN_CHANGE = 2.0 / 1800.0
@@ -17,9 +17,9 @@ def measure_change(base: np.ndarray, skin: np.ndarray, near: np.ndarray) -> floa
 
 
 def find_costs(measures: np.ndarray) -> np.ndarray:
-    """The costs, (...), of skins by their crease and thickness, (..., 2)."""
+    """The costs, (...), of skins by their crease, thickness and flat outer side, (..., 3)."""
     measures = np.asarray(measures, np.float64)
-    return np.log2(1.0 + measures[..., 0]) + THICKNESS_WEIGHT * measures[..., 1]
+    return np.log2(1.0 + measures[..., 0]) + THICKNESS_WEIGHT * measures[..., 1] + OUTER_WEIGHT * measures[..., 2]
 
 
 def choose_skin(measures: np.ndarray, changes: np.ndarray, height: float) -> int:
@@ -27,9 +27,9 @@ def choose_skin(measures: np.ndarray, changes: np.ndarray, height: float) -> int
 
     Parameters
     ----------
-    measures : float array, shape (C, P, 2)
-        Crease and thickness of each candidate in each pose, from `FoldMeter.measure`; the first candidate is the base.
-        Poses of the other side are further poses.
+    measures : float array, shape (C, P, 3)
+        Crease and thickness of each candidate in each pose, from `FoldMeter.measure`, and its flat outer side, from
+        `OuterMeter.measure`; the first candidate is the base. Poses of the other side are further poses.
     changes : float array, shape (C, P)
         Distances from the base, from `measure_change`.
     height : float

@@ -20,9 +20,10 @@ import numpy as np
 
 from ..algebra.nested_dissection import NestedDissectionFactor, factorize
 from ..algebra.polar import move_rigidly
+from ..algebra.rotations import scale_rotations
 from ..errors import SkinningError
 from ..geometry.vectors import measure_lengths, smooth_step, transform_points
-from .body import Body, scale_rotations
+from .body import Body
 from .contact import Contact
 from .elastic import Elasticity
 from .lattice import Carried, Lattice, embed, fill_lattice
@@ -72,8 +73,9 @@ class Params:
         If there were more, cells are larger.
     core : float
         Radius of a bone's rigid core, as a share of its distance from the skin.
-    condyle : float
-        Radius of the ball about a joint that rotates by half.
+    condyle, hinge : float
+        Radius of the ball about a joint that rotates by half: of any, and of elbows and knees, whose skin does not
+        sink in on the outer side.
     hold, weak, volume, contact : float
         Weights of what bones hold, of nodes that follow one bone alone, of volume and of contact.
     steps, iterations : int
@@ -90,6 +92,7 @@ class Params:
     most_cells: int = 11_000
     core: float = 0.38
     condyle: float = 0.5
+    hinge: float = 0.8
     hold: float = 200.0
     weak: float = 0.6
     volume: float = 4.0
@@ -219,7 +222,8 @@ def _find_anchors(body: Body, lattice: Lattice, params: Params, is_far: np.ndarr
             ratios = measure_lengths(nodes - start - along[:, None] * (end - start)) / (wide + 1e-9)
             own = (ratios < nearness) & (is_far | (depths > MIN_CORE_DEPTH * lattice.step))
             cores[own], nearness[own] = bone, ratios[own]
-    sizes = np.where(is_shallow, SHALLOW_CONDYLE, params.condyle) * radii
+    sizes = np.where(body.hinges, params.hinge, params.condyle)
+    sizes = np.where(is_shallow, SHALLOW_CONDYLE, sizes) * radii
     for bone in np.flatnonzero(holds & (parents >= 0) & holds[parents] & (radii > MIN_CORE_DEPTH * lattice.step)):
         condyles[measure_lengths(nodes - heads[bone]) < sizes[bone]] = bone
     return np.where(condyles < 0, cores, -1), condyles

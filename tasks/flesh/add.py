@@ -164,7 +164,7 @@ def fit_limbs(
 ) -> Steps[FoundFlesh]:
     """Choose shapes for limbs, and fit keys to them: at once where all shapes are known."""
     character, kept, is_pick = read.character, read.kept, len(limbs) < len(read.limbs)
-    given = dict.fromkeys(picks, (BEST,))
+    given = dict[str, Words]()
     for bone, words in picks.items():
         limb, number = find_pair(read.limbs, bone)
         given |= {bends[number].bone: (BEST,) for bends in (limb.bends, limb.others) if bends} | {bone: words}
@@ -176,10 +176,11 @@ def fit_limbs(
         share = 0.1 + 0.9 * number / len(limbs), 0.9 / len(limbs)
         fit = partial(_fit, character, limb, read.skeleton.joints, QUALITIES[quality], picked, before, share)
         fitted[limb.key] = (yield fit) if before is None or not is_pick else fit(ignore_progress)
-    notes = [*describe(fitted.values(), character.millimeters)]
-    if unchanged := list_unchanged(fitted.values()):
+    shown = list(fitted.values())
+    notes = [*describe(shown, character.millimeters)]
+    if unchanged := list_unchanged(shown):
         notes.append("The skin stays as it is at " + ", ".join(unchanged))
-    sides = [side for limb in fitted.values() for side in limb.sides]
+    sides = [side for limb in shown for side in limb.sides]
     found = {name: _list_corrections(character, sides, number) for number, name in enumerate(read.names)}
     own = {bend.bone for limb in limbs for bend in chain(limb.bends, limb.others)} if is_pick else set()
     new = KeptFlesh(read.made_of, quality, known | {key: replace(limb, sides=[]) for key, limb in fitted.items()})

@@ -25,6 +25,7 @@ from ...deformers.particles.tuck import Tuck, find_tuck
 from ...deformers.rig.limbs import find_mirrored
 from ...deformers.rig.rest import Joints
 from ...deformers.rig.skeleton import distances_to_bones
+from ...deformers.skinning.limb_roots import find_limb_hinges
 from ...settings.choices import BAKING
 from ..left_out import LeftOut, check_any, describe_left_out
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
@@ -175,7 +176,7 @@ class FleshyCharacter:
             tails=transform_points(to_own, tails),
             orientations=None,
         )
-        body = read_body(np.concatenate(points), triangles, np.concatenate(weights), own)
+        body = read_body(np.concatenate(points), triangles, np.concatenate(weights), own, find_limb_hinges(joints))
         main = int(np.argmax([int((each.max(axis=0, initial=0.0) > HELD).sum()) for each in weights]))
         rows = np.arange(starts[main], starts[main + 1])
         is_smoothed = np.zeros(len(body.points), bool)

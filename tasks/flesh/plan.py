@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -12,6 +12,7 @@ from ...deformers import SkinningError
 from ...deformers.corrections.rotation_choice import measure_angles
 from ...deformers.flesh.choice import choose_skin, measure_change
 from ...deformers.flesh.limbs import Limb, find_limbs, pose_all
+from ...deformers.flesh.outer import OuterMeter
 from ...deformers.flesh.ramps import MIN_MOVE, Ramps, choose_ramps, fit_offsets, measure_left, measure_products
 from ...deformers.flesh.solid import Binding, Params, bind, mirror, solve
 from ...deformers.geometry.solid import vertex_areas
@@ -24,8 +25,9 @@ from ...options import SHAPES
 from ..steps import Progress
 from .character import FleshyCharacter, Posed
 
-# The shapes that skin may take: as it is, smoothed, and that of the solid
-BASE, SMOOTH, SOLID = range(3)
+# The shapes that skin may take: as it is, smoothed, that of the solid, and that smoothed
+BASE, SMOOTH, SOLID, SMOOTH_SOLID = range(4)
+MOVED = SMOOTH, SOLID, SMOOTH_SOLID
 LABELS = tuple(SHAPES.values())
 
 # Most that a pose of a joint whose skin changes little counts beside others
@@ -139,25 +141,28 @@ class KnownShapes:
         rows = np.flatnonzero(np.abs(offsets).max(axis=1) > TINY).astype(np.int32)
         self._found[rotations.tobytes(), side, shape] = rows, offsets[rows].astype(np.float16)
 
-    def find(self, rotations: np.ndarray, side: int, shape: int, count: int) -> np.ndarray | None:
-        """Offsets, float32, (count, 3); None if the shape is not known in this pose."""
-        found = self._found.get((rotations.tobytes(), side, shape))
-        if found is None:
-            return None
+    def has(self, rotations: np.ndarray, side: int, shape: int) -> bool:
+        """Whether a shape is known in a pose."""
+        return (rotations.tobytes(), side, shape) in self._found
+
+    def find(self, rotations: np.ndarray, side: int, shape: int, count: int) -> np.ndarray:
+        """Offsets, float32, (count, 3); 0 of a shape that is not known."""
         offsets = np.zeros((count, 3), np.float32)
-        offsets[found[0]] = found[1]
+        if self.has(rotations, side, shape):
+            rows, values = self._found[rotations.tobytes(), side, shape]
+            offsets[rows] = values
         return offsets
 
 
 @dataclass(eq=False)
 class _Tried:
-    """One joint bent alone in one way: its poses, (P, J, 4), and of each shape its measures, (P, 2), and changes, P."""
+    """One joint bent alone in one way: its poses, (P, J, 4), and of each shape its measures, (P, 3), and changes, P."""
 
     joint: int
     way: int
     rotations: np.ndarray
-    measures: list[list[tuple[float, float]]] = field(default_factory=lambda: [[], [], []])
-    changes: list[list[float]] = field(default_factory=lambda: [[], [], []])
+    measures: list[list[tuple[float, float, float]]] = field(default_factory=lambda: [[] for _ in SHAPES])
+    changes: list[list[float]] = field(default_factory=lambda: [[] for _ in SHAPES])
 
 
 def list_limbs(character: FleshyCharacter, bends: Sequence, joints: Joints) -> list[Limb]:
@@ -228,8 +233,7 @@ class Fitting:
     def find_known(self, rotations: np.ndarray, shape: int) -> list[np.ndarray]:
         """Offsets of both sides in a pose in which the shape is known."""
         count = int(self.character.starts[-1])
-        found = [self.known.find(rotations, side, shape, count) for side in range(len(self.sides))]
-        return [np.zeros((count, 3), np.float32) if each is None else each for each in found]
+        return [self.known.find(rotations, side, shape, count) for side in range(len(self.sides))]
 
     def pose(self, rotations: np.ndarray) -> Iterator[tuple[Posed, np.ndarray]]:
         """Both sides in a pose, (J, 4), with the matrices of the character's space."""
@@ -259,43 +263,46 @@ class Fitting:
     def list_shapes(
         self, rotations: np.ndarray, needed: Sequence[int], progress: Progress
     ) -> Iterator[tuple[Posed, np.ndarray, dict[int, np.ndarray]]]:
-        """Of each side in a pose: the base, the matrices, and the offsets of each shape that is needed, (V, 3)."""
+        """Of each side in a pose: the base, the matrices, and the offsets of each shape that is needed, (V, 3).
+
+        A smoothed solid needs the solid.
+        """
         character, solved = self.character, None
         for side, (posed, matrices) in enumerate(self.pose(rotations)):
             found, count = dict[int, np.ndarray](), len(posed.points)
             for shape in needed:
-                if (own := self.known.find(rotations, side, shape, count)) is None:
+                if not self.known.has(rotations, side, shape):
                     moved = posed.points
-                    if shape == SMOOTH:
-                        smooth = character.smooth(posed.points[character.firsts])
-                        moved = character.tuck(smooth[character.body.vertices])
                     if shape == SOLID and not side:
                         solved = self.solve(rotations, matrices, progress)
                     if shape == SOLID and solved is not None:
                         bindings, nodes = solved
-                        moved = character.tuck(character.carry(bindings[side], nodes, posed.points))
+                        moved = character.carry(bindings[side], nodes, posed.points)
+                    if shape == SMOOTH_SOLID:
+                        moved = posed.move(found[SOLID])
+                    if shape != SOLID:
+                        moved = character.smooth(moved[character.firsts])[character.body.vertices]
+                    moved = character.tuck(moved)
                     self.known.add(rotations, side, shape, character.find_offsets(posed, moved))
-                    own = self.known.find(rotations, side, shape, count)
-                found[shape] = own
+                found[shape] = self.known.find(rotations, side, shape, count)
             yield posed, matrices, found
 
     def try_shapes(self, tried: _Tried, rotations: np.ndarray, progress: Progress) -> None:
         """Measure the shapes that may be chosen in one pose."""
         firsts, decided = self.character.firsts, (self.best | self.picked).get((tried.joint, tried.way))
-        needed = [shape for shape in (SMOOTH, SOLID) if decided in (None, shape)]
+        needed = _list_needed(MOVED if decided is None else {decided})
         for side, (posed, matrices, shapes) in enumerate(self.list_shapes(rotations, needed, progress)):
-            meter = self.meters[tried.joint][side]
-            tried.changes[BASE].append(0.0)
-            if decided is None:
-                tried.measures[BASE].append(meter.measure(posed.points[firsts], matrices))
-            for shape, offsets in shapes.items():
-                points = posed.move(offsets)[firsts]
-                tried.changes[shape].append(measure_change(posed.points[firsts], points, meter.near))
+            folds, outer = self.meters[tried.joint][side]
+            base = posed.points[firsts]
+            skins = {BASE: base} | {shape: posed.move(offsets)[firsts] for shape, offsets in shapes.items()}
+            for shape, points in skins.items():
+                tried.changes[shape].append(measure_change(base, points, folds.near))
                 if decided is None:
-                    tried.measures[shape].append(meter.measure(points, matrices))
+                    measured = *folds.measure(points, matrices), outer.measure(points, matrices)
+                    tried.measures[shape].append(measured)
 
     @cached_property
-    def meters(self) -> list[list[FoldMeter]]:
+    def meters(self) -> list[list[tuple[FoldMeter, OuterMeter]]]:
         """What measures each joint, on both sides."""
         body, found = self.character.body, []
         weights = Weights.from_dense(body.weights)
@@ -304,7 +311,9 @@ class Fitting:
             for bend in row:
                 center, radius = body.joints.centers[bend.joint], float(body.radii[0][bend.joint])
                 near = find_near(body.points, center[None], np.array([radius]))
-                own.append(FoldMeter(body.points, body.triangles, weights, body.joints, near, radius))
+                skin = body.points, body.triangles
+                folds = FoldMeter(*skin, weights, body.joints, near, radius)
+                own.append((folds, OuterMeter(*skin, body.joints, bend.joint, radius)))
             found.append(own)
         return found
 
@@ -318,12 +327,12 @@ class Fitting:
 
     def blend(self, rotations: np.ndarray, choice: dict[tuple[int, int], int], progress: Progress) -> list[np.ndarray]:
         """Offsets of both sides in a pose of several joints: each part of the skin as its joint was chosen."""
-        shares = np.zeros((len(self.limb.bends), 3))
+        shares = np.zeros((len(self.limb.bends), len(SHAPES)))
         for number, bend in enumerate(self.limb.bends):
             for way, share in enumerate(bend.share_ways(rotations[number][None])[0]):
                 shares[number, choice[number, way]] += share
         turned = measure_angles(rotations) / [bend.limits.max() for bend in self.limb.bends]
-        needed = [shape for shape in (SMOOTH, SOLID) if shares[turned > 0.0, shape].any()]
+        needed = _list_needed(set(np.flatnonzero(shares[turned > 0.0].any(axis=0)).tolist()))
         found = []
         for side, (posed, _, shapes) in enumerate(self.list_shapes(rotations, needed, progress)):
             part = self.parts[side] * np.square(turned)
@@ -410,7 +419,7 @@ def list_unchanged(limbs: Sequence[FittedLimb]) -> list[str]:
 
 
 def draw_shapes(fitting: Fitting, number: int, size: int, progress: Progress) -> list[np.ndarray]:
-    """Pictures of the skin of a joint in each shape, bent as far as it goes in each way: float32, (3, size, size, 4).
+    """Pictures of the skin of a joint in each shape, bent as far as it goes in each way: float32, (4, size, size, 4).
 
     Parameters
     ----------
@@ -426,15 +435,20 @@ def draw_shapes(fitting: Fitting, number: int, size: int, progress: Progress) ->
     singles = [each for each in fitting.limb.list_single(np.radians(fitting.quality.step)) if each[0] == number]
     for step, (_, way, rotations) in enumerate(singles):
         part = partial(_share, progress, step / len(singles), 1.0 / len(singles))
-        posed, matrices, shapes = next(fitting.list_shapes(rotations[-1], (SMOOTH, SOLID), part))
+        posed, matrices, shapes = next(fitting.list_shapes(rotations[-1], MOVED, part))
         center = transform_points(matrices[bend.joint], body.joints.centers[bend.joint])
         view = axes @ bend.ways[way]
         outward = center - body.points.mean(axis=0)
         view = view * np.where(view @ outward < 0.0, -1.0, 1.0) + TILT * normalize(outward)
-        skins = [posed.points, *(posed.move(shapes[shape]) for shape in (SMOOTH, SOLID))]
+        skins = [posed.points, *(posed.move(shapes[shape]) for shape in MOVED)]
         drawn = [draw_skin(skin[character.firsts], triangles, center, radius, view, size) for skin in skins]
         found.append(np.stack(drawn))
     return found
+
+
+def _list_needed(shapes: Collection[int]) -> list[int]:
+    """Those of some shapes that move the skin, and what they are computed from, that first."""
+    return [shape for shape in MOVED if shape in shapes or (shape == SOLID and SMOOTH_SOLID in shapes)]
 
 
 def _share(progress: Progress, start: float, share: float, done: float) -> None:

@@ -18,7 +18,7 @@ class ShownJoint:
 
     Attributes
     ----------
-    pictures : list of float32 array, shape (3, H, W, 4)
+    pictures : list of float32 array, shape (4, H, W, 4)
         Of each way in which the joint bends, in the order of `SHAPES`.
     chosen : list of int
         The shape in each way.
