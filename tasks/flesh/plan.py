@@ -267,14 +267,15 @@ class Fitting:
 
         A smoothed solid needs the solid.
         """
-        character, solved = self.character, None
+        character, solved, first = self.character, None, None
         for side, (posed, matrices) in enumerate(self.pose(rotations)):
             found, count = dict[int, np.ndarray](), len(posed.points)
+            first = matrices if first is None else first
             for shape in needed:
                 if not self.known.has(rotations, side, shape):
                     moved = posed.points
-                    if shape == SOLID and not side:
-                        solved = self.solve(rotations, matrices, progress)
+                    if shape == SOLID and solved is None:
+                        solved = self.solve(rotations, first, progress)
                     if shape == SOLID and solved is not None:
                         bindings, nodes = solved
                         moved = character.carry(bindings[side], nodes, posed.points)

@@ -19,7 +19,7 @@ from scenes_particles import add_body, remove_faces
 from scenes_state import refuse
 
 import scenes
-from supple.bridge.meshes.data import read_edges, read_face_corners
+from supple.bridge.meshes.data import read_edges, read_face_corners, read_key_points
 from supple.bridge.per_object import forget_all
 from supple.bridge.rigs.armatures import read_pose
 from supple.deformers import Joints
@@ -191,6 +191,17 @@ def test_both_sides_have_the_same_flesh(scene: bpy.types.Scene, tmp_path: Path) 
             points = shown(body)
             apart = np.linalg.norm(points[:, None] - points * (-1.0, 1.0, 1.0), axis=2).min(axis=1)
             assert apart.max() < 1e-4 * scenes.diagonal(points)
+    scenes.select(armature)
+    assert bpy.ops.supple.flesh_pick(bone="forearm.R", quality="QUICK") == {"FINISHED"}
+    assert find_shown(armature).chosen == [1]
+    assert bpy.ops.supple.flesh_take(bone="forearm.R", shape="SOLID", quality="QUICK") == {"FINISHED"}
+    assert read_picks(armature)["forearm.R"] == ("SOLID",), "drawn on one side so far"
+    assert "forearm.L" not in read_picks(armature)
+    sizes = {}
+    for entry in settings_of(body).corrections:
+        offsets = read_key_points(body.data.shape_keys.key_blocks[entry.name]) - scenes.rest_points(body)
+        sizes[entry.bones] = max(sizes.get(entry.bones, 0.0), float(np.abs(offsets).max()))
+    assert sizes["forearm.L"] == pytest.approx(sizes["forearm.R"], rel=1e-3)
 
 
 def test_smoothing_is_that_of_blenders_modifier(scene: bpy.types.Scene) -> None:
