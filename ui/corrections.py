@@ -88,15 +88,15 @@ def draw_under_way(layout: bpy.types.UILayout, context: bpy.types.Context) -> No
 
 
 def draw_shapes(layout: bpy.types.UILayout, shown: ShownJoint) -> None:
-    """The shapes of a joint as pictures, a row for each way in which it bends: a click takes one."""
+    """The shapes of a joint as pictures, two beside each other, for each way in which it bends: a click takes one."""
     box = layout.box()
     row = box.row()
     row.label(text=shown.bone, icon="BONE_DATA", translate=False)
     row.operator("supple.flesh_close", text="", icon="X", emboss=False)
     for way, chosen in enumerate(shown.chosen):
-        row = box.row(align=True)
+        grid = box.grid_flow(row_major=True, columns=2, even_columns=True, align=True)
         for number, (shape, label) in enumerate(SHAPES.items()):
-            column = row.column(align=True)
+            column = grid.column(align=True)
             column.template_icon(find_icon(way, shape), scale=5.0)
             take = column.operator(
                 "supple.flesh_take", text=translate(label).capitalize(), translate=False, depress=number == chosen
