@@ -36,7 +36,7 @@ from deformers.flesh.ramps import count_active, measure_left
 
 CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox", "cesium_man", "mh_human_game")
 SEED = 1  # For poses of all joints, other than those that keys are fitted to
-EVERY = 4  # Step between measured frames
+EVERY = 16  # Step between measured frames
 GUARDED = ("elbow", "knee"), ("hip", "arm up"), ("wrist twist",)  # Kinds of joints whose sections are measured
 HELD_OUT = 12  # Poses of several joints that keys are not fitted to
 

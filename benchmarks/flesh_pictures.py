@@ -1,4 +1,4 @@
-"""The picture of docs/flesh.md: poses by linear blending, Preserve Volume, and what Make Supple makes.
+"""The picture of docs/flesh.md: poses by linear blending, Preserve Volume, and with Add Flesh.
 
     python benchmarks/flesh_pictures.py [--output DIR]
 
@@ -21,7 +21,7 @@ from benchmarks.studio import Row, Studio, draw, name_row, write_page
 
 WIDE = 10  # Letters in a line beside a row
 METHODS = (*BLENDERS, FLESH)
-TITLES = ("rest", "linear", "Preserve Volume", "Make Supple")
+TITLES = ("rest", "linear", "Preserve Volume", "Add Flesh")
 # By character: kinds of poses of the blind sheets, and degrees
 POSES = {"mh_human": (("arm up", 80.0), ("hip and knee", 90.0), ("elbow", 130.0)), "human_male": (("knee", 130.0),)}
 
