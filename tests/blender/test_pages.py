@@ -63,6 +63,7 @@ PAGES = [
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_blocks_run(page, asset, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PWD", str(tmp_path))  # by which Blender 4.2 resolves paths
     monkeypatch.syspath_prepend(ROOT)
     reset()
     SCENES.get(page.name, add_human)(asset)
