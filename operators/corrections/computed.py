@@ -185,7 +185,7 @@ class SUPPLE_OT_flesh_take(ComputingOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_flesh_close(SuppleOperator, bpy.types.Operator):
-    """Close the pictures"""
+    """Close the pictures of the shapes"""
 
     bl_label = "Close"
     bl_options = {"INTERNAL"}

@@ -93,6 +93,7 @@ COMMANDS: dict[str, tuple[Callable[[], None], dict[str, Any]]] = {
     "make": (stand, {}),
     "bind": (stand, {"method": "DLBNT"}),
     "flesh_add": (stand_bound, {"quality": "QUICK"}),
+    "flesh_take": (stand_bound, {"bone": "bone.1", "shape": "SOLID", "quality": "QUICK"}),
     "corrections_from": (stand_bound, {"joints": "bone.1", "angles": "60"}),
     "check": (dress, {}),
     "check_fix_all": (dress_checked, {}),
@@ -114,7 +115,8 @@ COMMANDS: dict[str, tuple[Callable[[], None], dict[str, Any]]] = {
 
 ALIKE = {
     "check_fix", "check_show", "correct_pose", "correction_discard", "correction_keep",
-    "engine_copy_export", "layers_limbs", "motion_join", "pattern_maps", "pattern_set_add", "remedy", "swing_update",
+    "engine_copy_export", "flesh_pick",
+    "layers_limbs", "motion_join", "pattern_maps", "pattern_set_add", "remedy", "swing_update",
     "weights_limit", "weights_mirror", "weights_normalize", "weights_prune", "weights_sharpen",
     "weights_stiffen", "weights_transfer",
 }  # fmt: skip

@@ -35,7 +35,7 @@ OPERATORS = (
     "correction_pose",
     "correction_remove", "correction_select", "corrections_from", "drag_skin", "engine_copy",
     "engine_copy_export", "engine_copy_frame", "engine_copy_show", "example_add", "fit_skeleton",
-    "flesh_add", "flesh_remove", "flip",
+    "flesh_add", "flesh_close", "flesh_pick", "flesh_remove", "flesh_take", "flip",
     "handles_add", "handles_remove", "layers_add", "layers_limbs", "layers_mend", "layers_remove", "make",
     "make_independent",
     "measure", "swing_add", "swing_remove", "swing_update", "motion_compare", "motion_join", "motion_loop",
@@ -47,10 +47,18 @@ OPERATORS = (
     "weights_transfer",
 )  # fmt: skip
 CHANGE_NOTHING = {"asset_library_add", "asset_library_remove", "check_close",
-    "check", "engine_copy_export", "measure", "pattern_forget", "pattern_maps", "send_to_farm", "side_by_side",
+    "check", "engine_copy_export", "flesh_close", "flesh_pick",
+    "measure", "pattern_forget", "pattern_maps", "send_to_farm", "side_by_side",
 }  # fmt: skip
 """Operators that leave the scene as it is."""
-NEED_NOTHING = {"asset_library_add", "asset_library_remove", "close_report", "example_add", "pattern_forget"}
+NEED_NOTHING = {
+    "asset_library_add",
+    "asset_library_remove",
+    "close_report",
+    "example_add",
+    "flesh_close",
+    "pattern_forget",
+}
 """Operators that do without a selection."""
 
 PROPERTIES = [
@@ -238,7 +246,8 @@ def test_panels_of_an_armature():
 
 
 NOT_IN_MENUS = {
-    "asset_library_add", "asset_library_remove", "close_report", "drag_skin", "remedy", "pattern_forget",
+    "asset_library_add", "asset_library_remove", "close_report", "drag_skin", "flesh_close", "flesh_take", "remedy",
+    "pattern_forget",
     "weights_brush",
 }  # fmt: skip
 """Operators of a button of a panel, as a report, a mesh's message, an entry of the library; of tools, and of the
@@ -436,7 +445,8 @@ def test_weight_panels_of_a_mesh():
 
 def test_the_panel_of_corrections():
     obj, armature = add_tube()
-    makes = ["supple.correct_pose"] * 3 + ["supple.corrections_from"] * 2 + ["supple.flesh_add", "supple.flesh_remove"]
+    makes = ["supple.correct_pose"] * 3 + ["supple.corrections_from"] * 2
+    makes += ["supple.flesh_add", "supple.flesh_pick", "supple.flesh_remove"]
     edits = [f"supple.correction_{name}" for name in ("edit", "pose", "select", "remove")]
     assert draw_menu("correct") == makes
     assert draw(CORRECTIONS) == [HINT]
