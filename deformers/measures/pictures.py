@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometry.solid import area_vectors, vertex_normals
-from ..geometry.vectors import normalize
+from ..geometry.vectors import list_ranges, normalize
 
 SKIN, INSIDE, BEHIND = np.array([0.92, 0.78, 0.7]), np.array([0.78, 0.16, 0.16]), np.array([0.3, 0.3, 0.3])
 
@@ -40,8 +40,7 @@ def draw_skin(
     low = np.clip(np.floor(corners[..., :2].min(axis=1)), 0, size).astype(np.intp)
     spans = np.clip(np.ceil(corners[..., :2].max(axis=1)), 0, size).astype(np.intp) - low
     counts = spans.prod(axis=1)
-    which = np.repeat(np.arange(len(triangles)), counts)
-    rank = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    which, rank = list_ranges(0, counts)
     pixels = low[which] + np.stack([rank % spans[which, 0], rank // spans[which, 0]], axis=1)
     sides = corners[which][..., :2] - (pixels[:, None] + 0.5)
     first, second = np.roll(sides, -1, axis=1), np.roll(sides, -2, axis=1)

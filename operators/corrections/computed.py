@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 import bpy
 from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ...deformers import SkinningError
-from ...options import BEST, SHAPES, FleshOptions, rows_of
+from ...options import BEST, SHAPES, FleshOptions
 from ...settings.character import find_armature
 from ...settings.objects import settings_of
-from ...settings.properties import make_property, read_options, with_options
+from ...settings.properties import read_options, with_options
 from ...tasks.corrections.from_method import CorrectedFrom
 from ...tasks.corrections.from_source import correct_from
 from ...tasks.flesh.add import add_flesh, remove_flesh
@@ -20,11 +19,12 @@ from ...tasks.flesh.pick import pick_shape, show_joint
 from ...tasks.steps import Steps
 from ...tasks.subject.chosen_bones import find_chosen_bones, split_names
 from ...tasks.subject.corrected import find_corrected, list_bones, list_flesh
-from ...tasks.subject.shown_joint import ShownJoint, close, find_shown, show
+from ...tasks.subject.shown_joint import ShownJoint, choose, close, show
 from ...translations import translate
 from ..base import SKIP, SuppleOperator
 from ..computing import ComputingOperator
 from .sculpted import (
+    find_active_correction,
     joints_property,
     left_mode,
     list_to_correct,
@@ -43,7 +43,6 @@ BONE = StringProperty(
     search_options={"SUGGESTION"},
     options=SKIP,
 )
-QUALITY = make_property(next(each for each in rows_of(FleshOptions) if each.name == "quality"), is_stored=False)
 
 
 class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
@@ -120,12 +119,12 @@ def find_bone(context: bpy.types.Context, given: str) -> str:
     armature, corrected = find_armature(context), find_corrected(context)
     if armature is not None and armature.mode == "POSE" and (chosen := find_chosen_bones(armature)):
         return chosen[0]
-    settings = None if corrected is None else settings_of(corrected)
-    if settings is None or not settings.corrections:
+    if corrected is None or not settings_of(corrected).corrections:
         raise SkinningError("Select a bone in Pose Mode, or a correction of the list, and press Pick Flesh")
-    return list_bones(settings.corrections[min(settings.active_correction, len(settings.corrections) - 1)])[0]
+    return list_bones(find_active_correction(corrected))[0]
 
 
+@with_options(FleshOptions)
 class SUPPLE_OT_flesh_pick(ComputingOperator, bpy.types.Operator):
     """Show the shapes that the skin of this joint can have, bent as far as it goes: click one to take it. What was
     computed before is at hand, the rest is computed first"""
@@ -135,7 +134,6 @@ class SUPPLE_OT_flesh_pick(ComputingOperator, bpy.types.Operator):
     requires = (needs_none_under_way, needs_meshes_to_correct)
 
     bone: BONE
-    quality: QUALITY
 
     subject = "the shapes"
     canceled = "Pick Flesh canceled: nothing was changed"
@@ -148,6 +146,7 @@ class SUPPLE_OT_flesh_pick(ComputingOperator, bpy.types.Operator):
         return result
 
 
+@with_options(FleshOptions)
 class SUPPLE_OT_flesh_take(ComputingOperator, bpy.types.Operator):
     """Give the skin of the joint this shape when it bends this way. It stays when flesh is added again"""
 
@@ -165,7 +164,6 @@ class SUPPLE_OT_flesh_take(ComputingOperator, bpy.types.Operator):
         default=BEST,
         options=SKIP,
     )
-    quality: QUALITY
 
     subject = "the flesh"
     canceled = "Take Shape canceled: nothing was changed"
@@ -177,10 +175,7 @@ class SUPPLE_OT_flesh_take(ComputingOperator, bpy.types.Operator):
 
     def finish(self, context: bpy.types.Context, result: tuple[CorrectedFrom, list[int]]) -> CorrectedFrom:
         report, chosen = result
-        armature = find_armature(context)
-        shown = find_shown(armature)
-        if armature is not None and shown is not None and shown.bone == find_bone(context, self.bone):
-            show(armature, replace(shown, chosen=chosen))
+        choose(find_armature(context), find_bone(context, self.bone), chosen)
         return report
 
 

@@ -133,9 +133,9 @@ def add_flesh(objects: Sequence[bpy.types.Object], options: FleshOptions | None 
 def find_flesh(objects: Sequence[bpy.types.Object], options: FleshOptions | None = None) -> Steps[FoundFlesh]:
     """Find what `add_flesh` stores; nothing is changed."""
     options = options or FleshOptions()
-    parse_picked(options.picked)
+    picks = parse_picked(options.picked)
     read = yield from read_character(objects)
-    return (yield from fit_limbs(read, read.limbs, options.quality, parse_picked(options.picked)))
+    return (yield from fit_limbs(read, read.limbs, options.quality, picks))
 
 
 def read_character(objects: Sequence[bpy.types.Object]) -> Steps[ReadCharacter]:

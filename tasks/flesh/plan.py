@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -435,8 +435,10 @@ def draw_shapes(fitting: Fitting, number: int, size: int, progress: Progress) ->
     axes = character.frame @ bend.axes
     singles = [each for each in fitting.limb.list_single(np.radians(fitting.quality.step)) if each[0] == number]
     for step, (_, way, rotations) in enumerate(singles):
-        part = partial(_share, progress, step / len(singles), 1.0 / len(singles))
-        posed, matrices, shapes = next(fitting.list_shapes(rotations[-1], MOVED, part))
+        sides = fitting.list_shapes(
+            rotations[-1], MOVED, lambda share, step=step: progress((step + share) / len(singles))
+        )
+        posed, matrices, shapes = next(sides)
         center = transform_points(matrices[bend.joint], body.joints.centers[bend.joint])
         view = axes @ bend.ways[way]
         outward = center - body.points.mean(axis=0)
@@ -450,7 +452,3 @@ def draw_shapes(fitting: Fitting, number: int, size: int, progress: Progress) ->
 def _list_needed(shapes: Collection[int]) -> list[int]:
     """Those of some shapes that move the skin, and what they are computed from, that first."""
     return [shape for shape in MOVED if shape in shapes or (shape == SOLID and SMOOTH_SOLID in shapes)]
-
-
-def _share(progress: Progress, start: float, share: float, done: float) -> None:
-    progress(start + share * done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
@@ -54,6 +54,13 @@ def show(armature: bpy.types.Object, joint: ShownJoint) -> None:
     for way, pictures in enumerate(joint.pictures):
         for shape, picture in zip(SHAPES, pictures, strict=True):
             thumbnails.show(f"{way} {shape}", picture)
+
+
+def choose(armature: bpy.types.Object | None, bone: str, chosen: list[int]) -> None:
+    """Show that other shapes are chosen, if those of this bone's joint are shown; the pictures stay."""
+    shown = find_shown(armature)
+    if armature is not None and shown is not None and shown.bone == bone:
+        _shown.keep(armature, replace(shown, chosen=chosen))
 
 
 def find_icon(way: int, shape: str) -> int:
