@@ -165,7 +165,7 @@ def build_out_of_limbs(name: str, find: Any, push: Any, is_shared: bool = False)
     moved, near = geometry, {}
     for number in range(PASSES):
         with graph.frame(f"Pass {number + 1}"):
-            if not (near and is_shared):
+            if not near:
                 near = graph.call(find, Geometry=moved, Slots=slots, **shared)
             moved = graph.call(push, Geometry=moved, Vertices=count, **near, **shared)["Geometry"]
     with graph.frame("Only while the cloth has its vertices"):
