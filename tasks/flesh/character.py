@@ -17,16 +17,18 @@ from ...deformers.corrections.inverses import pull_back
 from ...deformers.flesh.body import Body, read_body
 from ...deformers.flesh.smoothing import Smoothing, list_corners
 from ...deformers.flesh.solid import Binding, deform
-from ...deformers.geometry.solid import label_islands, vertex_areas
+from ...deformers.geometry.solid import label_islands, vertex_areas, vertex_normals
 from ...deformers.geometry.vectors import transform_points
+from ...deformers.layers.order import REFERENCE_HEIGHT
+from ...deformers.layers.tuck import Cover, find_cover, find_neighbors, tuck
 from ...deformers.particles.continuity import find_continuous
 from ...deformers.particles.layers import Riders, find_riders
-from ...deformers.particles.tuck import Tuck, find_tuck
 from ...deformers.rig.limbs import find_mirrored
 from ...deformers.rig.rest import Joints
 from ...deformers.rig.skeleton import distances_to_bones
 from ...deformers.skinning.limb_roots import find_limb_hinges
 from ...settings.choices import BAKING
+from ...settings.objects import settings_of
 from ..left_out import LeftOut, check_any, describe_left_out
 from ..skin.model import Choices, PosableSkin, SkinSource, UnboundSkin
 from ..subject.stack import SkinnedObject
@@ -36,6 +38,9 @@ HELD = 0.5
 
 # Distance from the skin, in heights of the character, up to which clothes are tight, and the share of a piece that is
 TIGHT, MIN_TIGHT = 0.015, 0.9
+
+# Distance from the skin, in heights of the character, up to which clothes cover it
+COVERED = 0.014
 
 # Share of the flesh that follows both sides of a joint, for it to be looked at: fingers, toes and faces have less
 MIN_FLESH = 3e-3
@@ -52,6 +57,8 @@ class ReadMesh:
         As from `read_face_corners`.
     millimeters : float
         In a unit of armature space.
+    gap, give : float
+        Distance that skin keeps to tight clothes, and the farthest that it moves for that, on a character of 1.8 m.
     """
 
     skinned: SkinnedObject
@@ -62,6 +69,8 @@ class ReadMesh:
     corners: np.ndarray
     firsts: np.ndarray
     millimeters: float
+    gap: float
+    give: float
 
     @classmethod
     def of(cls, skinned: SkinnedObject, skeleton: Skeleton) -> ReadMesh:
@@ -71,13 +80,15 @@ class ReadMesh:
         scale = skinned.armature.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
         quality = choices.read_quality(skinned.settings, BAKING)
         surface = read_triangles(mesh), read_edges(mesh), *read_face_corners(mesh)
-        return cls(skinned, unbound, quality, *surface, 1000.0 * scale)
+        own = settings_of(skinned.obj)
+        return cls(skinned, unbound, quality, *surface, 1000.0 * scale, own.layer_gap, own.layer_give)
 
     def list_parts(self) -> tuple[object, ...]:
         """All that the skin depends on, for a digest."""
         unbound, weights = self.unbound, self.unbound.rest.weights
         arrays = unbound.rest.points, weights.vertices, weights.joints, weights.values, self.edges, self.triangles
-        return self.skinned.obj.name, unbound.choices, self.quality, unbound.bound_space[:], *arrays
+        choices = unbound.choices, self.quality, self.gap, self.give
+        return self.skinned.obj.name, *choices, unbound.bound_space[:], *arrays
 
 
 def read_meshes(objects: Sequence[SkinnedObject], skeleton: Skeleton) -> tuple[list[ReadMesh], tuple[str, ...]]:
@@ -134,8 +145,10 @@ class FleshyCharacter:
         Of the body's points, without what is worn.
     riders : Riders or None
         Points of the body that lie on those that are smoothed.
-    tucks : list of (Tuck or None)
-        Of each mesh: the main mesh's skin that it covers.
+    covers : dict of int to Cover
+        By mesh, the main mesh's skin that it covers.
+    neighbors : int array, shape (n, 4)
+        Of the main mesh, from `find_neighbors`.
     loose : bool array, shape (P,)
         Points of what hangs loose, such as skirts and long hair: no part of the solid.
     mirrored : int array, shape (B,)
@@ -150,7 +163,8 @@ class FleshyCharacter:
     main: int
     smoothing: Smoothing
     riders: Riders | None
-    tucks: list[Tuck | None]
+    covers: dict[int, Cover]
+    neighbors: np.ndarray
     loose: np.ndarray
     mirrored: np.ndarray
 
@@ -189,11 +203,17 @@ class FleshyCharacter:
         if riders is not None:
             riders = replace(riders, vertices=worn[riders.vertices], carriers=bare[riders.carriers])
         skin = points[main], meshes[main].triangles
-        tucks = [
-            None if number == main else find_tuck(*skin, points[number], mesh.triangles, find_nearest_surface)
-            for number, mesh in enumerate(meshes)
-        ]
-        return cls(meshes, skins, starts, to_own, body, main, smoothing, riders, tucks, loose, mirrored)
+        normals, height = vertex_normals(*skin), float(np.ptp(skin[0], axis=0).max())
+        covers = dict[int, Cover]()
+        for number, mesh in enumerate(meshes):
+            if number == main or not len(mesh.triangles):
+                continue
+            nearest = find_nearest_surface(skin[0], points[number], mesh.triangles)
+            cover = find_cover(skin[0], normals, points[number], mesh.triangles, nearest, COVERED * height)
+            if cover.is_covered.any():
+                covers[number] = cover
+        neighbors = find_neighbors(*skin)
+        return cls(meshes, skins, starts, to_own, body, main, smoothing, riders, covers, neighbors, loose, mirrored)
 
     @cached_property
     def firsts(self) -> np.ndarray:
@@ -268,12 +288,12 @@ class FleshyCharacter:
 
     def tuck(self, moved: np.ndarray) -> np.ndarray:
         """All vertices, (V, 3), with the skin pushed in that would show through tight layers."""
-        skin = moved[self.slice(self.main)].copy()
-        for number, tuck in enumerate(self.tucks):
-            if tuck is not None:
-                skin[tuck.vertices] += tuck.find_moves(skin, moved[self.slice(number)])
+        own, mesh, unit = self.slice(self.main), self.meshes[self.main], self.body.height / REFERENCE_HEIGHT
         moved = moved.copy()
-        moved[self.slice(self.main)] = skin
+        for number, cover in self.covers.items():
+            moved[own] = tuck(
+                moved[own], moved[self.slice(number)], cover, self.neighbors, mesh.gap * unit, mesh.give * unit
+            )
         return moved
 
     def find_offsets(self, posed: Posed, moved: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from ...options import SHAPES
 from ..steps import Progress
 from .character import FleshyCharacter, Posed
 
-# The shapes that skin may take: as it is, smoothed, that of the solid, and that smoothed
+# The shapes that skin may take: as it is, but beneath tight clothes, smoothed, that of the solid, and that smoothed
 BASE, SMOOTH, SOLID, SMOOTH_SOLID = range(4)
 MOVED = SMOOTH, SOLID, SMOOTH_SOLID
 LABELS = tuple(SHAPES.values())
@@ -215,7 +215,7 @@ class Fitting:
             )
             for number, bend in enumerate(self.limb.bends)
         ]
-        if not any(choice.values()):
+        if not any(choice.values()) and not self.character.covers:
             return FittedLimb([], chosen, choice, self.best, self.known)
         poses, offsets = [], list[list[np.ndarray]]()
         for tried in singles:
@@ -281,21 +281,27 @@ class Fitting:
                         moved = character.carry(bindings[side], nodes, posed.points)
                     if shape == SMOOTH_SOLID:
                         moved = posed.move(found[SOLID])
-                    if shape != SOLID:
+                    if shape in (SMOOTH, SMOOTH_SOLID):
                         moved = character.smooth(moved[character.firsts])[character.body.vertices]
                     moved = character.tuck(moved)
                     self.known.add(rotations, side, shape, character.find_offsets(posed, moved))
                 found[shape] = self.known.find(rotations, side, shape, count)
             yield posed, matrices, found
 
+    def list_needed(self, shapes: Collection[int]) -> list[int]:
+        """Those of some shapes that move the skin, and what they are computed from, that first."""
+        moved = [shape for shape in MOVED if shape in shapes or (shape == SOLID and SMOOTH_SOLID in shapes)]
+        return [BASE, *moved] if self.character.covers else moved
+
     def try_shapes(self, tried: _Tried, rotations: np.ndarray, progress: Progress) -> None:
         """Measure the shapes that may be chosen in one pose."""
         firsts, decided = self.character.firsts, (self.best | self.picked).get((tried.joint, tried.way))
-        needed = _list_needed(MOVED if decided is None else {decided})
+        needed = self.list_needed(MOVED if decided is None else {decided})
         for side, (posed, matrices, shapes) in enumerate(self.list_shapes(rotations, needed, progress)):
             folds, outer = self.meters[tried.joint][side]
             base = posed.points[firsts]
             skins = {BASE: base} | {shape: posed.move(offsets)[firsts] for shape, offsets in shapes.items()}
+            base = skins[BASE]
             for shape, points in skins.items():
                 tried.changes[shape].append(measure_change(base, points, folds.near))
                 if decided is None:
@@ -333,7 +339,7 @@ class Fitting:
             for way, share in enumerate(bend.share_ways(rotations[number][None])[0]):
                 shares[number, choice[number, way]] += share
         turned = measure_angles(rotations) / [bend.limits.max() for bend in self.limb.bends]
-        needed = _list_needed(set(np.flatnonzero(shares[turned > 0.0].any(axis=0)).tolist()))
+        needed = self.list_needed(set(np.flatnonzero(shares[turned > 0.0].any(axis=0)).tolist()))
         found = []
         for side, (posed, _, shapes) in enumerate(self.list_shapes(rotations, needed, progress)):
             part = self.parts[side] * np.square(turned)
@@ -447,8 +453,3 @@ def draw_shapes(fitting: Fitting, number: int, size: int, progress: Progress) ->
         drawn = [draw_skin(skin[character.firsts], triangles, center, radius, view, size) for skin in skins]
         found.append(np.stack(drawn))
     return found
-
-
-def _list_needed(shapes: Collection[int]) -> list[int]:
-    """Those of some shapes that move the skin, and what they are computed from, that first."""
-    return [shape for shape in MOVED if shape in shapes or (shape == SOLID and SMOOTH_SOLID in shapes)]

@@ -9,7 +9,6 @@ from supple.deformers.algebra.polar import move_rigidly
 from supple.deformers.geometry.solid import vertex_normals
 from supple.deformers.particles.hinges import COLLAPSE_RAMP, DISTANCE_FADE, MAX_POINT, Hinges, find_hinges_of_skin
 from supple.deformers.particles.layers import find_flesh_layers, find_riders
-from supple.deformers.particles.tuck import GIVE, find_tuck
 from supple.deformers.skinning.limb_roots import find_limb_hinges
 
 from ..characters import rotation
@@ -190,44 +189,3 @@ def test_rigid_motion_is_found(arm: tuple) -> None:
     fitted = move_rigidly(points, noisy)
     distances = [np.linalg.norm(each - each[0], axis=1) for each in (points, fitted)]
     np.testing.assert_allclose(*distances, atol=1e-9)
-
-
-def sheet(height: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """A square of side 1 at a height, looking up."""
-    x, y = np.meshgrid(np.linspace(0, 1, steps), np.linspace(0, 1, steps), indexing="ij")
-    points = np.stack([x.ravel(), y.ravel(), np.full(steps * steps, height)], axis=1)
-    first = (np.arange(steps - 1)[:, None] * steps + np.arange(steps - 1)).ravel()
-    corners = (
-        np.stack([first, first + steps, first + steps + 1], axis=1),
-        np.stack([first, first + steps + 1, first + 1], axis=1),
-    )
-    return points, np.concatenate(corners)
-
-
-def find_on_sheet(points: np.ndarray, surface: np.ndarray, triangles: np.ndarray) -> tuple:
-    """Of a sheet, the triangle that is nearest to each point in the plane."""
-    found, shares = np.zeros(len(points), int), np.zeros((len(points), 3))
-    for number, point in enumerate(points):
-        flat = surface[triangles][:, :, :2]
-        matrices = np.concatenate([flat, np.ones((*flat.shape[:2], 1))], axis=2)
-        solved = np.linalg.solve(matrices.transpose(0, 2, 1), np.tile([*point[:2], 1.0], (len(flat), 1))[..., None])[
-            ..., 0
-        ]
-        found[number] = solved.min(axis=1).argmax()
-        shares[number] = np.clip(solved[found[number]], 0.0, 1.0)
-    distances = np.linalg.norm(np.einsum("nc,nci->ni", shares, surface[triangles[found]]) - points, axis=1)
-    return found, shares, distances
-
-
-def test_skin_under_tight_cloth_stays_under_it() -> None:
-    (skin, skin_faces), (cloth, faces) = sheet(0.0, 21), sheet(0.004, 6)
-    tuck = find_tuck(skin, skin_faces, cloth, faces, find_on_sheet)
-    assert tuck is not None
-    assert np.abs(tuck.find_moves(skin, cloth)).max() < 1e-9
-    pierced = skin + 0.006 * UP
-    moved = pierced[tuck.vertices] + tuck.find_moves(pierced, cloth)
-    assert (moved[:, 2] < cloth[0, 2]).all()
-    far = tuck.find_moves(skin + 5 * GIVE * UP, cloth)
-    assert np.abs(far).max() < 1e-6, "it is somewhere else"
-    assert find_tuck(skin, skin_faces, cloth + UP, faces, find_on_sheet) is None
-    assert find_tuck(skin, skin_faces, cloth - 0.008 * UP, faces, find_on_sheet) is None
