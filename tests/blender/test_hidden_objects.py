@@ -22,7 +22,7 @@ from scenes import (
     update,
 )
 from supple.bridge.owned import Tag, unmark
-from supple.bridge.rigs.carriers import is_hidden_object
+from supple.bridge.rigs.carriers import is_hidden_object, remove_hidden
 from supple.settings.objects import settings_of
 from supple.tasks.skin.inspect import describe_file
 from supple.tasks.subject.character import has_armature_modifier
@@ -171,3 +171,10 @@ def test_those_of_an_older_supple_are_marked(tmp_path: Path):
         select(obj)
         bpy.ops.supple.unbind()
         assert {one.name for one in bpy.data.objects} == {"Tube", "Rig"}
+
+
+def test_an_object_that_is_not_hidden_by_supple_is_not_removed():
+    reset()
+    obj, _ = add_tube(rings=10, sides=6)
+    remove_hidden(obj.session_uid)
+    assert obj.name in bpy.data.objects

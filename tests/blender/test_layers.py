@@ -17,6 +17,7 @@ from scenes import armature_modifier, bind, diagonal, evaluated_points, link, op
 from supple.bridge.modifiers import LIMBS_NAME, is_layer_modifier
 from supple.bridge.rigs.armatures import read_pose, read_skeleton
 from supple.deformers.layers.keep import keep_apart
+from supple.nodes import groups
 from supple.options import CheckOptions, CopyOptions
 from supple.settings.objects import settings_of
 from supple.tasks.check.run import check_character
@@ -533,3 +534,9 @@ def test_mending_that_fails_moves_nothing(dressed, monkeypatch):
     monkeypatch.setattr(mending, "add_layers", Mock(side_effect=RuntimeError("refused")))
     refuse("refused", mend_at_rest, dressed["Rig"], meshes)
     assert all(np.array_equal(points, shown[key]) for key, points in read_frames(dressed).items())
+
+
+def test_groups_of_another_version_are_not_used():
+    former = groups.ensure_tuck(0, has_parts=False)
+    former[groups.VERSION_KEY] = groups.VERSION - 1
+    assert groups.ensure_tuck(0, has_parts=False) not in (former, None)
