@@ -277,12 +277,12 @@ def remove_flesh(objects: Sequence[bpy.types.Object]) -> tuple[int, LeftOut]:
     """Remove the flesh of meshes: the number of its keys, and the linked meshes that keep theirs."""
     fleshy = [obj for obj in objects if list_flesh([obj])]
     free, left_out = choose_usable(fleshy, check_not_linked, check_own_mesh)
-    found = list_flesh(free)
+    found, posing = list_flesh(free), {obj.name: find_deforming_armature(obj) for obj in free}
     for obj, name in found:
-        armature = find_deforming_armature(obj)
-        remove(obj, armature, name)
-        if armature is not None:
-            forget_picks(armature)
+        remove(obj, posing[obj.name], name)
+    fleshy = {find_deforming_armature(obj) for obj, _ in list_flesh(bpy.data.objects)}
+    for armature in {*posing.values()} - {*fleshy, None}:
+        forget_picks(armature)
     return len(found), left_out
 
 

@@ -307,6 +307,10 @@ def test_clothes_ride_on_the_body(scene: bpy.types.Scene) -> None:
     assert np.abs(cloth - body).max() < 0.5 * largest
     assert np.sqrt(np.square(cloth - body).mean()) < 0.25 * np.sqrt(np.square(body).mean())
     assert np.abs(gap).max() < 0.06 * scenes.diagonal(scenes.rest_points(obj))
+    remove_flesh([sleeve])
+    assert read_picks(armature), "the body has flesh yet"
+    remove_flesh([obj])
+    assert not read_picks(armature)
 
 
 def test_looks_add_it_and_mute_it(scene: bpy.types.Scene) -> None:
