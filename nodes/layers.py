@@ -11,7 +11,7 @@ from typing import Any
 from ..deformers.layers.limb_grids import FULL_FACING, LIMB_SLOTS, PASSES
 from ..deformers.layers.limb_grids import SMOOTHING_STEPS as LIMB_SMOOTHING
 from ..deformers.layers.limb_pairs import PAIR_SLOTS
-from ..deformers.layers.tuck import MAX_NEED, MIN_KNEE, SMOOTHING_STEPS
+from ..deformers.layers.tuck import MAX_NEED, MIN_KNEE
 from .graph import Graph, Value
 
 # Attribute of a mesh: the four vertices that each is smoothed with, as `find_neighbors` has them
@@ -86,7 +86,7 @@ def build_tuck(name: str, number: int, has_parts: bool = False) -> Any:
         pushed = graph.add("GeometryNodeStoreNamedAttribute", geometry, is_covered, PUSH, push, **settings)
     with graph.frame("Smoothed, never less"):
         push = graph.attribute(PUSH, "FLOAT_VECTOR")
-        smoothed, moves = _smooth(graph, pushed, push, SMOOTHING_STEPS)
+        smoothed, moves = _smooth(graph, pushed, push, 1)
         if has_parts:
             still = graph.vector(0.0, 0.0, 0.0)
             moves = graph.at_index(graph.switch(is_covered, still, moves), graph.attribute(ANCHOR, "INT"))

@@ -27,8 +27,6 @@ MIN_KNEE = 1e-4
 # Moves fade to 0 from `give` to so many times it: farther away, the layer above is unknown.
 MAX_NEED = 3.0
 
-SMOOTHING_STEPS = 1
-
 
 @dataclass(frozen=True)
 class Cover:
@@ -68,12 +66,17 @@ def smooth_pushes(pushes: np.ndarray, neighbors: np.ndarray, steps: int) -> np.n
 
     `neighbors`, shape (V, 4), is from `find_neighbors`.
     """
-    lengths, ways, moves = np.linalg.norm(pushes, axis=1), normalize(pushes), pushes
+    moves = pushes
     for _ in range(steps):
-        moves = (moves + moves[neighbors].sum(axis=1)) / 5.0
-        short = lengths - np.einsum("vi,vi->v", moves, ways)
-        moves = moves + ways * np.maximum(short, 0.0)[:, None]
+        moves = _smooth(moves, moves[neighbors], pushes)
     return moves
+
+
+def _smooth(moves: np.ndarray, around: np.ndarray, pushes: np.ndarray) -> np.ndarray:
+    """Moves, (V, 3), with those around them, (V, 4, 3): none shorter than its push along that."""
+    moves, ways = (moves + around.sum(axis=1)) / 5.0, normalize(pushes)
+    short = np.linalg.norm(pushes, axis=1) - np.einsum("vi,vi->v", moves, ways)
+    return moves + ways * np.maximum(short, 0.0)[:, None]
 
 
 def find_cover(
@@ -218,9 +221,10 @@ def tuck(
     anchors : int array, shape (V,), optional
         From `find_anchors`, if there are stiff parts.
     """
-    points = np.asarray(points, np.float64)
-    normals, above = _look_at(points, layer_points, cover.corners, cover.weights)
-    needs = find_needs(np.einsum("vi,vi->v", normals, above), cover.heights.astype(np.float64), gap, give)
-    pushes = -normals * (needs * cover.is_covered)[:, None]
-    moves = smooth_pushes(pushes, neighbors, SMOOTHING_STEPS) * cover.is_covered[:, None]
+    points, rows = np.asarray(points, np.float64), np.flatnonzero(cover.is_covered)
+    normals, above = _look_at(points[rows], layer_points, cover.corners[rows], cover.weights[rows])
+    needs = find_needs(np.einsum("vi,vi->v", normals, above), cover.heights[rows].astype(np.float64), gap, give)
+    moves = np.zeros_like(points)
+    moves[rows] = own = -normals * needs[:, None]
+    moves[rows] = _smooth(own, moves[neighbors[rows]], own)
     return points + (moves if anchors is None else moves[anchors])
