@@ -189,3 +189,17 @@ def test_a_joints_object_says_where_bones_go_and_not_their_segments():
         expected = read_pose(armature.evaluated_get(bpy.context.evaluated_depsgraph_get()), skeleton).rest_to_pose
         np.testing.assert_allclose(read_joints(reader), expected, rtol=0, atol=1e-4)
     assert len(found) == 1  # it has followed
+
+
+@pytest.mark.versions
+def test_a_joints_object_says_where_segments_go():
+    _, armature = add_tube(bones=3)
+    bone, posed = armature.data.bones["bone.1"], armature.pose.bones["bone.1"]
+    bone.bbone_segments, posed.bbone_easein, posed.bbone_easeout, posed.bbone_curveinx = 5, 0.6, -0.3, 0.4
+    turn(armature, "bone.2", (0.3, 1.2, -0.4))
+    skeleton = read_skeleton(armature)
+    reader = add_reader(ensure_joints_object(armature, skeleton, ensure_layer_joints(True)))
+    bpy.context.view_layer.update()
+    expected = read_pose(armature.evaluated_get(bpy.context.evaluated_depsgraph_get()), skeleton).rest_to_pose
+    assert len(expected) == 3 + 5
+    np.testing.assert_allclose(read_joints(reader), expected, rtol=0, atol=1e-3)
