@@ -281,8 +281,9 @@ def remove_flesh(objects: Sequence[bpy.types.Object]) -> tuple[int, LeftOut]:
     for obj, name in found:
         remove(obj, posing[obj.name], name)
     fleshy = {find_deforming_armature(obj) for obj, _ in list_flesh(bpy.data.objects)}
-    for armature in {*posing.values()} - {*fleshy, None}:
-        forget_picks(armature)
+    for armature in {*posing.values()} - fleshy:
+        if armature is not None:
+            forget_picks(armature)
     return len(found), left_out
 
 
