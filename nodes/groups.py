@@ -143,7 +143,7 @@ def ensure_out_of_limbs(has_parts: bool, is_shared: bool = False) -> Any:
     push = ensure_group(f"pass{kind}", f"Supple Push{kind.title()}", build)
     shared = " shared" * is_shared
     find = ensure_group(f"near{shared}", f"Supple Near Limbs{shared.title()}", partial(build_find, is_shared=is_shared))
-    build = partial(build_out_of_limbs, find=find, push=push, is_shared=is_shared)
+    build = partial(build_out_of_limbs, find=find, push=push)
     return ensure_group(f"{LAYERS} limbs{kind}", f"Supple Out of Limbs{kind.title()}", build)
 
 

@@ -146,10 +146,10 @@ def build_layer_joints(name: str, pose: Any) -> Any:
     return graph.finish()
 
 
-def build_out_of_limbs(name: str, find: Any, push: Any, is_shared: bool = False) -> Any:
+def build_out_of_limbs(name: str, find: Any, push: Any) -> Any:
     """The group that pushes loose cloth, or skin, out of limbs; `find` and `push` are of `build_find` and `build_push`.
 
-    `is_shared`: whether limbs give way too: then their neighbors are found once, before the first pass.
+    Limbs that are near are found once, before the first pass.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -162,11 +162,10 @@ def build_out_of_limbs(name: str, find: Any, push: Any, is_shared: bool = False)
         to_cloth, *_, joints = graph.outputs("GeometryNodeObjectInfo", joints_object, transform_space="RELATIVE")
         slots, grids = (graph.outputs("GeometryNodeObjectInfo", each)[-1] for each in (slots_object, grids_object))
         shared = {"Bones": joints, "To_Cloth": to_cloth, "Grids": grids, "Gap": gap}
-    moved, near = geometry, {}
+        near = graph.call(find, Geometry=geometry, Slots=slots, **shared)
+    moved = geometry
     for number in range(PASSES):
         with graph.frame(f"Pass {number + 1}"):
-            if not near:
-                near = graph.call(find, Geometry=moved, Slots=slots, **shared)
             moved = graph.call(push, Geometry=moved, Vertices=count, **near, **shared)["Geometry"]
     with graph.frame("Only while the cloth has its vertices"):
         graph.output("Geometry", graph.switch(_has(graph, geometry, count), geometry, moved))

@@ -299,11 +299,11 @@ class Fitting:
         needed = self.list_needed(MOVED if decided is None else {decided})
         for side, (posed, matrices, shapes) in enumerate(self.list_shapes(rotations, needed, progress)):
             folds, outer = self.meters[tried.joint][side]
-            base = posed.points[firsts]
-            skins = {BASE: base} | {shape: posed.move(offsets)[firsts] for shape, offsets in shapes.items()}
-            base = skins[BASE]
+            skins = {BASE: posed.points[firsts]} | {
+                shape: posed.move(offsets)[firsts] for shape, offsets in shapes.items()
+            }
             for shape, points in skins.items():
-                tried.changes[shape].append(measure_change(base, points, folds.near))
+                tried.changes[shape].append(measure_change(skins[BASE], points, folds.near))
                 if decided is None:
                     measured = *folds.measure(points, matrices), outer.measure(points, matrices)
                     tried.measures[shape].append(measured)
@@ -441,15 +441,17 @@ def draw_shapes(fitting: Fitting, number: int, size: int, progress: Progress) ->
     axes = character.frame @ bend.axes
     singles = [each for each in fitting.limb.list_single(np.radians(fitting.quality.step)) if each[0] == number]
     for step, (_, way, rotations) in enumerate(singles):
+        needed = fitting.list_needed(MOVED)
         sides = fitting.list_shapes(
-            rotations[-1], MOVED, lambda share, step=step: progress((step + share) / len(singles))
+            rotations[-1], needed, lambda share, step=step: progress((step + share) / len(singles))
         )
         posed, matrices, shapes = next(sides)
         center = transform_points(matrices[bend.joint], body.joints.centers[bend.joint])
         view = axes @ bend.ways[way]
         outward = center - body.points.mean(axis=0)
         view = view * np.where(view @ outward < 0.0, -1.0, 1.0) + TILT * normalize(outward)
-        skins = [posed.points, *(posed.move(shapes[shape]) for shape in MOVED)]
+        skins = [posed.move(shapes[BASE]) if BASE in shapes else posed.points]
+        skins += [posed.move(shapes[shape]) for shape in MOVED]
         drawn = [draw_skin(skin[character.firsts], triangles, center, radius, view, size) for skin in skins]
         found.append(np.stack(drawn))
     return found
