@@ -313,6 +313,25 @@ def test_clothes_ride_on_the_body(scene: bpy.types.Scene) -> None:
     assert not read_picks(armature)
 
 
+def test_skin_that_stays_as_it_is_is_tucked_beneath_clothes(scene: bpy.types.Scene) -> None:
+    obj, _ = add_body()
+    sleeve = scenes.add_twin(obj)
+    with scenes.edit(sleeve.data) as mesh:
+        for vertex in mesh.verts:
+            vertex.co.xz *= 1.03
+        for face in [face for face in mesh.faces if len(face.verts) > 4]:
+            mesh.faces.remove(face)
+    halves = [[each.index for each in sleeve.data.vertices if (each.co.y > 1.0) == bool(bone)] for bone in range(2)]
+    for bone, vertices in enumerate(halves):
+        sleeve.vertex_groups[f"bone.{bone}"].remove(halves[1 - bone])
+        sleeve.vertex_groups[f"bone.{bone}"].add(vertices, 1.0, "REPLACE")
+    for each in (obj, sleeve):
+        scenes.bind(each, method="DLBNT")
+    make(obj, sleeve, picked={"bone.1": "BASE"})
+    keyed = [any("bone.1" in key.name for key in each.data.shape_keys.key_blocks) for each in (obj, sleeve)]
+    assert keyed == [True, False]
+
+
 def test_looks_add_it_and_mute_it(scene: bpy.types.Scene) -> None:
     obj, armature = add_body()
     scenes.select(armature)
